@@ -1,0 +1,1 @@
+"""The learning loop: labels, snapshots, training and the deployment gate."""
