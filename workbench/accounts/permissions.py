@@ -1,0 +1,81 @@
+"""Which role may do what in a collection. Pages, API, search, exports and tasks all ask here."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from django.db.models import Q
+
+from .models import MemberRole, Membership
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from workbench.documents.models import Collection
+
+    from .models import User
+
+
+class Permission(StrEnum):
+    """An act in a collection."""
+
+    VIEW = "view"
+    UPLOAD = "upload"
+    ASK = "ask"
+    REVIEW = "review"
+    LABEL = "label"
+    MANAGE = "manage"
+    AUDIT = "audit"
+
+
+ROLE_PERMISSIONS: dict[str, frozenset[Permission]] = {
+    MemberRole.ANALYST: frozenset({Permission.VIEW, Permission.UPLOAD, Permission.ASK}),
+    MemberRole.REVIEWER: frozenset({Permission.VIEW, Permission.ASK, Permission.REVIEW}),
+    MemberRole.ANNOTATOR: frozenset({Permission.VIEW, Permission.LABEL}),
+    MemberRole.ADMIN: frozenset(
+        {Permission.VIEW, Permission.UPLOAD, Permission.ASK, Permission.MANAGE, Permission.AUDIT}
+    ),
+    MemberRole.AUDITOR: frozenset({Permission.VIEW, Permission.AUDIT}),
+}
+
+
+def roles_with(permission: Permission) -> list[str]:
+    """The roles that carry a permission."""
+    return [role for role, granted in ROLE_PERMISSIONS.items() if permission in granted]
+
+
+def member_condition(
+    user: User | AnonymousUser, permission: Permission = Permission.VIEW, *, prefix: str = ""
+) -> Q:
+    """The filter that keeps rows of collections where the user holds the permission.
+
+    ``prefix`` is the lookup path from the filtered model to its collection, such as ``"document__collection"``;
+    empty for collections themselves. The ``system`` user of commands and workers passes everywhere.
+    """
+    if not user.is_authenticated or not user.is_active:
+        return Q(pk__in=[])
+    if getattr(user, "is_system", False):
+        return Q()
+    allowed = Membership.objects.filter(user=user, role__in=roles_with(permission))
+    path = f"{prefix}__in" if prefix else "pk__in"
+    return Q(**{path: allowed.values("collection_id")})
+
+
+def has_permission(user: User | AnonymousUser, collection: Collection, permission: Permission) -> bool:
+    """Whether the user may do this in the collection."""
+    if not user.is_authenticated or not user.is_active:
+        return False
+    if getattr(user, "is_system", False):
+        return True
+    return Membership.objects.filter(
+        user=user, collection=collection, role__in=roles_with(permission)
+    ).exists()
+
+
+def permissions_in(user: User, collection: Collection) -> frozenset[Permission]:
+    """Everything the user may do in the collection."""
+    if user.is_system:
+        return frozenset(Permission)
+    roles = Membership.objects.filter(user=user, collection=collection).values_list("role", flat=True)
+    return frozenset().union(*(ROLE_PERMISSIONS[role] for role in roles))

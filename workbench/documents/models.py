@@ -1,0 +1,277 @@
+"""Collections, documents and the rows that parsing makes of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+from pgvector.django import VectorField
+
+from workbench.accounts.permissions import Permission, member_condition
+
+if TYPE_CHECKING:
+    from workbench.accounts.models import User
+
+
+class CollectionQuerySet(models.QuerySet["Collection"]):
+    """Collections, filtered by what a user may do."""
+
+    def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> CollectionQuerySet:
+        """Those where the user holds the permission."""
+        return self.filter(member_condition(user, permission))
+
+
+class Collection(models.Model):
+    """A border: documents, questions and labels inside never reach a person outside."""
+
+    slug = models.SlugField(max_length=80, unique=True)
+    name = models.CharField(_("name"), max_length=160)
+    description = models.TextField(_("description"), blank=True)
+    language = models.CharField(max_length=8, default="en")
+    default_strategy = models.CharField(max_length=40, blank=True)
+    allowed_endpoints = models.JSONField(default=list, blank=True)
+    gates = models.JSONField(default=dict, blank=True)
+    # Goes up with every change of searchable text; a worker's local lexical index compares against it.
+    index_epoch = models.BigIntegerField(default=0)
+    legal_hold = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = CollectionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class DocumentStatus(models.TextChoices):
+    """Where a document is on its way; the last three are ends."""
+
+    QUEUED = "queued", _("queued")
+    PARSING = "parsing", _("parsing")
+    STORING = "storing", _("storing")
+    EMBEDDING = "embedding", _("embedding")
+    READY = "ready", _("ready")
+    FAILED = "failed", _("failed")
+    CANCELLED = "cancelled", _("cancelled")
+
+
+WORKING_STATUSES = (
+    DocumentStatus.QUEUED,
+    DocumentStatus.PARSING,
+    DocumentStatus.STORING,
+    DocumentStatus.EMBEDDING,
+)
+
+
+class DocumentQuerySet(models.QuerySet["Document"]):
+    """Documents, filtered by what a user may do."""
+
+    def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> DocumentQuerySet:
+        """Those in collections where the user holds the permission."""
+        return self.filter(member_condition(user, permission, prefix="collection"))
+
+    def ready(self) -> DocumentQuerySet:
+        """Those that can be asked."""
+        return self.filter(status=DocumentStatus.READY)
+
+
+class Document(models.Model):
+    """One uploaded file and what became of it."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="documents")
+    sha256 = models.CharField(max_length=64)
+    name = models.CharField(max_length=255, help_text=_("The uploaded file's name."))
+    title = models.CharField(max_length=400, blank=True)
+    kind = models.CharField(max_length=16, blank=True)
+    size = models.BigIntegerField()
+    file = models.FileField(upload_to="", max_length=200)
+    status = models.CharField(max_length=12, choices=DocumentStatus.choices, default=DocumentStatus.QUEUED)
+    stage_done = models.PositiveIntegerField(default=0)
+    stage_total = models.PositiveIntegerField(default=0)
+    failure_code = models.CharField(max_length=40, blank=True)
+    failure_reason = models.TextField(blank=True)
+    warnings = models.JSONField(default=list, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    lease_owner = models.CharField(max_length=80, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    page_count = models.PositiveIntegerField(default=0)
+    line_count = models.PositiveIntegerField(default=0)
+    section_count = models.PositiveIntegerField(default=0)
+    section_depth = models.PositiveSmallIntegerField(default=0)
+    passage_count = models.PositiveIntegerField(default=0)
+    character_count = models.BigIntegerField(default=0)
+    toc_source = models.CharField(max_length=12, blank=True)
+    language = models.CharField(max_length=8, default="en")
+    document_type = models.CharField(max_length=80, blank=True)
+    issuer = models.CharField(max_length=160, blank=True)
+    jurisdiction = models.CharField(max_length=80, blank=True)
+    effective_date = models.DateField(null=True, blank=True)
+    tags = models.JSONField(default=list, blank=True)
+    version_of = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="later_versions"
+    )
+    version_number = models.PositiveIntegerField(default=1)
+    uploaded_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+    finished_at = models.DateTimeField(null=True, blank=True)
+    seconds = models.FloatField(default=0)
+
+    objects = DocumentQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["collection", "sha256"], name="same_bytes_are_one_document"),
+            models.CheckConstraint(
+                condition=models.Q(status__in=DocumentStatus.values), name="document_status_is_known"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(status=DocumentStatus.FAILED) | ~models.Q(failure_reason=""),
+                name="failed_document_says_why",
+            ),
+        ]
+        indexes = [models.Index(fields=["collection", "status"])]
+
+    def __str__(self) -> str:
+        return self.title or self.name
+
+    @property
+    def public_id(self) -> str:
+        """The readable id used in candidate ids of collection questions: ``d42``."""
+        return f"d{self.pk}"
+
+    @property
+    def has_usable_toc(self) -> bool:
+        """Whether the dispatcher may rely on the table of contents."""
+        return self.toc_source in {"outline", "headings", "markup"} and self.section_count > 0
+
+    @property
+    def is_working(self) -> bool:
+        """Whether progress is still to come."""
+        return self.status in WORKING_STATUSES
+
+
+class Page(models.Model):
+    """page_df: one page of a document."""
+
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="pages")
+    page_num = models.PositiveIntegerField()
+    text = models.TextField()
+    n_columns = models.PositiveSmallIntegerField(default=1)
+    width = models.FloatField(null=True)
+    height = models.FloatField(null=True)
+
+    class Meta:
+        ordering = ["page_num"]
+        constraints = [models.UniqueConstraint(fields=["document", "page_num"], name="page_once")]
+
+
+class Section(models.Model):
+    """toc_df: one entry of the table of contents, with its extent in lines."""
+
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="sections")
+    ordinal = models.PositiveIntegerField()
+    section_id = models.CharField(max_length=16)
+    level = models.PositiveSmallIntegerField()
+    parent_id = models.CharField(max_length=16, blank=True)
+    title = models.TextField()
+    breadcrumb = models.TextField()
+    start_page = models.PositiveIntegerField()
+    end_page = models.PositiveIntegerField()
+    start_y = models.FloatField(null=True)
+    line_start = models.PositiveIntegerField(default=1)
+    line_end = models.PositiveIntegerField(default=1)
+    own_page_end = models.PositiveIntegerField(default=1)
+    own_line_end = models.PositiveIntegerField(default=1)
+    has_children = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["ordinal"]
+        constraints = [models.UniqueConstraint(fields=["document", "section_id"], name="section_once")]
+
+
+class Line(models.Model):
+    """line_df: one line of a page."""
+
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="lines")
+    page_num = models.PositiveIntegerField()
+    line_num = models.PositiveIntegerField()
+    text = models.TextField()
+    x0 = models.FloatField(null=True)
+    y0 = models.FloatField(null=True)
+    x1 = models.FloatField(null=True)
+    y1 = models.FloatField(null=True)
+    character_count = models.PositiveIntegerField()
+    column_position = models.PositiveSmallIntegerField(default=0)
+    section_id = models.CharField(max_length=16, blank=True)
+    parsing_method = models.CharField(max_length=12, default="native")
+    is_furniture = models.BooleanField(default=False)
+    is_hidden = models.BooleanField(default=False)
+    confidence = models.FloatField(null=True)
+
+    class Meta:
+        ordering = ["page_num", "line_num"]
+        constraints = [models.UniqueConstraint(fields=["document", "page_num", "line_num"], name="line_once")]
+
+
+class Passage(models.Model):
+    """The unit of embedding and lexical search."""
+
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="passages")
+    ordinal = models.PositiveIntegerField()
+    page_start = models.PositiveIntegerField()
+    line_start = models.PositiveIntegerField()
+    page_end = models.PositiveIntegerField()
+    line_end = models.PositiveIntegerField()
+    section_id = models.CharField(max_length=16, blank=True)
+    text = models.TextField()
+    text_hash = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ["ordinal"]
+        constraints = [models.UniqueConstraint(fields=["document", "ordinal"], name="passage_once")]
+
+
+class EmbeddingSpace(models.Model):
+    """One encoder at one revision; its vectors compare only with each other."""
+
+    name = models.CharField(max_length=160, unique=True)
+    width = models.PositiveIntegerField()
+    is_active = models.BooleanField(default=False)
+    thresholds = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["is_active"], condition=models.Q(is_active=True), name="one_active_space"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PassageVector(models.Model):
+    """A passage's unit vector in one space; collection and document repeated here for filtered search."""
+
+    passage = models.ForeignKey(Passage, on_delete=models.CASCADE, related_name="vectors")
+    space = models.ForeignKey(EmbeddingSpace, on_delete=models.CASCADE, related_name="vectors")
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="+")
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="+")
+    # Without a fixed width, so that several spaces share the table; each has an HNSW index of its own.
+    embedding = VectorField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["passage", "space"], name="one_vector_per_space"),
+        ]
+        indexes = [
+            models.Index(fields=["space", "document"]),
+            models.Index(fields=["space", "collection"]),
+        ]

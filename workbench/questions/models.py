@@ -1,0 +1,298 @@
+"""Questions, runs, candidates, verdicts and the ledger of model calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from workbench.accounts.permissions import Permission, member_condition
+from workbench.documents.models import Collection, Document
+
+if TYPE_CHECKING:
+    from workbench.accounts.models import User
+
+
+class RoleChoice(models.TextChoices):
+    """The four roles of a candidate."""
+
+    PRIMARY = "primary", _("primary")
+    SUPPORTING = "supporting", _("supporting")
+    TANGENTIAL = "tangential", _("tangential")
+    DISCARDED = "discarded", _("discarded")
+
+
+class Question(models.Model):
+    """A question as it was asked, of one document or of a whole collection."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="questions")
+    document = models.ForeignKey(
+        Document, on_delete=models.PROTECT, null=True, blank=True, related_name="questions"
+    )
+    text = models.TextField(_("question"))
+    normalised = models.TextField()
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="questions")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [models.Index(fields=["collection", "normalised"])]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class RunStatus(models.TextChoices):
+    """Where a run is; the last three are ends."""
+
+    QUEUED = "queued", _("queued")
+    DETECTING = "detecting", _("detecting")
+    DETECTED = "detected", _("detected")
+    ARBITRATING = "arbitrating", _("arbitrating")
+    ARBITRATED = "arbitrated", _("arbitrated")
+    ANSWERING = "answering", _("answering")
+    DONE = "done", _("done")
+    FAILED = "failed", _("failed")
+    CANCELLED = "cancelled", _("cancelled")
+
+
+ENDED = (RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED)
+
+
+class ReviewState(models.TextChoices):
+    """How far people are with a finished run."""
+
+    OPEN = "open", _("open")
+    IN_REVIEW = "in_review", _("in review")
+    SIGNED = "signed", _("signed")
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    """Runs, filtered by what a user may do."""
+
+    def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> RunQuerySet:
+        """Those in collections where the user holds the permission."""
+        return self.filter(member_condition(user, permission, prefix="collection"))
+
+
+class Run(models.Model):
+    """One question answered once by one strategy, on the documents as they were then."""
+
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="runs")
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="runs")
+    strategy = models.CharField(max_length=40)
+    status = models.CharField(max_length=12, choices=RunStatus.choices, default=RunStatus.QUEUED)
+    review_state = models.CharField(max_length=12, choices=ReviewState.choices, default=ReviewState.OPEN)
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    settings = models.JSONField(default=dict)
+    cache_key = models.CharField(max_length=64, blank=True, db_index=True)
+    use_cache = models.BooleanField(default=True)
+    cached_from = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="+")
+    idempotency_key = models.CharField(max_length=80, null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    lease_owner = models.CharField(max_length=80, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    stages = models.JSONField(default=list)  # [{stage, started_at, ms, detail}] in order, for the page
+    parsed_question = models.JSONField(null=True)
+    methods_run = models.JSONField(default=list)
+    methods_skipped = models.JSONField(default=list)
+    skipped_reasons = models.JSONField(default=dict)
+    conflicts = models.JSONField(default=list)
+    unknown_ids = models.JSONField(default=list)
+    repeated_ids = models.JSONField(default=list)
+    notes = models.JSONField(default=list)
+    not_found = models.BooleanField(null=True)
+    not_found_reason = models.TextField(blank=True)
+    confidence = models.FloatField(null=True)
+    needs_person = models.BooleanField(default=False)
+    failure_reason = models.TextField(blank=True)
+    llm_call_count = models.PositiveIntegerField(default=0)
+    cost = models.DecimalField(max_digits=12, decimal_places=6, default=0)
+    elapsed_ms = models.FloatField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+    finished_at = models.DateTimeField(null=True)
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(status__in=RunStatus.values), name="run_status_is_known"),
+            models.CheckConstraint(
+                condition=Q(confidence__isnull=True) | Q(confidence__gte=0, confidence__lte=1),
+                name="confidence_is_a_probability",
+            ),
+            models.CheckConstraint(
+                condition=~Q(not_found=True) | ~Q(not_found_reason=""), name="not_found_says_why"
+            ),
+            models.CheckConstraint(
+                condition=~Q(status=RunStatus.FAILED) | ~Q(failure_reason=""), name="failed_run_says_why"
+            ),
+            models.UniqueConstraint(
+                fields=["requested_by", "idempotency_key"],
+                condition=Q(idempotency_key__isnull=False),
+                name="one_run_per_idempotency_key",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["collection", "-id"]),
+            models.Index(fields=["status", "lease_until"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.pk} ({self.strategy})"
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether nothing more will happen by itself."""
+        return self.status in ENDED
+
+
+class RunPool(models.Model):
+    """The engine's serialised candidate pool between detection and arbitration; holds document text."""
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="pool", primary_key=True)
+    body = models.JSONField()
+
+
+class Candidate(models.Model):
+    """One passage that a detector, or a person, offered as evidence in a run."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="candidates")
+    document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="candidates")
+    candidate_id = models.CharField(max_length=80)
+    position = models.PositiveIntegerField(help_text="Place in the pool, by logged RRF rank.")
+    anchor_page_start = models.PositiveIntegerField()
+    anchor_line_start = models.PositiveIntegerField()
+    anchor_page_end = models.PositiveIntegerField()
+    anchor_line_end = models.PositiveIntegerField()
+    context_page_start = models.PositiveIntegerField()
+    context_line_start = models.PositiveIntegerField()
+    context_page_end = models.PositiveIntegerField()
+    context_line_end = models.PositiveIntegerField()
+    section_id = models.CharField(max_length=16, blank=True)
+    section_title = models.TextField(blank=True)
+    breadcrumb = models.TextField(blank=True)
+    methods = models.JSONField(default=list)
+    ranks = models.JSONField(default=dict)
+    scores = models.JSONField(default=dict)
+    whys = models.JSONField(default=dict)
+    matched_keywords = models.JSONField(default=list)
+    rrf_score = models.FloatField(null=True)
+    rrf_rank = models.PositiveIntegerField(null=True)
+    features = models.JSONField(null=True)
+    text_hash = models.CharField(max_length=64)
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [models.UniqueConstraint(fields=["run", "candidate_id"], name="candidate_once_per_run")]
+
+
+class CandidateText(models.Model):
+    """The text of a candidate, apart from its record, so that deleting a document can erase it."""
+
+    candidate = models.OneToOneField(
+        Candidate, on_delete=models.CASCADE, related_name="text", primary_key=True
+    )
+    snippet = models.TextField()
+    anchor = models.TextField()
+    context = models.TextField()
+
+
+class Verdict(models.Model):
+    """The machine's word on a candidate. Written once, never changed; a person's word lies elsewhere."""
+
+    candidate = models.OneToOneField(
+        Candidate, on_delete=models.CASCADE, related_name="verdict", primary_key=True
+    )
+    role = models.CharField(max_length=12, choices=RoleChoice.choices, null=True)
+    reason = models.TextField()
+    decided_by_kind = models.CharField(max_length=12)
+    decided_by_name = models.CharField(max_length=120)
+    decided_by_version = models.CharField(max_length=80, blank=True)
+    probability = models.FloatField(null=True)
+    raw_score = models.FloatField(null=True)
+    score_scale = models.CharField(max_length=40, blank=True)
+    normalised_score = models.FloatField(null=True)
+    needs_person = models.BooleanField(default=False)
+    needs_person_reasons = models.JSONField(default=list)
+    injection_suspected = models.BooleanField(default=False)
+    quotes = models.JSONField(default=list)
+    counter_argument = models.TextField(blank=True)
+    order = models.PositiveIntegerField(help_text="Place in the ranked list: survivors first.")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(role__isnull=True) | Q(role__in=RoleChoice.values), name="verdict_role_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(role__isnull=False) | Q(needs_person=True), name="undecided_goes_to_a_person"
+            ),
+            models.CheckConstraint(condition=~Q(reason=""), name="verdict_has_a_reason"),
+            models.CheckConstraint(
+                condition=Q(probability__isnull=True) | Q(probability__gte=0, probability__lte=1),
+                name="probability_in_unit_interval",
+            ),
+        ]
+
+
+class Answer(models.Model):
+    """An answer written from the evidence as it stood; regenerating adds a version."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="answers")
+    version = models.PositiveIntegerField()
+    body = models.JSONField()  # sentences with citations; holds document text
+    evidence_hash = models.CharField(max_length=64)
+    is_stale = models.BooleanField(default=False)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["version"]
+        constraints = [models.UniqueConstraint(fields=["run", "version"], name="answer_version_once")]
+
+
+class LLMCall(models.Model):
+    """The ledger: one row per attempt, failures too."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="llm_calls")
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, null=True, related_name="+")
+    stage = models.CharField(max_length=24)
+    endpoint = models.CharField(max_length=200)
+    model = models.CharField(max_length=120)
+    prompt_name = models.CharField(max_length=80)
+    prompt_version = models.CharField(max_length=24)
+    prompt_hash = models.CharField(max_length=64)
+    parameters = models.JSONField(default=dict)
+    request_hash = models.CharField(max_length=64, db_index=True)
+    attempt = models.PositiveSmallIntegerField()
+    outcome = models.CharField(max_length=24)
+    input_tokens = models.PositiveIntegerField(default=0)
+    cached_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    cost = models.DecimalField(max_digits=12, decimal_places=6, default=0)
+    latency_ms = models.FloatField(default=0)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(cached_tokens__lte=F("input_tokens")), name="cached_within_input"
+            ),
+        ]
+
+
+class LLMCallBody(models.Model):
+    """Prompt and answer of a call; holds document text, so it can be erased apart from the ledger."""
+
+    call = models.OneToOneField(LLMCall, on_delete=models.CASCADE, related_name="body", primary_key=True)
+    request = models.JSONField()
+    response = models.JSONField(null=True)

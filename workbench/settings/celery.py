@@ -1,0 +1,44 @@
+"""Celery: state lives in PostgreSQL, messages are only wake-up calls."""
+
+from __future__ import annotations
+
+from . import env
+
+CELERY_BROKER_URL = env.text("BROKER_URL", "redis://127.0.0.1:6379/0")
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_CREATE_MISSING_QUEUES = True
+CELERY_TASK_ROUTES = {
+    "documents.*": {"queue": "ingest"},
+    "questions.*": {"queue": "llm"},
+    "models.*": {"queue": "train"},
+}
+# Longer than the longest task and the longest countdown, or the broker hands a message out twice.
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 6 * 3600,
+    "socket_connect_timeout": 2,
+    "socket_timeout": 5,
+    "max_retries": 1,
+}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_TASK_SOFT_TIME_LIMIT = 30 * 60
+CELERY_TASK_TIME_LIMIT = 32 * 60
+CELERY_TASK_PUBLISH_RETRY = False  # a lost message is found by the sweeper
+CELERY_TIMEZONE = "UTC"
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BEAT_SCHEDULE = {
+    "sweep-documents": {"task": "documents.sweep", "schedule": 10.0, "options": {"expires": 9}},
+    "sweep-runs": {"task": "questions.sweep", "schedule": 10.0, "options": {"expires": 9}},
+    "seal-audit": {"task": "audit.seal", "schedule": 5.0, "options": {"expires": 5}},
+}
+
+#: Seconds after which a worker that stopped renewing its lease is taken for dead.
+LEASE_SECONDS = env.integer("WORKBENCH_LEASE_SECONDS", 30)
+#: Seconds between two renewals of a lease.
+HEARTBEAT_SECONDS = env.integer("WORKBENCH_HEARTBEAT_SECONDS", 5)
+#: A task that lost its worker this often is stopped and reported.
+MAX_ATTEMPTS = 3

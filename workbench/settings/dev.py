@@ -1,0 +1,12 @@
+"""The embedded stack of ``make run`` and of commands: real services, plain HTTP on loopback."""
+
+from __future__ import annotations
+
+from .base import *  # noqa: F403
+from .base import STORAGES, env
+
+DEBUG = env.flag("DEBUG", default=False)
+SECRET_KEY = env.required(
+    "SECRET_KEY", "`make run` and the commands generate one; start the product with them."
+)
+STORAGES["staticfiles"] = {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}

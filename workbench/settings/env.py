@@ -1,0 +1,60 @@
+"""Environment variables, read and checked at the edge.
+
+A secret may be given as NAME or, for mounted secrets, as NAME_FILE holding the path of a file.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable's value, the content of the file named by NAME_FILE, or the default."""
+    file_name = os.environ.get(f"{name}_FILE")
+    if file_name:
+        try:
+            return Path(file_name).read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise ImproperlyConfigured(
+                f"{name}_FILE points to {file_name}, which cannot be read: {error}"
+            ) from error
+    return os.environ.get(name, default)
+
+
+def required(name: str, hint: str) -> str:
+    """The variable's value; stops the start with the hint where it is missing."""
+    value = text(name)
+    if not value:
+        raise ImproperlyConfigured(f"{name} is not set. {hint}")
+    return value
+
+
+def integer(name: str, default: int) -> int:
+    """The variable as a whole number."""
+    raw = text(name)
+    if not raw:
+        return default
+    try:
+        return int(raw)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {raw!r}.") from error
+
+
+def flag(name: str, *, default: bool) -> bool:
+    """The variable as yes (1, true, yes, on) or no (0, false, no, off)."""
+    raw = text(name).lower()
+    if not raw:
+        return default
+    if raw in {"1", "true", "yes", "on"}:
+        return True
+    if raw in {"0", "false", "no", "off"}:
+        return False
+    raise ImproperlyConfigured(f"{name} must be 1 or 0, not {raw!r}.")
+
+
+def words(name: str, default: str = "") -> list[str]:
+    """The variable as a comma-separated list."""
+    return [word.strip() for word in text(name, default).split(",") if word.strip()]

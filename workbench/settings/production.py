@@ -1,0 +1,19 @@
+"""Production: HTTPS only, secrets from the environment or mounted files."""
+
+from __future__ import annotations
+
+from .base import *  # noqa: F403
+from .base import env
+
+SECRET_KEY = env.required(
+    "SECRET_KEY", "Give a long random value, or SECRET_KEY_FILE with the path of a file."
+)
+DATABASE_URL_GIVEN = env.required("DATABASE_URL", "Give postgres://user:password@host:5432/name.")
+
+SECURE_SSL_REDIRECT = env.flag("SECURE_SSL_REDIRECT", default=True)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_HSTS_SECONDS = env.integer("SECURE_HSTS_SECONDS", 365 * 24 * 3600)
+SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+SECURE_HSTS_PRELOAD = True
+SESSION_COOKIE_SECURE = True
+CSRF_COOKIE_SECURE = True

@@ -1,0 +1,22 @@
+"""Tests: the owner's connection makes the test database; fast hashing; no static manifest."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("SECRET_KEY", "only-for-tests-and-never-for-a-server-that-anyone-can-reach")
+
+from .base import *  # noqa: F403
+from .base import DATABASES, STORAGES, env, environ
+
+SECRET_KEY = os.environ["SECRET_KEY"]
+if env.text("TEST_DATABASE_URL"):
+    DATABASES["default"] |= environ.Env.db_url_config(env.text("TEST_DATABASE_URL"))
+    DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
+DATABASES["default"]["CONN_MAX_AGE"] = 0
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+ALLOWED_HOSTS = ["*"]
+LANGUAGE_CODE = "en"
+LOG_LEVEL = "WARNING"
