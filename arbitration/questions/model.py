@@ -1,0 +1,86 @@
+"""The parsed question: what detectors look for, and what only generation needs to know."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+KeywordSource = Literal["question", "rewrite", "dictionary", "code", "alias"]
+KeywordGroup = Literal["primary", "secondary"]
+Intent = Literal["qa", "summarization", "listing", "comparison", "definition", "yes_no", "numeric", "lookup"]
+AnswerShape = Literal[
+    "sentence", "paragraph", "list", "number", "date", "name", "place", "yes_no", "definition", "comparison"
+]
+
+
+class Frozen(BaseModel):
+    """Base of the question's parts: immutable, and strict about names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Keyword(Frozen):
+    """One term to look for: a word, a phrase or a code. ``weight`` is what one hit of it counts."""
+
+    term: str
+    source: KeywordSource
+    weight: float = Field(gt=0.0, le=1.0)
+    group: KeywordGroup
+
+    @property
+    def is_phrase(self) -> bool:
+        """Whether the term is several words."""
+        return " " in self.term
+
+
+class SectionReference(Frozen):
+    """A place the question names, such as ``Article I Section 8`` or ``clause 7.3(b)``.
+
+    ``address`` is its canonical form: ``("article:1", "section:8")``, ``("clause:7.3", "item:b")``.
+    """
+
+    text: str
+    address: tuple[str, ...]
+
+
+class ScopeFilters(Frozen):
+    """Limits the question itself sets on where to look."""
+
+    document_types: tuple[str, ...] = ()
+    pages: tuple[int, ...] = ()
+
+
+class ParsedQuestion(Frozen):
+    """Everything the deterministic parser (or a person editing its result) says about one question."""
+
+    text: str
+    normalised: str
+    language: str = "en"
+    retrieval_text: str
+    rewrites: tuple[str, ...] = ()
+    keywords: tuple[Keyword, ...] = ()
+    exact_codes: tuple[str, ...] = ()
+    code_families: tuple[str, ...] = ()
+    section_references: tuple[SectionReference, ...] = ()
+    intent: Intent = "qa"
+    answer_shape: AnswerShape = "sentence"
+    scope_filters: ScopeFilters = ScopeFilters()
+    scope_words: tuple[str, ...] = ()
+    negative_cues: tuple[str, ...] = ()
+    vocabulary_diverges: bool | None = None  # known only once the documents have been asked
+
+    def terms(self, group: KeywordGroup | None = None) -> tuple[str, ...]:
+        """The terms of one group, or of both, in order, each once."""
+        return tuple(dict.fromkeys(k.term for k in self.keywords if group in (None, k.group)))
+
+    @property
+    def two_distinct_terms(self) -> bool:
+        """True when a group is empty, so that a line needs two distinct terms instead."""
+        groups = {keyword.group for keyword in self.keywords}
+        return groups != {"primary", "secondary"}
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """The multi-word noun phrases, as the question has them."""
+        return tuple(k.term for k in self.keywords if k.is_phrase and k.source in ("question", "code"))

@@ -1,0 +1,315 @@
+"""The words of the engine: normalising, tokens, stems, exact codes and matching of terms.
+
+Everything here is pure. Matching is by whole words, stemmed by the language of the text, blind to case,
+accents and hyphens; codes match as whole strings. Offsets always refer to the text that was given.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import snowballstemmer
+
+from arbitration.stopwords import STOP_WORDS
+
+_STEMMERS = {"en": snowballstemmer.stemmer("english"), "es": snowballstemmer.stemmer("spanish")}
+_ZERO_WIDTH = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\ufffe]")
+_SPACE = re.compile(r"\s+")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_LETTER_SPACED = re.compile(r"(?<!\S)[A-ZÀ-Þ](?: [A-ZÀ-Þ]){2,}(?!\S)")
+_PHRASE_GAP = re.compile(r"(?:['’]s)?[\s\-/]{1,3}\Z")
+_JOINABLE_LENGTH = 10  # only long words may be written apart ("cyber security"); short ones would collide
+
+_PUNCTUATION = dict.fromkeys(map(ord, "‐‑‒–—―−"), "-")
+_PUNCTUATION |= dict.fromkeys(map(ord, "‘’‚‛′"), "'")
+_PUNCTUATION |= dict.fromkeys(map(ord, "“”„‟«»″"), '"')
+_NO_HYPHEN = dict.fromkeys(map(ord, "-‐‑‒–—―−"), None)
+_PUNCTUATION |= {0x00A0: " ", 0x2007: " ", 0x202F: " "}
+
+
+def _folding_table() -> dict[int, str]:
+    """One character for one character, so that offsets in folded text are offsets in the original."""
+    table: dict[int, str] = {}
+    for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00)):
+        base = unicodedata.normalize("NFD", chr(code))[0].lower()
+        if len(base) == 1 and base.isascii():
+            table[code] = base
+    return table | _PUNCTUATION
+
+
+_FOLDING = _folding_table()
+
+
+def normalise(text: str) -> str:
+    """Compatibility forms, zero-width characters, quotes, dashes and white space in one canonical form."""
+    plain = _ZERO_WIDTH.sub("", unicodedata.normalize("NFKC", text)).translate(_PUNCTUATION)
+    return _SPACE.sub(" ", plain).strip()
+
+
+def fold(text: str) -> str:
+    """Lower case without accents, same length as the input."""
+    folded = text.translate(_FOLDING).lower()
+    return folded if len(folded) == len(text) else "".join(_fold_one(char) for char in text)
+
+
+def _fold_one(char: str) -> str:
+    lowered = char.translate(_FOLDING).lower()
+    return lowered if len(lowered) == 1 else char
+
+
+def join_letter_spaced(text: str) -> str:
+    """``S C O P E`` becomes ``SCOPE``: for matching of headings only, never for display."""
+    return _LETTER_SPACED.sub(lambda match: match[0].replace(" ", ""), text)
+
+
+def word_count(text: str) -> int:
+    """Number of words as a reader counts them: runs between white space."""
+    return len(text.split())
+
+
+def supported_language(language: str) -> str:
+    """``es`` for Spanish and its variants, else ``en``."""
+    return "es" if language.lower().startswith("es") else "en"
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str, language: str = "en") -> str:
+    """The Snowball stem of one word, lower case and without accents."""
+    stemmer = _STEMMERS[supported_language(language)]
+    return fold(str(stemmer.stemWord(word.lower().replace("’", "'"))))
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order, as written."""
+    return _WORD.findall(text)
+
+
+def stems(text: str, language: str = "en") -> list[str]:
+    """The stems of all words of a text, in order; stop words included."""
+    return [stem(word, language) for word in words(join_letter_spaced(text))]
+
+
+def is_stop_word(word: str, language: str = "en") -> bool:
+    """Whether a word is a function word of the language."""
+    return word.lower().replace("’", "'") in STOP_WORDS[supported_language(language)]
+
+
+def content_stems(text: str, language: str = "en") -> list[str]:
+    """Stems of the words that are not function words, in order."""
+    return [
+        stem(word, language) for word in words(join_letter_spaced(text)) if not is_stop_word(word, language)
+    ]
+
+
+def detect_language(text: str, default: str = "en") -> str:
+    """``en`` or ``es`` by function words and letters; ``default`` when neither shows."""
+    lowered = [word.lower() for word in words(text)]
+    english = sum(word in STOP_WORDS["en"] for word in lowered)
+    spanish = sum(word in STOP_WORDS["es"] for word in lowered) + 2 * sum(char in "¿¡ñ" for char in text)
+    if english == spanish:
+        return default
+    return "es" if spanish > english else "en"
+
+
+# --- exact codes ------------------------------------------------------------------------------------
+
+_CODE = re.compile(
+    r"""(?<![\w.])(?:
+        §+\s?\d+(?:\.\d+)*(?:\s?\([A-Za-z0-9]{1,4}\))*            # § 4.2(b)
+      | [A-Z]{1,6}(?:\.[A-Z]{1,4})*-\d+(?:\.\d+)*(?:\([a-z0-9]+\))*  # PR.AC-1, AC-2(1)
+      | [A-Z]{2,6}(?:\.[A-Z]{2,4})+(?![a-z])                       # GV.OC
+      | [A-Z]{2,}/?[A-Z]*[ -]?\d{3,}(?:-\d+)*                      # ISO27001, ISO 27001
+      | [A-Z]{1,5}\d+[A-Z0-9]*                                     # FY2018, A4
+      | \d{1,3}(?:,\d{3})+(?:\.\d+)?                               # 32,502
+      | \d{4,}                                                     # 2016
+      | [A-Z][A-Z&]{2,}s?(?![\w.])                                 # GDPR
+    )(?![A-Za-z0-9])""",
+    re.VERBOSE,
+)
+_ACRONYM = re.compile(r"[A-Z][A-Z&]{2,}s?\Z")
+_CODE_PARTS = re.compile(r"[a-z]+|\d+|[^a-z\d\s]", re.IGNORECASE)
+
+
+def exact_codes(text: str) -> tuple[str, ...]:
+    """Codes that must match as whole strings, in order, each once: ``PR.AC-1``, ``ISO27001``, ``§ 4.2(b)``,
+    acronyms of three or more capitals, numbers of four or more digits. A text all in capitals has no
+    acronyms to tell apart."""
+    plain = text.translate(_PUNCTUATION)
+    shouting = not any(char.islower() for char in plain)
+    found = (_singular(match[0].strip()) for match in _CODE.finditer(plain))
+    kept = (code for code in found if not (shouting and _ACRONYM.match(code) and len(plain.split()) > 1))
+    return tuple(dict.fromkeys(kept))
+
+
+def _singular(code: str) -> str:
+    return code[:-1] if code.endswith("s") and _ACRONYM.match(code) else code
+
+
+def is_code(term: str) -> bool:
+    """Whether the whole term is one exact code."""
+    match = _CODE.fullmatch(term.translate(_PUNCTUATION).strip())
+    return match is not None
+
+
+def code_prefixes(code: str) -> tuple[str, ...]:
+    """The families a code belongs to, widest first, itself last: ``GV``, ``GV.OC``, ``GV.OC-01``."""
+    cuts = [match.start() for match in re.finditer(r"[.\-(]", code)]
+    return tuple(dict.fromkeys([*(code[:cut] for cut in cuts if cut), code]))
+
+
+def index_terms(text: str, language: str = "en") -> list[str]:
+    """What a lexical index must hold of a text so that :class:`TermMatcher` finds the same: stems of all
+    words, and of codes the folded code with its prefixes."""
+    joined = join_letter_spaced(text)
+    codes = [fold(prefix) for code in exact_codes(joined) for prefix in code_prefixes(code)]
+    return [*stems(joined, language), *codes]
+
+
+# --- matching ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TermMatch:
+    """One place where a term stands; ``start`` and ``end`` are offsets into the text searched."""
+
+    term: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _WordHit:
+    stem: str
+    start: int
+    end: int
+
+
+class TermMatcher:
+    """Finds many terms in many short texts: whole words, stemmed, phrases across hyphens and spaces.
+
+    A regular expression of stem prefixes picks the few words worth stemming, so a text costs little
+    more than one scan however many terms there are.
+    """
+
+    def __init__(self, terms: Iterable[str], language: str = "en") -> None:
+        self.terms: tuple[str, ...] = tuple(dict.fromkeys(term for term in terms if term.strip()))
+        self.language = supported_language(language)
+        self._codes = [(term, _code_pattern(term)) for term in self.terms if is_code(term)]
+        self._phrases: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        for term in self.terms:
+            if not is_code(term):
+                self._add_words(term)
+        wanted = {part for variants in self._phrases.values() for _, parts in variants for part in parts}
+        long_words = {part for part in wanted if len(part) >= _JOINABLE_LENGTH}
+        self._pattern = _any_of(_prefix(part) for part in wanted)
+        self._apart = _any_of(r"[ \-]?".join(map(re.escape, _prefix(part))) for part in long_words)
+
+    def _add_words(self, term: str) -> None:
+        sequence = tuple(stem(word, self.language) for word in words(term))
+        variants = {sequence} if sequence else set()
+        if len(sequence) > 1:
+            variants.add((stem("".join(words(term)), self.language),))
+        for variant in variants:
+            self._phrases.setdefault(variant[0], []).append((term, variant))
+
+    def find(self, text: str) -> list[TermMatch]:
+        """Every match, ordered by position, then by length."""
+        joined, offsets = _joined_with_offsets(text)
+        matches = [*self._find_codes(joined), *self._find_words(joined)]
+        if offsets is not None:
+            matches = [TermMatch(m.term, offsets[m.start], offsets[m.end - 1] + 1) for m in matches]
+        return sorted(matches, key=lambda match: (match.start, match.end, match.term))
+
+    def matched(self, text: str) -> list[str]:
+        """The distinct terms that stand in the text, in the order they were given."""
+        joined = join_letter_spaced(text)
+        present = {m.term for m in self._find_words(joined)} | {m.term for m in self._find_codes(joined)}
+        return [term for term in self.terms if term in present] if present else []
+
+    def _find_codes(self, text: str) -> list[TermMatch]:
+        return [
+            TermMatch(term, match.start(), match.end())
+            for term, pattern in self._codes
+            for match in pattern.finditer(text.translate(_PUNCTUATION))
+        ]
+
+    def _find_words(self, text: str) -> list[TermMatch]:
+        if self._pattern is None:
+            return []
+        folded = fold(text)
+        hits = [self._hit(text, match) for match in self._pattern.finditer(folded)]
+        found = [match for position in range(len(hits)) for match in self._phrases_at(hits, position, text)]
+        if self._apart is not None:
+            written_apart = (m for m in self._apart.finditer(folded) if " " in m[0] or "-" in m[0])
+            found += [
+                match for m in written_apart for match in self._phrases_at([self._hit(text, m)], 0, text)
+            ]
+        return found
+
+    def _hit(self, text: str, match: re.Match[str]) -> _WordHit:
+        surface = text[match.start() : match.end()].replace(" ", "").translate(_NO_HYPHEN)
+        return _WordHit(stem(surface, self.language), match.start(), match.end())
+
+    def _phrases_at(self, hits: Sequence[_WordHit], position: int, text: str) -> list[TermMatch]:
+        found = []
+        for term, sequence in self._phrases.get(hits[position].stem, ()):
+            end = position + len(sequence)
+            run = hits[position:end]
+            if tuple(hit.stem for hit in run) == sequence and _adjacent(run, text):
+                found.append(TermMatch(term, run[0].start, run[-1].end))
+        return found
+
+
+def highlight_spans(text: str, terms: Iterable[str], language: str = "en") -> list[tuple[int, int]]:
+    """Where to mark the terms in a text: merged, ordered (start, end) offsets."""
+    spans: list[tuple[int, int]] = []
+    for match in TermMatcher(terms, language).find(text):
+        if spans and match.start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(spans[-1][1], match.end))
+        else:
+            spans.append((match.start, match.end))
+    return spans
+
+
+def _adjacent(run: Sequence[_WordHit], text: str) -> bool:
+    gaps = (text[left.end : right.start] for left, right in pairwise(run))
+    return all(_PHRASE_GAP.match(gap.translate(_PUNCTUATION)) for gap in gaps)
+
+
+def _code_pattern(term: str) -> re.Pattern[str]:
+    """Codes are blind to case and inner blanks, but an acronym that spells a function word (WHO) is not."""
+    plain = term.translate(_PUNCTUATION).strip()
+    if _ACRONYM.match(plain):
+        flags = re.NOFLAG if is_stop_word(plain, "en") or is_stop_word(plain, "es") else re.IGNORECASE
+        return re.compile(rf"(?<!\w){re.escape(plain)}s?(?!\w)", flags)
+    body = r"[ \-]?".join(re.escape(part) for part in _CODE_PARTS.findall(plain))
+    return re.compile(rf"(?<!\w){body}(?!\w)", re.IGNORECASE)
+
+
+def _any_of(alternatives: Iterable[str]) -> re.Pattern[str] | None:
+    ordered = sorted(set(alternatives), key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(ordered)})[^\W_]*(?:'[^\W_]+)*") if ordered else None
+
+
+def _prefix(word_stem: str) -> str:
+    """A stem's safe beginning: its last letter may differ in the text (policy, polici)."""
+    return word_stem[: max(2, len(word_stem) - 1)]
+
+
+def _joined_with_offsets(text: str) -> tuple[str, list[int] | None]:
+    """The letter-spaced joined text, with the original offset of each of its characters when it differs."""
+    if not _LETTER_SPACED.search(text):
+        return text, None
+    kept: list[int] = []
+    position = 0
+    for match in _LETTER_SPACED.finditer(text):
+        kept += range(position, match.start())
+        kept += (index for index in range(match.start(), match.end()) if text[index] != " ")
+        position = match.end()
+    kept += range(position, len(text))
+    return "".join(text[index] for index in kept), kept
