@@ -1,0 +1,13 @@
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class AuditConfig(AppConfig):
+    name = "workbench.audit"
+    label = "audit"
+
+    def ready(self) -> None:
+        from . import checks  # noqa: F401
+        from .protection import protect_after_migrate
+
+        post_migrate.connect(protect_after_migrate, sender=self, dispatch_uid="audit.protect")

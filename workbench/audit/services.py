@@ -1,0 +1,126 @@
+"""Everything that writes the trail, and its verification."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import connection, models, transaction
+
+from .chain import SELECT_EVENT, canonical_event
+from .locks import LockSpace, advisory_lock
+from .models import ActorKind, AuditEvent, AuditPending, AuditSeal, object_type_of
+from .redaction import redacted, redacted_reason
+from .verifier import GENESIS, event_hash, link_hash
+from .verify import VerifyReport, audit_verify
+
+if TYPE_CHECKING:
+    from workbench.accounts.models import User
+
+__all__ = ["VerifyReport", "audit_record", "audit_seal", "audit_seal_all", "audit_verify"]
+
+_NOBODY = {ActorKind.PERSON: "anonymous", ActorKind.SYSTEM: "system", ActorKind.WORKER: "worker"}
+
+
+def audit_record(
+    *,
+    actor: User | None,
+    action: str,
+    obj: models.Model | None = None,
+    object_type: str = "",
+    object_id: str | int = "",
+    collection_id: int | None = None,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+    reason: str = "",
+    actor_kind: str | None = None,
+) -> AuditEvent:
+    """Writes one event in the caller's transaction: it stands if and only if the change stands.
+
+    ``action`` is dotted (``document.uploaded``). Give the object itself, or its type and id. Without
+    ``collection_id`` it is the object's own. ``before`` and ``after`` hold what changed; long text is replaced by
+    its hash (``redaction.py``). Without ``actor_kind`` it is a person, or the system for the system user and nobody.
+
+    Raises :class:`RuntimeError` outside a transaction.
+    """
+    if not connection.in_atomic_block:
+        raise RuntimeError(f"{action} must be recorded inside the transaction of its change.")
+    kind = ActorKind(actor_kind) if actor_kind else _kind_of(actor)
+    if obj is not None:
+        object_type, object_id = object_type_of(obj), obj.pk
+        collection_id = _collection_of(obj) if collection_id is None else collection_id
+    return AuditEvent.objects.create(
+        actor=actor,
+        actor_name=str(actor) if actor else _NOBODY.get(kind, str(kind)),
+        actor_kind=kind,
+        action=action,
+        object_type=object_type,
+        object_id=str(object_id),
+        collection_id=collection_id,
+        before=redacted(before),
+        after=redacted(after),
+        reason=redacted_reason(reason),
+        request_id=_request_id(),
+    )
+
+
+def audit_seal(*, limit: int = 5000) -> int:
+    """Gives up to ``limit`` waiting events their place in the chain, lowest id first; gives their number.
+
+    There is one sealer at a time: 0 when another one is at work. An event that commits late is sealed later,
+    whatever its id; the order of the chain is the order of sealing.
+    """
+    with transaction.atomic():
+        if not advisory_lock(LockSpace.AUDIT_SEAL, wait=False):
+            return 0
+        events = _pending_events(limit)
+        if not events:
+            return 0
+        head = AuditSeal.objects.order_by("-position").values_list("position", "hash").first()
+        position, prev_hash = head or (0, GENESIS)
+        seals = []
+        for place, event in enumerate(events, start=position + 1):
+            digest = event_hash(event)
+            link = link_hash(prev_hash=prev_hash, event_hash=digest)
+            seals.append(
+                AuditSeal(
+                    position=place, event_id=event["id"], event_hash=digest, prev_hash=prev_hash, hash=link
+                )
+            )
+            prev_hash = link
+        AuditSeal.objects.bulk_create(seals)
+        AuditPending.objects.filter(pk__in=[event["id"] for event in events]).delete()
+        return len(seals)
+
+
+def audit_seal_all() -> int:
+    """Seals until nothing waits; gives the number of events sealed."""
+    total = 0
+    while sealed := audit_seal():
+        total += sealed
+    return total
+
+
+def _pending_events(limit: int) -> list[dict[str, Any]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {SELECT_EVENT} FROM audit_pending p JOIN audit_event e ON e.id = p.event_id "
+            "ORDER BY e.id LIMIT %s",
+            [limit],
+        )
+        return [canonical_event(row) for row in cursor.fetchall()]
+
+
+def _kind_of(actor: User | None) -> ActorKind:
+    return ActorKind.SYSTEM if actor is None or actor.is_system else ActorKind.PERSON
+
+
+def _collection_of(obj: models.Model) -> int | None:
+    if obj._meta.label_lower == "documents.collection":
+        return obj.pk
+    return getattr(obj, "collection_id", None)
+
+
+def _request_id() -> str:
+    context = structlog.contextvars.get_contextvars()
+    return str(context.get("request_id") or context.get("task_id") or "")[:64]
