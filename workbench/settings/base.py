@@ -135,9 +135,9 @@ MEDIA_URL = ""
 DATA_UPLOAD_MAX_NUMBER_FILES = 200
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 
-from .accounts import *  # noqa: E402,F403
-from .celery import *  # noqa: E402,F403
-from .engine import *  # noqa: E402,F403
-from .logging import *  # noqa: E402,F403
-from .rest import *  # noqa: E402,F403
-from .security import *  # noqa: E402,F403
+from .accounts import *  # noqa: F403
+from .celery import *  # noqa: F403
+from .engine import *  # noqa: F403
+from .logging import *  # noqa: F403
+from .rest import *  # noqa: F403
+from .security import *  # noqa: F403

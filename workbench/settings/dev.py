@@ -7,6 +7,6 @@ from .base import STORAGES, env
 
 DEBUG = env.flag("DEBUG", default=False)
 SECRET_KEY = env.required(
-    "SECRET_KEY", "`make run` and the commands generate one; start the product with them."
+    "SECRET_KEY", "`make run` and the commands generate one: use them."
 )
 STORAGES["staticfiles"] = {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}

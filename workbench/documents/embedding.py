@@ -1,0 +1,33 @@
+"""Which encoder this installation uses."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from django.conf import settings
+
+from arbitration.protocols import Embedder
+
+from .models import EmbeddingSpace
+
+
+@lru_cache(maxsize=1)
+def current_embedder() -> Embedder:
+    """The configured encoder, loaded once per process (after the fork)."""
+    if settings.EMBEDDER_OPENAI_MODEL:
+        from arbitration.adapters.openai_embedder import OpenAIEmbedder
+
+        return OpenAIEmbedder(
+            model=settings.EMBEDDER_OPENAI_MODEL,
+            api_key=settings.OPENAI_API_KEY,
+            base_url=settings.OPENAI_BASE_URL or None,
+        )
+    from arbitration.adapters.onnx_embedder import default_embedder
+
+    return default_embedder(folder=Path(settings.EMBEDDER_FOLDER) if settings.EMBEDDER_FOLDER else None)
+
+
+def active_space() -> EmbeddingSpace:
+    """The space that questions are asked in."""
+    return EmbeddingSpace.objects.get(is_active=True)

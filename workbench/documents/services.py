@@ -1,0 +1,205 @@
+"""Collections and documents: everything that writes, except the steps of ingestion (``ingest.py``)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from workbench.accounts.models import MemberRole, Membership, User
+from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.services import audit_record
+from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.ops.dispatch import dispatch_on_commit
+
+from .models import Collection, Document, DocumentStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class UploadOutcome:
+    """An uploaded file's document, and whether the bytes were here already."""
+
+    document: Document
+    is_duplicate: bool
+
+
+def collection_create(*, actor: User, name: str, slug: str = "", description: str = "") -> Collection:
+    """A new collection; its creator becomes admin and analyst of it.
+
+    Raises :class:`WorkbenchError` when the name gives no usable short name, :class:`Conflict` when it is taken.
+    """
+    name = name.strip()
+    slug = slug or slugify(name)
+    if not name or not slug:
+        raise WorkbenchError(_("Give the collection a name with letters or digits."), code="name_missing")
+    try:
+        with transaction.atomic():
+            collection = Collection.objects.create(name=name, slug=slug, description=description)
+            if not actor.is_system:
+                Membership.objects.bulk_create(
+                    Membership(user=actor, collection=collection, role=role)
+                    for role in (MemberRole.ADMIN, MemberRole.ANALYST)
+                )
+            audit_record(
+                actor=actor,
+                action="collection.created",
+                obj=collection,
+                collection_id=collection.pk,
+                after={"slug": slug, "name": name},
+            )
+    except IntegrityError as error:
+        raise Conflict(
+            _("There is a collection with this short name already: %(slug)s.") % {"slug": slug}
+        ) from error
+    return collection
+
+
+def document_upload(*, actor: User, collection: Collection, file: File, name: str) -> UploadOutcome:
+    """Stores a file under its SHA-256 and queues it for parsing; the same bytes again give the document
+    that is already there.
+
+    Raises :class:`NotAllowed` without the right to upload, :class:`WorkbenchError` for an empty or too large
+    file.
+    """
+    if not has_permission(actor, collection, Permission.UPLOAD):
+        raise NotAllowed(_("You may not upload to this collection."))
+    name = clean_file_name(name)
+    size, sha256 = _measure(file)
+    existing = Document.objects.filter(collection=collection, sha256=sha256).first()
+    if existing:
+        return UploadOutcome(existing, is_duplicate=True)
+    try:
+        with transaction.atomic():
+            document = _document_create(
+                actor=actor, collection=collection, file=file, name=name, size=size, sha256=sha256
+            )
+    except IntegrityError:
+        # Two identical uploads at once: the other one made the row.
+        return UploadOutcome(Document.objects.get(collection=collection, sha256=sha256), is_duplicate=True)
+    return UploadOutcome(document, is_duplicate=False)
+
+
+def _document_create(
+    *, actor: User, collection: Collection, file: File, name: str, size: int, sha256: str
+) -> Document:
+    from .tasks import ingest
+
+    document = Document(
+        collection=collection, sha256=sha256, name=name, title="", size=size, uploaded_by=actor
+    )
+    document.file.name = _store(file, path=f"{collection.pk}/{sha256[:2]}/{sha256}")
+    document.save(force_insert=True)
+    audit_record(
+        actor=actor,
+        action="document.uploaded",
+        obj=document,
+        collection_id=collection.pk,
+        after={"name": name, "sha256": sha256, "size": size},
+    )
+    dispatch_on_commit(ingest, document_id=document.pk)
+    return document
+
+
+def _store(file: File, *, path: str) -> str:
+    """Stores the bytes under their hash; a second writer of the same bytes changes nothing."""
+    if default_storage.exists(path):
+        return path
+    file.seek(0)
+    stored = default_storage.save(path, file)
+    if stored != path:
+        default_storage.delete(stored)
+    return path
+
+
+def _measure(file: File) -> tuple[int, str]:
+    """Size in bytes and SHA-256 of a file, read in chunks; refuses empty and oversized ones."""
+    digest, size = hashlib.sha256(), 0
+    for chunk in file.chunks():
+        size += len(chunk)
+        if size > settings.MAX_UPLOAD_BYTES:
+            limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
+            raise WorkbenchError(
+                _("The file is larger than %(limit)d MB. Split it, or ask an admin to raise the limit.")
+                % {"limit": limit},
+                code="too_large",
+            )
+        digest.update(chunk)
+    if size == 0:
+        raise WorkbenchError(_("The file is empty. Choose another one."), code="empty")
+    return size, digest.hexdigest()
+
+
+def clean_file_name(name: str) -> str:
+    """The last part of a path in either style, without control characters, at most 255 characters."""
+    last = PurePath(name.replace("\\", "/")).name
+    cleaned = "".join(character for character in last if character.isprintable()).strip()
+    return cleaned[-255:] or "file"
+
+
+def document_retry(*, actor: User, document: Document) -> Document:
+    """Queues a failed or cancelled document again."""
+    from .tasks import ingest
+
+    _require_upload_right(actor, document.collection)
+    with transaction.atomic():
+        changed = Document.objects.filter(
+            pk=document.pk, status__in=[DocumentStatus.FAILED, DocumentStatus.CANCELLED]
+        ).update(
+            status=DocumentStatus.QUEUED,
+            failure_code="",
+            failure_reason="",
+            attempts=0,
+            lease_owner="",
+            lease_until=None,
+            stage_done=0,
+            stage_total=0,
+            finished_at=None,
+        )
+        if changed != 1:
+            raise Conflict(_("Only a failed or cancelled document can be retried."))
+        audit_record(
+            actor=actor, action="document.retried", obj=document, collection_id=document.collection_id
+        )
+        dispatch_on_commit(ingest, document_id=document.pk)
+    document.refresh_from_db()
+    return document
+
+
+def document_cancel(*, actor: User, document: Document) -> Document:
+    """Stops a document that is still being worked on; its worker notices at its next step."""
+    from .models import WORKING_STATUSES
+
+    _require_upload_right(actor, document.collection)
+    with transaction.atomic():
+        changed = Document.objects.filter(pk=document.pk, status__in=WORKING_STATUSES).update(
+            status=DocumentStatus.CANCELLED, lease_owner="", lease_until=None
+        )
+        if changed != 1:
+            raise Conflict(_("This document is not being worked on any more."))
+        audit_record(
+            actor=actor, action="document.cancelled", obj=document, collection_id=document.collection_id
+        )
+    document.refresh_from_db()
+    return document
+
+
+def index_epoch_bump(*, collection_ids: Iterable[int]) -> None:
+    """Tells every worker's local lexical index that searchable text changed."""
+    Collection.objects.filter(pk__in=list(collection_ids)).update(index_epoch=F("index_epoch") + 1)
+
+
+def _require_upload_right(actor: User, collection: Collection) -> None:
+    if not has_permission(actor, collection, Permission.UPLOAD):
+        raise NotAllowed(_("You may not change documents of this collection."))

@@ -1,0 +1,305 @@
+"""The engine's door to the documents of one scope: pgvector, the lexical index, and line tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from django.db import connection, transaction
+
+from arbitration.protocols import DocumentProfile, LineRow, PassageRow, ScopeProfile, SectionRow, Vector
+from arbitration.text import TermMatcher, fold, index_terms, is_code, stems
+
+from .lexical import PASSAGE, SECTION, Hit, LexicalIndex, lexical_index
+from .models import Collection, Document, EmbeddingSpace, Page
+
+#: Up to this many passages in scope an exact scan is faster than walking the HNSW graph with a filter.
+EXACT_SCAN_LIMIT = 5_000
+Span = tuple[str, int, int, int, int]
+
+
+class DatabaseCandidateStore:
+    """Implements :class:`arbitration.protocols.CandidateStore` for one document or one collection.
+
+    ``documents`` None means every ready document of the collection. Nothing outside the scope is ever read.
+    """
+
+    def __init__(
+        self, *, collection: Collection, space: EmbeddingSpace, documents: Sequence[Document] | None = None
+    ) -> None:
+        self._collection = collection
+        self._space = space
+        self._is_collection = documents is None
+        chosen = Document.objects.filter(collection=collection).ready().order_by("pk")
+        if documents is not None:
+            chosen = chosen.filter(pk__in=[document.pk for document in documents])
+        self._documents = list(chosen)
+
+    # --- profile ------------------------------------------------------------------------------------
+
+    def profile(self) -> ScopeProfile:
+        """See the protocol."""
+        doc_id = self._collection.slug if self._is_collection else self._documents[0].name
+        return ScopeProfile(
+            doc_id=doc_id,
+            documents=tuple(map(_profile, self._documents)),
+            is_collection=self._is_collection,
+        )
+
+    @cached_property
+    def _index(self) -> LexicalIndex:
+        return lexical_index(self._collection)
+
+    @cached_property
+    def _scope(self) -> list[int] | None:
+        """Keys to filter by; None when the whole collection is asked and no filter is needed."""
+        return None if self._is_collection else [document.pk for document in self._documents]
+
+    @cached_property
+    def _languages(self) -> list[str]:
+        return sorted({document.language for document in self._documents}) or ["en"]
+
+    def _index_words(self, terms: Sequence[str]) -> list[str]:
+        """Every term's words as the index holds them, for each language in scope; a code stays whole."""
+        found: list[str] = []
+        for language in self._languages:
+            for term in terms:
+                found += [fold(term)] if is_code(term) else stems(term, language)
+        return list(dict.fromkeys(found))
+
+    # --- words --------------------------------------------------------------------------------------
+
+    def title_hits(self, terms: Sequence[str], *, limit: int = 200) -> list[SectionRow]:
+        """See the protocol."""
+        hits = self._index.search(
+            kind=SECTION, any_of=self._index_words(terms), documents=self._scope, limit=limit
+        )
+        matchers = [TermMatcher(terms, language) for language in self._languages]
+        return [
+            _section(hit)
+            for hit in hits
+            if any(matcher.matched(hit.payload["title"]) for matcher in matchers)
+        ]
+
+    def sections_numbered(self, references: Sequence[str], *, limit: int = 50) -> list[SectionRow]:
+        """See the protocol."""
+        from arbitration.questions.references import reference_matches
+
+        words = [word for reference in references for word in index_terms(reference)]
+        hits = self._index.search(kind=SECTION, any_of=words, documents=self._scope, limit=20 * limit)
+        found = [
+            _section(hit)
+            for hit in hits
+            if any(
+                reference_matches(reference, hit.payload["title"], hit.payload["breadcrumb"])
+                for reference in references
+            )
+        ]
+        return found[:limit]
+
+    def sections_by_id(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], SectionRow]:
+        """See the protocol."""
+        if not keys:
+            return {}
+        with connection.cursor() as cursor:
+            cursor.execute(
+                _SECTIONS_BY_ID, [[_pk(document) for document, _ in keys], [section for _, section in keys]]
+            )
+            names = [column.name for column in cursor.description]
+            rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        sections = [_section_row(f"d{row.pop('document_id')}", row) for row in rows]
+        return {(section.document_id, section.section_id): section for section in sections}
+
+    def lines_with(self, terms: Sequence[str], *, limit: int = 2000) -> list[LineRow]:
+        """See the protocol. Lines are looked for in the passages that hold the terms, best BM25 first."""
+        hits = self._index.search(
+            kind=PASSAGE,
+            any_of=self._index_words(terms),
+            documents=self._scope,
+            limit=max(50, min(limit // 4, 400)),
+        )
+        matchers = {language: TermMatcher(terms, language) for language in self._languages}
+        by_pk = {document.pk: document for document in self._documents}
+        found: list[LineRow] = []
+        for hit in hits:
+            document = by_pk[hit.document_pk]
+            matcher = matchers[document.language]
+            found += [
+                LineRow(document.public_id, page, number, text, hit.payload["section"] or None)
+                for page, number, text in hit.payload["lines"]
+                if matcher.matched(text)
+            ]
+        return found[:limit]
+
+    def count_hits(self, terms: Sequence[str]) -> dict[str, int]:
+        """See the protocol; a hit is a passage or a title that holds the whole term."""
+        return {term: sum(self._count(term, language) for language in self._languages) for term in terms}
+
+    def _count(self, term: str, language: str) -> int:
+        phrases = [[fold(term)]] if is_code(term) else [stems(term, language)]
+        return sum(
+            self._index.count(kind=kind, phrase=phrase, documents=self._scope)
+            for kind in (PASSAGE, SECTION)
+            for phrase in phrases
+        )
+
+    def substring_pages(self, terms: Sequence[str], *, limit: int = 200) -> list[tuple[str, int]]:
+        """See the protocol."""
+        patterns = ["%" + _like(term) + "%" for term in terms if term.strip()]
+        if not patterns:
+            return []
+        pages = (
+            Page.objects.filter(document__in=self._documents)
+            .extra(where=["text ILIKE ANY(%s)"], params=[patterns])
+            .order_by("document_id", "page_num")
+            .values_list("document_id", "page_num")[:limit]
+        )
+        return [(f"d{document}", page) for document, page in pages]
+
+    def lexical(self, query: str, *, exact: Sequence[str] = (), limit: int = 50) -> list[PassageRow]:
+        """See the protocol."""
+        words = [word for language in self._languages for word in index_terms(query, language)]
+        hits = self._index.search(
+            kind=PASSAGE,
+            any_of=words,
+            boosted=[fold(code) for code in exact],
+            documents=self._scope,
+            limit=limit,
+        )
+        return [_passage(hit) for hit in hits]
+
+    # --- vectors ------------------------------------------------------------------------------------
+
+    def vector(self, vectors: Sequence[Vector], *, limit: int = 50) -> list[PassageRow]:
+        """See the protocol: exact for small scopes, HNSW with iterative scan for large ones."""
+        size = sum(document.passage_count for document in self._documents)
+        best: dict[int, PassageRow] = {}
+        for vector in vectors:
+            rows = self._nearest(vector, limit=limit, exact=size <= EXACT_SCAN_LIMIT)
+            for row in rows:
+                known = best.get(row.passage_id)
+                if known is None or known.score < row.score:
+                    best[row.passage_id] = row
+        return sorted(best.values(), key=lambda row: (-row.score, row.passage_id))[:limit]
+
+    def _nearest(self, vector: Vector, *, limit: int, exact: bool) -> list[PassageRow]:
+        literal = "[" + ",".join(f"{value:.6f}" for value in np.asarray(vector, dtype=np.float32)) + "]"
+        scope_sql, scope = (
+            ("v.collection_id = %s", self._collection.pk)
+            if self._scope is None
+            else ("v.document_id = ANY(%s)", self._scope)
+        )
+        width = self._space.width
+        distance = (
+            "v.embedding <=> %s::vector"
+            if exact
+            else (f"v.embedding::halfvec({width}) <=> %s::halfvec({width})")
+        )
+        with transaction.atomic(), connection.cursor() as cursor:
+            if not exact:
+                cursor.execute("SET LOCAL hnsw.ef_search = 100")
+                cursor.execute("SET LOCAL hnsw.iterative_scan = 'relaxed_order'")
+            # The space's key is a literal: it must match the predicate of the space's partial index.
+            cursor.execute(
+                _NEAREST.format(distance=distance, space=int(self._space.pk), scope=scope_sql),
+                [literal, scope, limit],
+            )
+            return [
+                PassageRow(f"d{row[0]}", *row[1:6], row[6] or None, row[7], 1.0 - float(row[8]))
+                for row in cursor.fetchall()
+            ]
+
+    # --- text ---------------------------------------------------------------------------------------
+
+    def lines_between(
+        self, document_id: str, page_start: int, line_start: int, page_end: int, line_end: int
+    ) -> list[LineRow]:
+        """See the protocol."""
+        return self.lines_of_scopes([(document_id, page_start, line_start, page_end, line_end)])[0]
+
+    def lines_of_scopes(self, scopes: Sequence[Span]) -> list[list[LineRow]]:
+        """See the protocol; one query however many spans."""
+        found: list[list[LineRow]] = [[] for _ in scopes]
+        if not scopes:
+            return found
+        allowed = {document.pk for document in self._documents}
+        columns = list(zip(*((_pk(document), *rest) for document, *rest in scopes), strict=True))
+        with connection.cursor() as cursor:
+            cursor.execute(_LINES_OF_SCOPES, [list(column) for column in columns])
+            for position, document, page, number, text, section in cursor.fetchall():
+                if document in allowed:
+                    found[position - 1].append(LineRow(f"d{document}", page, number, text, section or None))
+        return found
+
+
+_NEAREST = """
+    SELECT p.document_id, p.id, p.page_start, p.line_start, p.page_end, p.line_end, p.section_id, p.text, n.distance
+    FROM (
+        SELECT v.passage_id, {distance} AS distance
+        FROM documents_passagevector v
+        WHERE v.space_id = {space} AND {scope}
+        ORDER BY distance LIMIT %s
+    ) n JOIN documents_passage p ON p.id = n.passage_id
+    ORDER BY n.distance, p.id
+"""
+_LINES_OF_SCOPES = """
+    SELECT s.position, l.document_id, l.page_num, l.line_num, l.text, l.section_id
+    FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[])
+         WITH ORDINALITY AS s(document_id, page_start, line_start, page_end, line_end, position)
+    JOIN documents_line l
+      ON l.document_id = s.document_id
+     AND (l.page_num, l.line_num) >= (s.page_start, s.line_start)
+     AND (l.page_num, l.line_num) <= (s.page_end, s.line_end)
+    WHERE NOT l.is_furniture AND NOT l.is_hidden
+    ORDER BY s.position, l.page_num, l.line_num
+"""
+_SECTIONS_BY_ID = """
+    SELECT x.document_id, x.section_id, x.level, x.parent_id, x.title, x.breadcrumb, x.start_page AS page_start,
+           x.line_start, x.end_page AS page_end, x.line_end, x.own_page_end, x.own_line_end, x.has_children
+    FROM documents_section x
+    JOIN unnest(%s::bigint[], %s::text[]) AS k(document_id, section_id) USING (document_id, section_id)
+"""
+
+
+def _profile(document: Document) -> DocumentProfile:
+    return DocumentProfile(
+        document_id=document.public_id,
+        name=document.name,
+        page_count=document.page_count,
+        has_usable_toc=document.has_usable_toc,
+        language=document.language,
+        document_type=document.document_type,
+        character_count=document.character_count,
+        effective_date=document.effective_date.isoformat() if document.effective_date else None,
+        issuer=document.issuer,
+    )
+
+
+def _pk(document_id: str) -> int:
+    return int(document_id.removeprefix("d"))
+
+
+def _like(term: str) -> str:
+    return term.strip().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _section(hit: Hit) -> SectionRow:
+    return _section_row(f"d{hit.document_pk}", hit.payload)
+
+
+def _section_row(document_id: str, row: dict[str, Any]) -> SectionRow:
+    return SectionRow(document_id=document_id, **(row | {"parent_id": row["parent_id"] or None}))
+
+
+def _passage(hit: Hit) -> PassageRow:
+    payload = hit.payload
+    return PassageRow(
+        f"d{hit.document_pk}",
+        payload["id"],
+        *payload["span"],
+        payload["section"] or None,
+        payload["text"],
+        hit.score,
+    )

@@ -1,0 +1,104 @@
+"""Leases: how a worker holds a row, and how another takes it over when the worker is gone.
+
+A row is claimed by a conditional UPDATE that changed exactly one row; while the work lasts, a thread renews the
+lease. When the renewals stop (the worker was killed, its machine is gone), the sweeper finds the lapsed lease and
+wakes another worker. Times are the database's, so that workers' clocks do not matter.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, connection, models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+logger = structlog.get_logger(__name__)
+
+
+class LeaseLost(Exception):
+    """Another worker holds the row now; this one must stop without writing."""
+
+
+def new_owner() -> str:
+    """A name for one attempt at one row: host, process, random part."""
+    return f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+
+
+def lease_free() -> Q:
+    """Rows nobody works on: never leased, or the lease lapsed."""
+    return Q(lease_until__isnull=True) | Q(lease_until__lt=Now())
+
+
+def lease_claim(rows: models.QuerySet[Any], *, owner: str, count_attempt: bool = True) -> bool:
+    """Claims the one row of ``rows`` (already filtered by key and state); False when somebody else has it."""
+    values: dict[str, Any] = {"lease_owner": owner, "lease_until": lease_end()}
+    if count_attempt:
+        values["attempts"] = F("attempts") + 1
+    return rows.filter(lease_free()).update(**values) == 1
+
+
+def lease_end() -> Any:
+    """The moment a lease taken now lapses."""
+    return Now() + timedelta(seconds=settings.LEASE_SECONDS)
+
+
+def lease_release(rows: models.QuerySet[Any], *, owner: str) -> None:
+    """Gives the row back, if it is still ours."""
+    rows.filter(lease_owner=owner).update(lease_owner="", lease_until=None)
+
+
+class Heartbeat:
+    """Renews a lease from a thread of its own; :meth:`check` raises when it was lost."""
+
+    def __init__(self, rows: models.QuerySet[Any], *, owner: str) -> None:
+        self._rows = rows.filter(lease_owner=owner)
+        self._lost = threading.Event()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._renew, name="lease-heartbeat", daemon=True)
+
+    def check(self) -> None:
+        """Raises :class:`LeaseLost` when the row is no longer ours."""
+        if self._lost.is_set():
+            raise LeaseLost
+
+    def _renew(self) -> None:
+        try:
+            while not self._stop.wait(settings.HEARTBEAT_SECONDS):
+                try:
+                    if self._rows.all().update(lease_until=lease_end()) != 1:
+                        self._lost.set()
+                        return
+                except DatabaseError as error:
+                    # The database may be restarting; the lease outlives several missed beats.
+                    logger.warning("lease.heartbeat_failed", error=type(error).__name__)
+                    connection.close()
+        finally:
+            connection.close()
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._stop.set()
+        self._thread.join(timeout=10)
+
+
+@contextmanager
+def leased(rows: models.QuerySet[Any], *, owner: str) -> Iterator[Heartbeat]:
+    """Holds a claimed lease for the length of the block and gives it back at its end."""
+    with Heartbeat(rows, owner=owner) as heartbeat:
+        try:
+            yield heartbeat
+        finally:
+            lease_release(rows, owner=owner)

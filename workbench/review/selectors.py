@@ -1,0 +1,52 @@
+"""What pages read about decisions and the queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import Prefetch
+from django.db.models.functions import Now
+
+from workbench.questions.models import Candidate
+
+from .models import ItemState, QueueItem, QueueItemQuerySet, Review, ReviewAction
+
+if TYPE_CHECKING:
+    from workbench.accounts.models import User
+
+#: Prefetch of a candidate's decisions, oldest first; the last one counts.
+REVIEWS = Prefetch("reviews", queryset=Review.objects.select_related("reviewer").order_by("id"))
+
+
+def current_review(candidate: Candidate) -> Review | None:
+    """The person's word that counts now; None when nobody decided."""
+    reviews = [review for review in candidate.reviews.all()]
+    superseded = {review.supersedes_id for review in reviews}
+    standing = [review for review in reviews if review.pk not in superseded]
+    return max(standing, key=lambda review: review.pk, default=None)
+
+
+def effective_role(*, machine_role: str | None, review: Review | None) -> str | None:
+    """The person's role, else the machine's."""
+    if review is None or review.action == ReviewAction.UNSURE or review.role is None:
+        return machine_role
+    return review.role
+
+
+def queue_open(
+    *, user: User, collection_id: int | None = None, required_only: bool = False
+) -> QueueItemQuerySet:
+    """Waiting items the user may decide, most urgent first."""
+    items = QueueItem.objects.visible_to(user).filter(state=ItemState.WAITING)
+    if collection_id is not None:
+        items = items.filter(collection_id=collection_id)
+    if required_only:
+        items = items.filter(is_required=True)
+    return items.order_by("-priority", "id")
+
+
+def queue_free(*, user: User, collection_id: int | None = None) -> QueueItemQuerySet:
+    """Waiting items that nobody else holds."""
+    return queue_open(user=user, collection_id=collection_id).exclude(
+        claimed_until__gt=Now(), claimed_by__isnull=False
+    ) | queue_open(user=user, collection_id=collection_id).filter(claimed_by=user)
