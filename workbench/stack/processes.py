@@ -1,0 +1,219 @@
+"""Child processes: how one is started, recognised later, and stopped with everything it started.
+
+Each child leads its own session, so that Ctrl-C reaches only the supervisor (which stops the children
+in order) and so that what a child left behind can be found by its process group. On Linux the kernel
+also signals each child when the supervisor dies (prctl PR_SET_PDEATHSIG).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+PR_SET_PDEATHSIG = 1
+#: Clock steps between two readings of a start time stay below this many seconds.
+START_TOLERANCE_SECONDS = 1.5
+HURRIED_SECONDS = 2.0
+
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+@dataclass(frozen=True)
+class Account:
+    """The system account a child runs as, where that is not our own."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """How to start one child, and how to stop it.
+
+    `stop` is the escalation: (signal, seconds to wait), then SIGKILL for the whole process group.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+    log: Path
+    stop: tuple[tuple[int, float], ...] = ((signal.SIGTERM, 10.0),)
+    orphan_signal: int = signal.SIGTERM
+    account: Account | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is written down about a started process, enough to recognise it after a crash."""
+
+    name: str
+    pid: int
+    started: float
+    command: tuple[str, ...]
+    stop: tuple[tuple[int, float], ...] = field(default=((signal.SIGTERM, 10.0),))
+
+    @classmethod
+    def of(cls, pid: int, name: str, stop: tuple[tuple[int, float], ...] = ()) -> Record:
+        """The record of a running process. Raises psutil.NoSuchProcess when it is gone."""
+        process = psutil.Process(pid)
+        return cls(name, pid, process.create_time(), tuple(process.cmdline()), stop)
+
+    @classmethod
+    def load(cls, content: Any) -> Record | None:
+        """The record from its JSON form; None when it is not one."""
+        try:
+            return cls(
+                str(content["name"]),
+                int(content["pid"]),
+                float(content["started"]),
+                tuple(map(str, content["command"])),
+                tuple((int(number), float(seconds)) for number, seconds in content["stop"]),
+            )
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def find(self) -> psutil.Process | None:
+        """The living process with this pid, start time and command line; None for any other."""
+        try:
+            process = psutil.Process(self.pid)
+            same_start = abs(process.create_time() - self.started) <= START_TOLERANCE_SECONDS
+            if (
+                same_start
+                and process.status() != psutil.STATUS_ZOMBIE
+                and process.cmdline() == [*self.command]
+            ):
+                return process
+        except psutil.Error:
+            return None
+        return None
+
+
+class Child:
+    """A running program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        with program.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                program.argv,
+                env=dict(program.env),
+                cwd=program.cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=before_exec(program.orphan_signal),
+                **_as_account(program.account),
+            )
+        self.started = time.monotonic()
+        self.record = self._record()
+
+    def _record(self) -> Record:
+        try:
+            return Record.of(self.process.pid, self.program.name, self.program.stop)
+        except psutil.Error:
+            return Record(
+                self.program.name, self.process.pid, time.time(), self.program.argv, self.program.stop
+            )
+
+    def exit_code(self) -> int | None:
+        """The exit status, negative for a signal; None while it runs."""
+        return self.process.poll()
+
+    def stop(self, hurried: Callable[[], bool] = lambda: False) -> None:
+        """Ask it to end, ever more firmly; the last request comes at once when `hurried`."""
+        for position, (number, seconds) in enumerate(self.program.stop, start=1):
+            last = position == len(self.program.stop)
+            if hurried() and not last:
+                continue
+            if self.exit_code() is None:
+                self.process.send_signal(number)
+                self._wait(seconds, hurried)
+        self.kill_group()
+
+    def _wait(self, seconds: float, hurried: Callable[[], bool]) -> None:
+        start = time.monotonic()
+        while time.monotonic() - start < (min(seconds, HURRIED_SECONDS) if hurried() else seconds):
+            try:
+                self.process.wait(timeout=0.2)
+            except subprocess.TimeoutExpired:
+                continue
+            return
+
+    def kill_group(self) -> None:
+        """SIGKILL to the child, if it still runs, and to whatever it left in its process group."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def stop_leftover(record: Record) -> bool:
+    """Stop a child that outlived its supervisor, with its group. True when anything was found."""
+    found = record.find()
+    if found is not None:
+        for number, seconds in record.stop:
+            with suppress(psutil.NoSuchProcess):
+                found.send_signal(number)
+            _, alive = psutil.wait_procs([found], timeout=seconds)
+            if not alive:
+                break
+    members = _group_members(record)
+    for member in members:
+        with suppress(psutil.NoSuchProcess):
+            member.kill()
+    psutil.wait_procs(members, timeout=5)
+    return found is not None or bool(members)
+
+
+def _group_members(record: Record) -> list[psutil.Process]:
+    members = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, ProcessLookupError, PermissionError):
+            in_group = os.getpgid(process.pid) == record.pid and os.getsid(process.pid) == record.pid
+            if in_group and process.create_time() >= record.started - START_TOLERANCE_SECONDS:
+                members.append(process)
+    return members
+
+
+def describe_exit(code: int) -> str:
+    """An exit status in words."""
+    if code >= 0:
+        return f"exit status {code}"
+    try:
+        return f"signal {signal.Signals(-code).name}"
+    except ValueError:
+        return f"signal {-code}"
+
+
+def before_exec(orphan_signal: int) -> Callable[[], None] | None:
+    """What a new process does before its program starts: on Linux, ask to be signalled when we die."""
+    if _libc is None:
+        return None
+    parent = os.getpid()
+
+    def set_parent_death_signal() -> None:
+        # After the account change, which would clear it (prctl(2)).
+        _libc.prctl(PR_SET_PDEATHSIG, orphan_signal, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return set_parent_death_signal
+
+
+def _as_account(account: Account | None) -> dict[str, Any]:
+    if account is None:
+        return {}
+    return {"user": account.uid, "group": account.gid, "extra_groups": []}

@@ -1,0 +1,141 @@
+"""The Django project that the stack runs, and the environment its processes get."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from . import postgres, valkey
+from .home import Home, Secrets
+from .ports import ServicePorts
+from .processes import Program
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+QUEUES = "ingest,llm,default,train"
+#: Variables of another environment that would mislead ours.
+FOREIGN = ("VIRTUAL_ENV", "PYTHONHOME", "DATABASE_URL_FILE", "BROKER_URL_FILE", "SECRET_KEY_FILE")
+
+
+@dataclass(frozen=True)
+class Project:
+    """What to start: tests put a small stand-in here."""
+
+    root: Path = ROOT
+    manage: tuple[str, ...] = ("manage.py",)
+    wsgi: str = "workbench.wsgi:application"
+    celery: str = "workbench.celery:app"
+    settings: str = "workbench.settings.dev"
+    stack: tuple[str, ...] = ("-m", "workbench.stack")
+
+    def environment(self, home: Home, secrets: Secrets, ports: ServicePorts) -> dict[str, str]:
+        """The variables for web, worker, beat and commands: ours, over the caller's own."""
+        environment = {name: value for name, value in os.environ.items() if name not in FOREIGN}
+        environment |= {
+            "DATABASE_URL": postgres.url(postgres.APP_ROLE, secrets.app_password, ports.postgres),
+            "BROKER_URL": valkey.url(secrets.broker_password, ports.valkey),
+            "SECRET_KEY": secrets.secret_key,
+            "WORKBENCH_HOME": str(home.root),
+            "PYTHONUNBUFFERED": "1",
+            # psql, pg_dump and pg_restore of the same version as the server.
+            "PATH": os.pathsep.join(filter(None, (os.environ.get("PATH"), str(postgres.BINARIES)))),
+        }
+        environment.setdefault("DJANGO_SETTINGS_MODULE", self.settings)
+        environment.setdefault("WORKBENCH_MEDIA_ROOT", str(home.files))
+        return environment
+
+    def command(self, home: Home, name: str, *arguments: str, environment: Mapping[str, str]) -> Program:
+        """One manage.py command, logged under its own name."""
+        return Program(
+            name=name,
+            argv=(sys.executable, *self.manage, name, *arguments),
+            env=environment,
+            cwd=self.root,
+            log=home.log(name),
+            stop=((signal.SIGTERM, 5.0),),
+        )
+
+    def web(self, home: Home, environment: Mapping[str, str], *, host: str, port: int) -> Program:
+        """The application server: threads, because requests wait for the database, not for the processor."""
+        shown = f"[{host}]" if ":" in host else host
+        arguments = (
+            *("--bind", f"{shown}:{port}", "--worker-class", "gthread", "--threads", "8"),
+            *("--workers", os.environ.get("WEB_CONCURRENCY", "1")),
+            *("--timeout", "120", "--graceful-timeout", "5", "--no-control-socket"),
+        )
+        return Program(
+            name="web",
+            argv=(sys.executable, "-m", "gunicorn", *arguments, self.wsgi),
+            env={**environment, **_allowed_hosts(environment, host)},
+            cwd=self.root,
+            log=home.log("web"),
+            stop=((signal.SIGTERM, 8.0),),
+        )
+
+    def worker(self, home: Home, environment: Mapping[str, str]) -> Program:
+        """One Celery worker for all queues: warm shutdown first, then cold."""
+        arguments = (
+            *("-Q", QUEUES, "--concurrency", "2", "--prefetch-multiplier", "1"),
+            *("--loglevel", "INFO", "--without-gossip", "--without-mingle"),
+        )
+        return Program(
+            name="worker",
+            argv=(sys.executable, "-m", "celery", "-A", self.celery, "worker", *arguments),
+            env=environment,
+            cwd=self.root,
+            log=home.log("worker"),
+            stop=((signal.SIGTERM, 10.0), (signal.SIGQUIT, 5.0)),
+            orphan_signal=signal.SIGQUIT,
+        )
+
+    def beat(self, home: Home, environment: Mapping[str, str]) -> Program:
+        """The scheduler; its memory of past runs is a file in the home."""
+        arguments = ("--schedule", str(home.run / "beat"), "--pidfile", "", "--loglevel", "INFO")
+        return Program(
+            name="beat",
+            argv=(sys.executable, "-m", "celery", "-A", self.celery, "beat", *arguments),
+            env=environment,
+            cwd=self.root,
+            log=home.log("beat"),
+            stop=((signal.SIGTERM, 5.0),),
+        )
+
+
+def owner_environment(
+    environment: Mapping[str, str], secrets: Secrets, ports: ServicePorts
+) -> dict[str, str]:
+    """The same environment connected as the schema's owner: for migrations and nothing else."""
+    owner = owner_url(secrets, ports)
+    return {**environment, "DATABASE_URL": owner, "DATABASE_OWNER_URL": owner}
+
+
+def owner_url(secrets: Secrets, ports: ServicePorts) -> str:
+    """The address for the schema's owner."""
+    return postgres.url(postgres.OWNER_ROLE, secrets.owner_password, ports.postgres)
+
+
+def _allowed_hosts(environment: Mapping[str, str], host: str) -> dict[str, str]:
+    """Names the site answers to: loopback, and where it listens wider, this machine's own names."""
+    if environment.get("ALLOWED_HOSTS"):
+        return {}
+    names = ["localhost", "127.0.0.1", "[::1]"]
+    if host in {"0.0.0.0", "::"}:  # noqa: S104 - asked for by HOST
+        names += [socket.gethostname(), socket.getfqdn(), *_own_addresses()]
+    else:
+        names.append(f"[{host}]" if ":" in host else host)
+    return {"ALLOWED_HOSTS": ",".join(dict.fromkeys(names))}
+
+
+def _own_addresses() -> list[str]:
+    found = []
+    with suppress(OSError, psutil.Error):
+        for addresses in psutil.net_if_addrs().values():
+            found += [entry.address for entry in addresses if entry.family == socket.AF_INET]
+    return found
