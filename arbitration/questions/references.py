@@ -157,11 +157,15 @@ def match_address(reference: Sequence[str], section: Sequence[str]) -> float:
     return min(scores) if position == len(section) else 0.9 * min(scores)
 
 
+def reference_address(reference: str) -> tuple[str, ...]:
+    """The address that a written reference stands for."""
+    parsed, _ = parse_references(reference)
+    return parsed[0].address if parsed else leading_address(reference)
+
+
 def reference_score(reference: str, *, title: str, breadcrumb: str = "") -> float:
     """:func:`match_address` for texts: what a store needs to answer ``sections_numbered``."""
-    parsed, _ = parse_references(reference)
-    address = parsed[0].address if parsed else leading_address(reference)
-    return match_address(address, section_address(title, breadcrumb))
+    return match_address(reference_address(reference), section_address(title, breadcrumb))
 
 
 def _find_step(step: str, section: Sequence[str], start: int) -> tuple[int, float] | None:

@@ -23,6 +23,7 @@ import tantivy
 from django.conf import settings
 from django.db import connection
 
+from arbitration.questions.references import section_address
 from arbitration.text import index_terms
 
 from .models import Collection, Document, DocumentStatus
@@ -228,9 +229,17 @@ def _entries(document_pk: int) -> Iterator[tantivy.Document]:
             yield _entry(
                 kind=SECTION,
                 document_pk=document_pk,
-                words=index_terms(section["title"], language),
+                words=[
+                    *index_terms(section["title"], language),
+                    *address_words(section_address(section["title"], section["breadcrumb"])),
+                ],
                 payload=section,
             )
+
+
+def address_words(address: Sequence[str]) -> list[str]:
+    """Index words of a section's address (``section:4.2``): its numbers, told apart from words of the text."""
+    return [f"@{step.partition(':')[2]}" for step in address]
 
 
 def _entry(*, kind: int, document_pk: int, words: Sequence[str], payload: dict[str, Any]) -> tantivy.Document:

@@ -10,9 +10,10 @@ import numpy as np
 from django.db import connection, transaction
 
 from arbitration.protocols import DocumentProfile, LineRow, PassageRow, ScopeProfile, SectionRow, Vector
+from arbitration.questions.references import reference_address, reference_score
 from arbitration.text import TermMatcher, fold, index_terms, is_code, stems
 
-from .lexical import PASSAGE, SECTION, Hit, LexicalIndex, lexical_index
+from .lexical import PASSAGE, SECTION, Hit, LexicalIndex, address_words, lexical_index
 from .models import Collection, Document, EmbeddingSpace, Page
 
 #: Up to this many passages in scope an exact scan is faster than walking the HNSW graph with a filter.
@@ -84,20 +85,17 @@ class DatabaseCandidateStore:
         ]
 
     def sections_numbered(self, references: Sequence[str], *, limit: int = 50) -> list[SectionRow]:
-        """See the protocol."""
-        from arbitration.questions.references import reference_matches
-
-        words = [word for reference in references for word in index_terms(reference)]
+        """See the protocol; best match first, as scored by the engine's own address rule."""
+        words = [word for reference in references for word in address_words(reference_address(reference))]
         hits = self._index.search(kind=SECTION, any_of=words, documents=self._scope, limit=20 * limit)
-        found = [
-            _section(hit)
-            for hit in hits
-            if any(
-                reference_matches(reference, hit.payload["title"], hit.payload["breadcrumb"])
-                for reference in references
-            )
-        ]
-        return found[:limit]
+        scored = [(self._reference_score(hit, references), _section(hit)) for hit in hits]
+        found = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])
+        return [section for _, section in found[:limit]]
+
+    @staticmethod
+    def _reference_score(hit: Hit, references: Sequence[str]) -> float:
+        title, breadcrumb = hit.payload["title"], hit.payload["breadcrumb"]
+        return max(reference_score(r, title=title, breadcrumb=breadcrumb) for r in references)
 
     def sections_by_id(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], SectionRow]:
         """See the protocol."""
