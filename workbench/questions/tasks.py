@@ -1,0 +1,54 @@
+"""One task per stage of a run. A task takes an id, does one domain call, and wakes the next stage."""
+
+from __future__ import annotations
+
+from celery import Task, shared_task
+
+from workbench.ops.dispatch import dispatch
+from workbench.ops.leases import lease_free
+
+from .models import RunStatus
+
+
+@shared_task(name="questions.detect")
+def detect(*, run_id: int) -> None:
+    """Parses the question, runs the detectors and stores the candidate pool."""
+    from .execution import run_detect
+
+    run_detect(run_id=run_id)
+
+
+@shared_task(name="questions.arbitrate")
+def arbitrate(*, run_id: int) -> None:
+    """Gives every candidate its verdict."""
+    from .execution import run_arbitrate
+
+    run_arbitrate(run_id=run_id)
+
+
+@shared_task(name="questions.answer")
+def answer(*, run_id: int) -> None:
+    """Writes the answer from the surviving evidence and ends the run."""
+    from .execution import run_answer
+
+    run_answer(run_id=run_id)
+
+
+#: Which task takes a run on from a status.
+NEXT_TASK: dict[str, Task] = {
+    RunStatus.QUEUED: detect,
+    RunStatus.DETECTING: detect,
+    RunStatus.DETECTED: arbitrate,
+    RunStatus.ARBITRATING: arbitrate,
+    RunStatus.ARBITRATED: answer,
+    RunStatus.ANSWERING: answer,
+}
+
+
+@shared_task(name="questions.sweep")
+def sweep() -> int:
+    """Wakes a worker for each run whose message was lost or whose worker is gone; returns how many."""
+    from .selectors import runs_to_wake
+
+    waiting = runs_to_wake(free=lease_free())
+    return sum(dispatch(NEXT_TASK[status], run_id=pk) for pk, status in waiting)
