@@ -1,0 +1,207 @@
+"""The working form of a document while it is being parsed.
+
+Mutable and plain, so that the isolated child needs no pydantic. :func:`to_wire` writes the JSON that
+:class:`arbitration.documents.ParsedDocument` validates on the other side; field names are the same there.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["pdf", "markdown", "text", "html", "docx", "email"]
+Method = Literal["native", "ocr", "markdown", "text", "html", "docx", "email"]
+TocSource = Literal["outline", "headings", "markup", "none"]
+
+
+@dataclass(slots=True)
+class DraftLine:
+    """A line of :class:`arbitration.documents.Line` with the style that structure is read from.
+
+    ``size`` is the font size in points of most of its characters, 0 where unknown; ``bold`` and ``italic`` hold for
+    most of its characters.
+    """
+
+    page_num: int
+    text: str
+    line_num: int = 0
+    x0: float | None = None
+    y0: float | None = None
+    x1: float | None = None
+    y1: float | None = None
+    column_position: int = 0
+    section_id: str | None = None
+    parsing_method: Method = "native"
+    is_furniture: bool = False
+    is_hidden: bool = False
+    confidence: float | None = None
+    size: float = 0.0
+    bold: bool = False
+    italic: bool = False
+    is_upright: bool = True
+    cells: int = 1
+
+    @property
+    def is_body(self) -> bool:
+        """Whether the line is searched: neither furniture nor hidden."""
+        return not (self.is_furniture or self.is_hidden)
+
+
+@dataclass(slots=True)
+class DraftPage:
+    """A page of :class:`arbitration.documents.Page`; ``n_columns`` counts the reading columns."""
+
+    page_num: int
+    n_columns: int = 1
+    width: float | None = None
+    height: float | None = None
+
+
+@dataclass(slots=True)
+class TocEntry:
+    """One heading before it is tied to a line.
+
+    ``level`` is 1 for the top. ``page_num`` is None where the source names no page. ``y`` is in points from the top
+    of the page. ``line_num`` is set when the heading's line is already known.
+    """
+
+    title: str
+    level: int
+    page_num: int | None
+    y: float | None = None
+    line_num: int | None = None
+
+
+@dataclass(slots=True)
+class DraftSection:
+    """A section of :class:`arbitration.documents.Section`."""
+
+    section_id: str
+    level: int
+    parent_id: str | None
+    title: str
+    breadcrumb: str
+    start_page: int
+    end_page: int
+    start_y: float | None
+    start_line: int | None
+
+
+@dataclass(slots=True)
+class DraftPassage:
+    """A passage of :class:`arbitration.documents.Passage`."""
+
+    ordinal: int
+    page_start: int
+    line_start: int
+    page_end: int
+    line_end: int
+    section_id: str | None
+    text: str
+
+
+@dataclass(slots=True)
+class Draft:
+    """What a parser makes of one file: lines in reading order and the headings it knows of.
+
+    ``title`` is the parser's own word on the title (metadata, front matter), if any.
+    """
+
+    kind: Kind
+    pages: list[DraftPage]
+    lines: list[DraftLine]
+    toc: list[TocEntry] = field(default_factory=list)
+    toc_source: TocSource = "none"
+    title: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class FinishedDraft:
+    """A draft with sections, passages, language and title: ready to cross the border."""
+
+    draft: Draft
+    title: str | None
+    language: str
+    sections: list[DraftSection]
+    passages: list[DraftPassage]
+
+
+def _rounded(value: float | None) -> float | None:
+    """Hundredths of a point are enough to box a line, and keep the JSON short."""
+    return None if value is None else round(value, 2)
+
+
+def _line_row(line: DraftLine) -> dict[str, object]:
+    return {
+        "page_num": line.page_num,
+        "line_num": line.line_num,
+        "text": line.text,
+        "x0": _rounded(line.x0),
+        "y0": _rounded(line.y0),
+        "x1": _rounded(line.x1),
+        "y1": _rounded(line.y1),
+        "character_count": len(line.text),
+        "column_position": line.column_position,
+        "section_id": line.section_id,
+        "parsing_method": line.parsing_method,
+        "is_furniture": line.is_furniture,
+        "is_hidden": line.is_hidden,
+        "confidence": line.confidence,
+    }
+
+
+def _page_row(page: DraftPage, texts: list[str]) -> dict[str, object]:
+    return {
+        "page_num": page.page_num,
+        "text": "\n".join(texts),
+        "n_columns": page.n_columns,
+        "width": _rounded(page.width),
+        "height": _rounded(page.height),
+    }
+
+
+def _section_row(section: DraftSection) -> dict[str, object]:
+    return {
+        "section_id": section.section_id,
+        "level": section.level,
+        "parent_id": section.parent_id,
+        "title": section.title,
+        "breadcrumb": section.breadcrumb,
+        "start_page": section.start_page,
+        "end_page": section.end_page,
+        "start_y": _rounded(section.start_y),
+        "start_line": section.start_line,
+    }
+
+
+def _passage_row(passage: DraftPassage) -> dict[str, object]:
+    return {
+        "ordinal": passage.ordinal,
+        "page_start": passage.page_start,
+        "line_start": passage.line_start,
+        "page_end": passage.page_end,
+        "line_end": passage.line_end,
+        "section_id": passage.section_id,
+        "text": passage.text,
+    }
+
+
+def to_wire(finished: FinishedDraft) -> bytes:
+    """The finished draft as UTF-8 JSON that ``ParsedDocument.model_validate_json`` accepts."""
+    texts: dict[int, list[str]] = {}
+    for line in finished.draft.lines:
+        texts.setdefault(line.page_num, []).append(line.text)
+    document = {
+        "kind": finished.draft.kind,
+        "title": finished.title,
+        "language": finished.language,
+        "toc_source": finished.draft.toc_source if finished.sections else "none",
+        "pages": [_page_row(page, texts.get(page.page_num, [])) for page in finished.draft.pages],
+        "lines": [_line_row(line) for line in finished.draft.lines],
+        "sections": [_section_row(section) for section in finished.sections],
+        "passages": [_passage_row(passage) for passage in finished.passages],
+        "warnings": finished.draft.warnings,
+    }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,0 +1,25 @@
+"""Limits under which one file is parsed or one page is rendered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_MEBI = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ParseLimits:
+    """What one file may cost. Exceeding any of them is a :class:`~arbitration.errors.ParseFailure`.
+
+    ``memory_bytes`` bounds the child's address space, ``cpu_s`` its processor time and ``wall_s`` the time by
+    the clock, start-up included; ``max_output_bytes`` bounds what the parent reads from the child.
+    """
+
+    max_bytes: int = 200 * _MEBI
+    max_pages: int = 3000
+    max_characters: int = 20_000_000
+    memory_bytes: int = 2048 * _MEBI
+    cpu_s: int = 120
+    wall_s: float = 180.0
+    max_output_bytes: int = 512 * _MEBI
+    max_pixels: int = 16_000_000

@@ -1,0 +1,211 @@
+"""Reading columns of a page: where prose stands side by side, and where it is a table after all.
+
+Columns show as prose blocks of similar width that start on a common left edge. Table cells are told apart by
+what prose never does: short fills, numbers, unlike widths, and rows whose gaps run straight across.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from arbitration.parsing.pdf_rows import Row, Segment, rows_of
+
+_EDGE_TOLERANCE = 4.0  # points; left edges this close form one column
+_MIN_ROWS = 6
+_MIN_GUTTER = 5.0
+_MAX_COLUMNS = 4
+_MIN_FILL = 0.55  # median row width over column width
+_MIN_WIDTH_RATIO = 0.6  # narrowest over widest column
+_MIN_CHARACTERS = 14  # median characters of a row
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Left edges of the reading columns in points, from the left. One column or none: no entry."""
+
+    edges: tuple[float, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Number of columns, at least 1."""
+        return max(len(self.edges), 1)
+
+    def index_of(self, segment: Segment) -> int | None:
+        """0-based column of a segment, or None when it runs from one column into the next."""
+        index = 0
+        for place, edge in enumerate(self.edges):
+            if segment.x0 >= edge - _EDGE_TOLERANCE:
+                index = place
+            elif place and segment.x1 > edge + _EDGE_TOLERANCE:
+                return None
+        return index
+
+
+SINGLE = Columns()
+
+
+def find_columns(segments: Sequence[Segment], *, hint: Columns = SINGLE) -> Columns:
+    """The columns of one page.
+
+    ``hint`` holds the columns of other pages of the document: a page that is too empty to decide by itself
+    (a last page, a page of references) follows them when nothing on it speaks against.
+    """
+    if len(segments) < 4:
+        return SINGLE
+    edges = _left_edges(segments)
+    left = min(segment.x0 for segment in segments)
+    for count in range(min(_MAX_COLUMNS, len(edges) + 1), 1, -1):
+        for chosen in _choices(edges, count - 1):
+            columns = Columns((left, *chosen))
+            if _is_prose(columns, segments, min_rows=_MIN_ROWS, min_fill=_MIN_FILL):
+                return columns
+    if hint.count > 1 and _follows(hint, segments):
+        return hint
+    return SINGLE
+
+
+def _left_edges(segments: Sequence[Segment]) -> list[float]:
+    """Left edges shared by many segments, strongest first, the page's leftmost text excluded."""
+    starts = sorted(segments, key=lambda segment: segment.x0)
+    clusters: list[list[Segment]] = []
+    for segment in starts:
+        if clusters and segment.x0 - clusters[-1][0].x0 <= _EDGE_TOLERANCE:
+            clusters[-1].append(segment)
+        else:
+            clusters.append([segment])
+    left, right = starts[0].x0, max(segment.x1 for segment in segments)
+    width = max(right - left, 1.0)
+    strong = [
+        cluster
+        for cluster in clusters
+        if len(cluster) >= _MIN_ROWS
+        and left + 0.15 * width < cluster[0].x0 < right - 0.12 * width
+        and median(segment.characters for segment in cluster) >= _MIN_CHARACTERS
+    ]
+    strong.sort(key=lambda cluster: (-len(cluster), cluster[0].x0))
+    return [cluster[0].x0 for cluster in strong[:6]]
+
+
+def _choices(edges: Sequence[float], count: int) -> list[tuple[float, ...]]:
+    if count == 1:
+        return [(edge,) for edge in edges]
+    chosen: list[tuple[float, ...]] = []
+    for index, edge in enumerate(edges):
+        chosen.extend(tuple(sorted((edge, *rest))) for rest in _choices(edges[index + 1 :], count - 1))
+    return chosen
+
+
+def _members(columns: Columns, segments: Sequence[Segment]) -> list[list[Segment]]:
+    members: list[list[Segment]] = [[] for _ in columns.edges]
+    for segment in segments:
+        index = columns.index_of(segment)
+        if index is not None:
+            members[index].append(segment)
+    return members
+
+
+def _is_prose(columns: Columns, segments: Sequence[Segment], *, min_rows: int, min_fill: float) -> bool:
+    members = _members(columns, segments)
+    if any(len(column) < min_rows for column in members) or not _may_be_prose(members, columns):
+        return False
+    blocks = [rows_of(column) for column in members]
+    if any(len(rows) < min_rows for rows in blocks):
+        return False
+    widths = [_block_width(rows) for rows in blocks]
+    if min(widths) < _MIN_WIDTH_RATIO * max(widths):
+        return False
+    filled = all(_fills(rows, width, min_fill) for rows, width in zip(blocks, widths, strict=True))
+    return filled and not _is_ruled_by_gaps(blocks) and not _crossed(columns, segments, blocks)
+
+
+def _may_be_prose(members: Sequence[Sequence[Segment]], columns: Columns) -> bool:
+    """A cheap look before rows are built: long enough pieces that end before the next column."""
+    for index, column in enumerate(members):
+        if median(segment.characters for segment in column) < _MIN_CHARACTERS / 2:
+            return False
+        if index + 1 < len(members):
+            reach = sorted(segment.x1 for segment in column)[int(0.9 * (len(column) - 1))]
+            if columns.edges[index + 1] - reach < _MIN_GUTTER:
+                return False
+    return True
+
+
+def _block_width(rows: Sequence[Row]) -> float:
+    lefts = sorted(row.x0 for row in rows)
+    rights = sorted(row.x1 for row in rows)
+    return max(rights[int(0.9 * (len(rows) - 1))] - lefts[len(rows) // 10], 1.0)
+
+
+def _fills(rows: Sequence[Row], width: float, min_fill: float) -> bool:
+    if median(row.x1 - row.x0 for row in rows) < min_fill * width:
+        return False
+    if median(row.characters for row in rows) < _MIN_CHARACTERS:
+        return False
+    several = sum(1 for row in rows if len(row.segments) > 1 and row.x1 - row.x0 > 0.5 * width)
+    return several < 0.5 * len(rows)
+
+
+def _crossed(columns: Columns, segments: Sequence[Segment], blocks: Sequence[Sequence[Row]]) -> bool:
+    """Whether lines that span the columns are mixed among the columns' rows rather than above or below them."""
+    spanning = [segment for segment in segments if columns.index_of(segment) is None]
+    if not spanning:
+        return False
+    bands = sorted({round(segment.baseline) for segment in spanning})
+    heights = [row.baseline for rows in blocks for row in rows]
+    changes = sum(
+        1
+        for above, below in zip(bands, bands[1:], strict=False)
+        if any(above + 2 < height < below - 2 for height in heights)
+    )
+    return changes > max(4, 0.15 * len(heights))
+
+
+def _is_ruled_by_gaps(blocks: Sequence[Sequence[Row]]) -> bool:
+    """Whether the paragraphs of all columns start on common heights, as the rows of a table do."""
+    starts = [_paragraph_starts(rows) for rows in blocks]
+    fewest = min(starts, key=len)
+    if len(fewest) < 3:
+        return False
+    others = [other for other in starts if other is not fewest]
+    shared = sum(
+        1 for height in fewest if all(any(abs(height - at) < 3.0 for at in other) for other in others)
+    )
+    return shared >= 0.7 * len(fewest)
+
+
+def _paragraph_starts(rows: Sequence[Row]) -> list[float]:
+    pitches = [below.baseline - above.baseline for above, below in zip(rows, rows[1:], strict=False)]
+    if not pitches:
+        return []
+    usual = median(pitches)
+    return [
+        below.baseline
+        for below, pitch in zip(rows[1:], pitches, strict=True)
+        if pitch > 1.35 * usual
+    ]
+
+
+def _follows(hint: Columns, segments: Sequence[Segment]) -> bool:
+    """Whether a page fits the columns of its neighbours: nearly nothing spans them, and rows start on their edges."""
+    members = _members(hint, segments)
+    inside = sum(len(column) for column in members)
+    if inside < 0.7 * len(segments) or len(members[0]) < 2:
+        return False
+    on_edge = sum(
+        1
+        for column, edge in zip(members, hint.edges, strict=True)
+        for segment in column
+        if segment.x0 - edge < 30.0
+    )
+    if on_edge < 0.6 * inside:
+        return False
+    first = rows_of(members[0])
+    second = [row for column in members[1:] for row in rows_of(column)]
+    if not second:
+        return True
+    if len(first) < 3:
+        return False
+    blocks = [rows_of(column) for column in members if column]
+    return not _is_ruled_by_gaps(blocks) and all(median(row.characters for row in rows) >= 8 for rows in blocks)
