@@ -19,7 +19,7 @@ from .console import say, tail
 from .errors import StackError
 from .home import Home
 from .processes import Program, describe_exit
-from .project import Project, owner_url
+from .project import Project
 from .services import Services
 from .state import Phase, State
 
@@ -74,7 +74,7 @@ def attach(home: Home, project: Project, *, as_owner: bool = False) -> Services:
     if not as_owner:
         preparation.migrate(project, services, run_quietly)
     environment = services.owner_environment(project) if as_owner else services.environment(project)
-    environment["DATABASE_OWNER_URL"] = owner_url(services.secrets, services.ports)
+    environment["DATABASE_OWNER_URL"] = services.owner_url
     os.environ.update(environment)
     return services
 

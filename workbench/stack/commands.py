@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from . import client, locks, ports, preparation, services, state
+from . import bringup, client, locks, ports, preparation, state
 from .console import say
 from .errors import StackError, StopRequested
 from .home import Home
@@ -149,7 +149,7 @@ def execute(project: Project, argv: Sequence[str], *, migrated: bool) -> int:
     """Run a command beside temporary services; its exit status."""
     with Signals().installed() as signals:
         try:
-            with services.temporary(signals) as (supervisor, found):
+            with bringup.temporary(signals) as (supervisor, found):
                 if migrated:
                     preparation.migrate(project, found, supervisor.run_to_end)
                 return supervisor.run_in_foreground(argv, found.test_environment(project), cwd=project.root)
@@ -216,7 +216,7 @@ def _run_web_only(project: Project, home: Home, site: Site, signals: Signals, *,
 
 
 def _prepare(project: Project, supervisor: Supervisor) -> Services:
-    found = services.bring_up(supervisor)
+    found = bringup.bring_up(supervisor)
     preparation.migrate(project, found, supervisor.run_to_end)
     supervisor.note(phase=Phase.READY)
     return found

@@ -108,19 +108,6 @@ class Project:
         )
 
 
-def owner_environment(
-    environment: Mapping[str, str], secrets: Secrets, ports: ServicePorts
-) -> dict[str, str]:
-    """The same environment connected as the schema's owner: for migrations and nothing else."""
-    owner = owner_url(secrets, ports)
-    return {**environment, "DATABASE_URL": owner, "DATABASE_OWNER_URL": owner}
-
-
-def owner_url(secrets: Secrets, ports: ServicePorts) -> str:
-    """The address for the schema's owner."""
-    return postgres.url(postgres.OWNER_ROLE, secrets.owner_password, ports.postgres)
-
-
 def _allowed_hosts(environment: Mapping[str, str], host: str) -> dict[str, str]:
     """Names the site answers to: loopback, and where it listens wider, this machine's own names."""
     if environment.get("ALLOWED_HOSTS"):

