@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
-_CHUNK_CELLS = 4_000_000
+_BLOCK = 100  # resamples handled at once, to bound memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,18 @@ EMPTY = Interval(None, None, None, 0)
 
 
 class Bootstrap:
-    """Resamples questions with replacement. ``clusters[i]`` is the question of row i: rows of one question
-    (its variants, its repeated runs) are drawn together, because they are not independent."""
+    """Resamples questions with replacement, the same draws for every figure.
+
+    ``clusters[i]`` is the question of row i: rows of one question (its variants, its repeated runs) are
+    drawn together, because they are not independent.
+    """
 
     def __init__(self, clusters: Sequence[str], *, seed: int = 0, resamples: int = RESAMPLES) -> None:
-        names, rows = np.unique(np.asarray(clusters, dtype=object).astype(str), return_inverse=True)
-        self._row_cluster = rows.astype(np.intp)
-        self._cluster_count = len(names)
+        positions: dict[str, int] = {}
+        self._row_cluster = np.array(
+            [positions.setdefault(cluster, len(positions)) for cluster in clusters], dtype=np.intp
+        )
+        self._cluster_count = len(positions)
         self._seed = seed
         self._resamples = resamples
 
@@ -55,10 +61,10 @@ class Bootstrap:
         below = np.bincount(self._row_cluster, denominators, minlength=self._cluster_count)
         if below.sum() <= 0:
             return EMPTY
-        keep = below > 0
-        above, below = above[keep], below[keep]
-        samples = [(counts @ above) / (counts @ below) for counts in self._count_chunks(int(keep.sum()))]
-        return _interval(above.sum() / below.sum(), np.concatenate(samples), n=int(keep.sum()))
+        sums = self._draws @ np.stack([above, below], axis=1).astype(np.float32)
+        drawn = sums[:, 1] > 0
+        samples = (sums[drawn, 0] / sums[drawn, 1]).astype(np.float64)
+        return _interval(above.sum() / below.sum(), samples, n=int((below > 0).sum()))
 
     def percentile(self, values: Floats, q: float) -> Interval:
         """The q-th percentile (0 to 100) by nearest rank; rows that are NaN are left out."""
@@ -66,27 +72,27 @@ class Bootstrap:
         if rows.size == 0:
             return EMPTY
         rows = rows[np.argsort(values[rows], kind="stable")]
-        ordered = values[rows]
-        kept_clusters, cluster_of = np.unique(self._row_cluster[rows], return_inverse=True)
-        samples = [
-            ordered[_nearest_rank(counts[:, cluster_of], q)]
-            for counts in self._count_chunks(len(kept_clusters))
-        ]
-        whole = _nearest_rank(np.ones((1, rows.size)), q)[0]
-        return _interval(ordered[whole], np.concatenate(samples), n=len(kept_clusters))
+        ordered, cluster_of = values[rows], self._row_cluster[rows]
+        blocks = [self._draws[start : start + _BLOCK] for start in range(0, self._resamples, _BLOCK)]
+        samples = np.concatenate([ordered[_nearest_rank(block[:, cluster_of], q)] for block in blocks])
+        whole = _nearest_rank(np.ones((1, rows.size), dtype=np.float32), q)[0]
+        return _interval(ordered[whole], samples, n=len(np.unique(cluster_of)))
 
-    def _count_chunks(self, n: int) -> list[Floats]:
-        """How often each of n clusters is drawn in each resample, in blocks of bounded size."""
+    @cached_property
+    def _draws(self) -> npt.NDArray[np.float32]:
+        """How often each question is drawn in each resample; shape (resamples, questions)."""
         rng = np.random.default_rng(self._seed)
-        step = max(1, _CHUNK_CELLS // max(n, 1))
-        sizes = [min(step, self._resamples - done) for done in range(0, self._resamples, step)]
-        return [rng.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64) for size in sizes]
+        draws = np.empty((self._resamples, self._cluster_count), dtype=np.float32)
+        for row in draws:
+            drawn = rng.integers(0, self._cluster_count, size=self._cluster_count)
+            row[:] = np.bincount(drawn, minlength=self._cluster_count)
+        return draws
 
 
-def _nearest_rank(weights: Floats, q: float) -> npt.NDArray[np.intp]:
-    cumulated = np.cumsum(weights, axis=1)
-    needed = np.maximum(cumulated[:, -1:] * (q / 100.0), 1e-9)
-    ranks: npt.NDArray[np.intp] = np.argmax(cumulated >= needed - 1e-9, axis=1)
+def _nearest_rank(weights: npt.NDArray[np.float32], q: float) -> npt.NDArray[np.intp]:
+    cumulated = np.cumsum(weights, axis=1, dtype=np.float64)
+    needed = np.maximum(np.ceil(cumulated[:, -1:] * (q / 100.0)), 1.0)
+    ranks: npt.NDArray[np.intp] = np.argmax(cumulated >= needed, axis=1)
     return ranks
 
 
