@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from . import postgres
@@ -36,9 +37,11 @@ class Services:
         }
 
     def test_environment(self, project: Project) -> dict[str, str]:
-        """Variables for test runs: also the owner's address, which makes test databases."""
-        return {
-            **self.environment(project),
-            "DATABASE_OWNER_URL": self.owner_url,
-            "TEST_DATABASE_URL": self.owner_url,
-        }
+        """Variables for test runs: also the owner's address, which makes test databases.
+
+        Without DJANGO_SETTINGS_MODULE: manage.py and pytest each have their own default.
+        """
+        environment = self.environment(project)
+        if "DJANGO_SETTINGS_MODULE" not in os.environ:
+            environment.pop("DJANGO_SETTINGS_MODULE")
+        return {**environment, "DATABASE_OWNER_URL": self.owner_url, "TEST_DATABASE_URL": self.owner_url}

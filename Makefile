@@ -1,0 +1,39 @@
+# The Arbiter Workbench. Needs Python >= 3.11 and make; everything else goes into .venv.
+# make run PORT=8080   HOST, PORT and WORKBENCH_HOME are honoured.
+
+PYTHON ?= python3
+VENV := .venv/bin/python
+UV := env -u VIRTUAL_ENV .venv/bin/uv
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header --no-annotate
+
+.PHONY: run setup check test bench live-test docs lock
+.DEFAULT_GOAL := run
+
+run:  ## set up and run the whole product until Ctrl-C
+	@$(PYTHON) -m workbench.stack.bootstrap run
+	@$(VENV) -m workbench.stack run
+
+setup:  ## the development environment in .venv
+	@$(PYTHON) -m workbench.stack.bootstrap dev
+
+check: setup  ## fast: lint, format, types, import contracts, templates, unit tests
+	@$(VENV) -m workbench.stack.gate check
+
+test: setup  ## everything that CI runs, with services of its own
+	@$(VENV) -m workbench.stack.gate test
+
+bench: setup  ## measure the figures of docs; SIZE=full for the large ones
+	@$(VENV) -m workbench.stack exec --migrated -- $(VENV) -m tests.bench $(SIZE)
+
+live-test: setup  ## every strategy against a small real model on this machine
+	@$(UV) pip install --quiet --python $(VENV) --requirement pyproject.toml --extra live
+	@$(VENV) -m workbench.stack exec -- $(VENV) -m pytest -q tests/live
+
+docs: setup  ## the API description in docs/openapi.yaml
+	@$(VENV) manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
+
+lock: setup  ## lock the dependencies again, with hashes
+	@$(COMPILE) pyproject.toml --output-file requirements.lock
+	@$(COMPILE) pyproject.toml --extra dev --constraint requirements.lock --output-file requirements-dev.lock
+	@echo uv | $(COMPILE) - --output-file requirements-uv.lock

@@ -1,0 +1,204 @@
+"""``python -m workbench.stack.gate check|test``: everything that must hold before a change lands.
+
+`check` needs no services. `test` is `check`, then services of its own on free ports, and against them
+Django's deployment and migration checks, the tests, and the browser tests as a run of their own.
+Every step runs, so that one look shows all that is wrong; any failure fails the whole.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import bringup
+from .console import say
+from .errors import StackError, StopRequested
+from .project import Project
+from .signals import Signals
+
+UNIT_TESTS = ("tests/arbitration", "tests/training", "tests/workbench/stack")
+SERVICE_TESTS = ("tests/workbench", "tests/integration")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+#: Variables of a developer's shell that must not change what is tested.
+PERSONAL = (
+    *(
+        "DATABASE_URL",
+        "BROKER_URL",
+        "TEST_DATABASE_URL",
+        "DJANGO_SETTINGS_MODULE",
+        "WORKBENCH_HOME",
+        "VIRTUAL_ENV",
+    ),
+    *("OPENAI_API_KEY", "OPENAI_BASE_URL", "SECRET_KEY", "ALLOWED_HOSTS", "PORT", "HOST"),
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command of the gate."""
+
+    name: str
+    argv: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a step ended: exit status and seconds."""
+
+    name: str
+    code: int
+    seconds: float
+
+
+Runner = Callable[[Step], int]
+
+
+def static_steps(root: Path) -> list[Step]:
+    """Lint, format, types, import contracts, templates."""
+    tools = Path(sys.executable).parent
+    steps = [
+        Step("lint", (f"{tools}/ruff", "check", "--no-cache", ".")),
+        Step("format", (f"{tools}/ruff", "format", "--no-cache", "--check", ".")),
+        Step("types", (f"{tools}/mypy",)),
+        Step("import contracts", (f"{tools}/lint-imports", "--no-cache")),
+    ]
+    templates = sorted(str(path.relative_to(root)) for path in (root / "templates").rglob("*.html"))
+    if templates:
+        steps.append(Step("templates", (f"{tools}/djade", "--check", "--target-version", "5.2", *templates)))
+    return steps
+
+
+def unit_step() -> Step:
+    """Tests that need no service."""
+    return Step("unit tests", _pytest("-n", "2", "-m", "not integration and not e2e", *UNIT_TESTS))
+
+
+def service_steps() -> list[Step]:
+    """What needs PostgreSQL and Valkey."""
+    production = {
+        "DJANGO_SETTINGS_MODULE": "workbench.settings.production",
+        "ALLOWED_HOSTS": "workbench.example",
+    }
+    manage = (sys.executable, "manage.py")
+    return [
+        Step("deployment check", (*manage, "check", "--deploy", "--fail-level", "WARNING"), production),
+        Step("missing migrations", (*manage, "makemigrations", "--check", "--dry-run")),
+        Step(
+            "tests with services", _pytest("-n", "2", "--dist", "loadfile", "-m", "not e2e", *SERVICE_TESTS)
+        ),
+        # Playwright's sync API runs a loop of its own in this thread, which Django takes for async code.
+        Step("browser tests", _pytest("tests/e2e"), {"DJANGO_ALLOW_ASYNC_UNSAFE": "1"}),
+    ]
+
+
+def run_steps(steps: Sequence[Step], run: Runner) -> list[Outcome]:
+    """Run every step, announcing each, whatever the others did."""
+    outcomes = []
+    for step in steps:
+        print(f"\n=== {step.name}", flush=True)
+        start = time.monotonic()
+        code = run(step)
+        outcomes.append(Outcome(step.name, code, time.monotonic() - start))
+        print(f"=== {step.name}: {'ok' if code == 0 else f'FAILED ({code})'} in {outcomes[-1].seconds:.1f} s")
+    return outcomes
+
+
+def summarise(outcomes: Sequence[Outcome]) -> int:
+    """Print every step with its time; 0 when all went well, else 1."""
+    print("\nsteps:")
+    for outcome in outcomes:
+        print(f"  {'ok    ' if outcome.code == 0 else 'FAILED'} {outcome.seconds:7.1f} s  {outcome.name}")
+    failed = [outcome.name for outcome in outcomes if outcome.code != 0]
+    print(f"failed: {', '.join(failed)}" if failed else "everything holds", flush=True)
+    return 1 if failed else 0
+
+
+def check(project: Project) -> list[Outcome]:
+    """The steps without services."""
+    environment = clean_environment()
+
+    def run(step: Step) -> int:
+        return subprocess.run(
+            step.argv, check=False, cwd=project.root, env={**environment, **step.environment}
+        ).returncode
+
+    return run_steps([*static_steps(project.root), unit_step()], run)
+
+
+def test(project: Project) -> list[Outcome]:
+    """The steps with services of their own."""
+    ensure_browser()
+    for name in PERSONAL:
+        os.environ.pop(name, None)
+    with Signals().installed() as signals, bringup.temporary(signals) as (supervisor, services):
+        environment = services.test_environment(project)
+
+        def run(step: Step) -> int:
+            return supervisor.run_in_foreground(
+                step.argv, {**environment, **step.environment}, cwd=project.root
+            )
+
+        return run_steps(service_steps(), run)
+
+
+def clean_environment() -> dict[str, str]:
+    """The caller's variables without those that would change what is tested."""
+    return {name: value for name, value in os.environ.items() if name not in PERSONAL}
+
+
+def ensure_browser() -> None:
+    """Chromium for the browser tests: the system's, installed where that is possible without asking."""
+    if any(map(shutil.which, BROWSERS)):
+        return
+    prefix: tuple[str, ...] = () if os.geteuid() == 0 else ("sudo", "-n")
+    say("installing Chromium for the browser tests")
+    commands = (("update",), ("install", "-y", "--no-install-recommends", "chromium"))
+    try:
+        for words in commands:
+            subprocess.run(
+                (*prefix, "apt-get", *words),
+                check=True,
+                stdin=subprocess.DEVNULL,
+                stdout=sys.stderr,
+                env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+            )
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise StackError(
+            "the browser tests need Chromium, and it could not be installed here. "
+            "Install it and start again, on Debian: apt-get install chromium"
+        ) from error
+
+
+def main(argv: Sequence[str], project: Project | None = None) -> int:
+    """Run `check` or `test`; 1 when anything failed, 2 for wrong use."""
+    if len(argv) != 1 or argv[0] not in {"check", "test"}:
+        print("usage: python -m workbench.stack.gate check|test", file=sys.stderr)
+        return 2
+    project = project or Project()
+    try:
+        outcomes = check(project)
+        if argv[0] == "test":
+            outcomes += test(project)
+    except StackError as error:
+        say(str(error))
+        return 1
+    except (StopRequested, KeyboardInterrupt):
+        say("stopped before the end")
+        return 130
+    return summarise(outcomes)
+
+
+def _pytest(*arguments: str) -> tuple[str, ...]:
+    # Its status 5, no test found, is a failure like any other.
+    return (sys.executable, "-m", "pytest", "-q", *arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
