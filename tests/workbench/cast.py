@@ -1,7 +1,8 @@
 """The fixed cast of users: a member of each role, a member of another collection, and nobody.
 
-``alpha`` is the collection that tests work in; ``beta`` is the other one, with an outsider of each role. A test of
-a page or an action asks each of them: the roles that may, the roles that may not, the outsiders, the stranger.
+``alpha`` is the collection that tests work in; ``beta`` is the other one, with an outsider of each role. A
+test of a page or an action asks each of them: the roles that may, the roles that may not, the outsiders,
+the stranger.
 """
 
 from __future__ import annotations

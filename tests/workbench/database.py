@@ -13,9 +13,9 @@ _AS_REPLICA = "SET LOCAL session_replication_role = replica"
 def let_tests_empty_the_trail(monkeypatch: Any) -> None:
     """Lets Django empty the tables after a transactional test, which the trail's triggers refuse.
 
-    A transactional test (``django_db(transaction=True)``, ``transactional_db``) ends with one TRUNCATE of all tables.
-    Only for that statement the session says that it is a replica, so that no trigger fires; the test itself meets
-    every trigger. Needs a superuser's connection, as ``TEST_DATABASE_URL`` is.
+    A transactional test (``django_db(transaction=True)``, ``transactional_db``) ends with one TRUNCATE of
+    all tables. Only for that statement the session says that it is a replica, so that no trigger fires; the
+    test itself meets every trigger. Needs a superuser's connection, as ``TEST_DATABASE_URL`` is.
     """
     from django.db.backends.postgresql.operations import DatabaseOperations
 

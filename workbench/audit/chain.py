@@ -1,4 +1,4 @@
-"""Events as the hash chain sees them: read with the same SQL by the sealer, the verification and the export."""
+"""Events as the hash chain sees them: one SQL for the sealer, the verification and the export."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Advisory locks of PostgreSQL, and who uses which number.
 
 Every lock of the product is a pair of 32-bit numbers: a space from :class:`LockSpace`, and a key inside it
-(an object's id, or 0 for a lock of the whole installation). A lock is held until the transaction ends, so that
-a killed process never leaves one behind. Pairs live in another number space than the single 64-bit keys that
-libraries may take.
+(an object's id, or 0 for a lock of the whole installation). A lock is held until the transaction ends, so
+that a killed process never leaves one behind. Pairs live in another number space than the single 64-bit
+keys that libraries may take.
 """
 
 from __future__ import annotations

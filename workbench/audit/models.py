@@ -1,6 +1,7 @@
 """The trail: what happened, its place in the hash chain, and what still waits for a place.
 
-All three tables are append-only for everyone: triggers refuse UPDATE, DELETE and TRUNCATE (``protection.py``).
+All three tables are append-only for everyone: triggers refuse UPDATE, DELETE and TRUNCATE
+(``protection.py``).
 """
 
 from __future__ import annotations

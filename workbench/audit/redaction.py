@@ -22,9 +22,9 @@ MAX_JSON = 16_384
 def redacted(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """A JSON object that PostgreSQL takes and that holds no document text.
 
-    A string of more than ``MAX_STRING`` characters becomes ``{"sha256": ..., "length": ...}``, and so does a whole
-    value of more than ``MAX_JSON``. Dates, decimals, UUIDs and enums become strings, sets become sorted lists.
-    Raises :class:`TypeError` for anything else that is not JSON, such as a model instance.
+    A string of more than ``MAX_STRING`` characters becomes ``{"sha256": ..., "length": ...}``, and so does
+    a whole value of more than ``MAX_JSON``. Dates, decimals, UUIDs and enums become strings, sets become
+    sorted lists. Raises :class:`TypeError` for anything else that is not JSON, such as a model instance.
     """
     if value is None:
         return None

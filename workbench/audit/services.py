@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["VerifyReport", "audit_record", "audit_seal", "audit_seal_all", "audit_verify"]
 
+_PENDING = f"""
+    SELECT {SELECT_EVENT}
+    FROM audit_pending p JOIN audit_event e ON e.id = p.event_id
+    ORDER BY e.id LIMIT %s
+"""  # noqa: S608  (constants only)
 _NOBODY = {ActorKind.PERSON: "anonymous", ActorKind.SYSTEM: "system", ActorKind.WORKER: "worker"}
 
 
@@ -38,8 +43,9 @@ def audit_record(
     """Writes one event in the caller's transaction: it stands if and only if the change stands.
 
     ``action`` is dotted (``document.uploaded``). Give the object itself, or its type and id. Without
-    ``collection_id`` it is the object's own. ``before`` and ``after`` hold what changed; long text is replaced by
-    its hash (``redaction.py``). Without ``actor_kind`` it is a person, or the system for the system user and nobody.
+    ``collection_id`` it is the object's own. ``before`` and ``after`` hold what changed; long text is
+    replaced by its hash (``redaction.py``). Without ``actor_kind`` it is a person, or the system for the
+    system user and nobody.
 
     Raises :class:`RuntimeError` outside a transaction.
     """
@@ -103,11 +109,7 @@ def audit_seal_all() -> int:
 
 def _pending_events(limit: int) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {SELECT_EVENT} FROM audit_pending p JOIN audit_event e ON e.id = p.event_id "
-            "ORDER BY e.id LIMIT %s",
-            [limit],
-        )
+        cursor.execute(_PENDING, [limit])
         return [canonical_event(row) for row in cursor.fetchall()]
 
 

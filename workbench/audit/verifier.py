@@ -4,13 +4,13 @@ Needs only Python's standard library, and nothing of the product, so that anyone
 
     python verifier.py EXPORT.jsonl [--anchor ANCHORS.jsonl]
 
-The rule. An event is written as JSON with sorted keys, without spaces, in ASCII; ``event_hash`` is the SHA-256 of
-that. A link of the chain is the SHA-256 of the previous link and the event's hash, both as 64 hexadecimal
-digits. The first previous link is 64 zeros.
+The rule. An event is written as JSON with sorted keys, without spaces, in ASCII; ``event_hash`` is the
+SHA-256 of that. A link of the chain is the SHA-256 of the previous link and the event's hash, both as 64
+hexadecimal digits. The first previous link is 64 zeros.
 
-An export holds one JSON object a line: a header, then one link a position without gaps, with the event where it
-belongs to the export and with the event's hash alone where it does not. Exit status 0 = intact, 1 = broken,
-2 = not an export.
+An export holds one JSON object a line: a header, then one link a position without gaps, with the event
+where it belongs to the export and with the event's hash alone where it does not. Exit status 0 = intact, 1
+= broken, 2 = not an export.
 """
 
 from __future__ import annotations

@@ -12,25 +12,29 @@ from django.db import connection, transaction
 from .chain import COLUMNS, SELECT_EVENT, canonical_event, stream
 from .verifier import GENESIS, event_hash, link_hash
 
-_CHAIN = (
-    f"SELECT s.position, s.event_id, s.event_hash, s.prev_hash, s.hash, {SELECT_EVENT} "
-    "FROM audit_seal s LEFT JOIN audit_event e ON e.id = s.event_id ORDER BY s.position"
-)
+_CHAIN = f"""
+    SELECT s.position, s.event_id, s.event_hash, s.prev_hash, s.hash, {SELECT_EVENT}
+    FROM audit_seal s LEFT JOIN audit_event e ON e.id = s.event_id
+    ORDER BY s.position
+"""  # noqa: S608  (constants only)
 # Neither sealed nor waiting: the seal was taken away, or the row was put in behind the triggers' back.
-_ORPHAN = (
-    "SELECT e.id FROM audit_event e LEFT JOIN audit_seal s ON s.event_id = e.id "
-    "LEFT JOIN audit_pending p ON p.event_id = e.id "
-    "WHERE s.event_id IS NULL AND p.event_id IS NULL ORDER BY e.id LIMIT 1"
-)
+_ORPHAN = """
+    SELECT e.id
+    FROM audit_event e
+    LEFT JOIN audit_seal s ON s.event_id = e.id
+    LEFT JOIN audit_pending p ON p.event_id = e.id
+    WHERE s.event_id IS NULL AND p.event_id IS NULL
+    ORDER BY e.id LIMIT 1
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
     """What a verification found.
 
-    ``events`` counts all events and ``unsealed`` those that still wait for their place; ``head`` is the last hash
-    of the chain (None before the first seal); ``first_broken`` the id of the first event that is not as it was
-    sealed, and ``problem`` says in words what is wrong with it.
+    ``events`` counts all events and ``unsealed`` those that still wait for their place; ``head`` is the
+    last hash of the chain (None before the first seal); ``first_broken`` the id of the first event that is
+    not as it was sealed, and ``problem`` says in words what is wrong with it.
     """
 
     events: int
@@ -67,10 +71,10 @@ class Fault:
 def audit_verify(*, anchors: dict[int, str] | None = None) -> VerifyReport:
     """Recomputes the whole chain and finds the first row that was changed, deleted, inserted or moved.
 
-    ``anchors`` (position to hash, kept outside) prove in addition that the end of the chain was not cut off or
-    written anew. Events that still wait for their seal are counted, not faulted.
+    ``anchors`` (position to hash, kept outside) prove in addition that the end of the chain was not cut off
+    or written anew. Events that still wait for their seal are counted, not faulted.
     """
-    with _snapshot():
+    with snapshot():
         head, position, fault = _walk(anchors or {})
         fault = fault or _orphan()
         events, unsealed = _counts()
@@ -146,7 +150,7 @@ def _counts() -> tuple[int, int]:
 
 
 @contextmanager
-def _snapshot() -> Iterator[None]:
+def snapshot() -> Iterator[None]:
     """One consistent view: an event sealed meanwhile is neither lost nor counted twice."""
     outermost = not connection.in_atomic_block
     with transaction.atomic():

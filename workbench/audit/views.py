@@ -1,0 +1,51 @@
+"""The trail page."""
+
+from __future__ import annotations
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST, require_safe
+
+from .forms import TrailFilterForm
+from .presenters import filters_of, pager_of
+from .selectors import audited_collections, trail_page
+from .services import VerifyReport, audit_verify
+
+
+@require_safe
+def trail(request: HttpRequest) -> HttpResponse:
+    """The events that the person may read, newest first, filtered by the address."""
+    return _trail(request)
+
+
+@require_POST
+def verify(request: HttpRequest) -> HttpResponse:
+    """Verifies the whole chain and shows the outcome above the trail."""
+    return _trail(request, verification=True)
+
+
+def _trail(request: HttpRequest, *, verification: bool = False) -> HttpResponse:
+    user = request.user
+    collections = audited_collections(user=user)
+    if not collections and not user.is_staff:
+        raise PermissionDenied
+    form = TrailFilterForm(request.GET, collections=collections, is_staff=user.is_staff)
+    if form.names_unknown_collection:
+        raise Http404
+    page = trail_page(
+        user=user,
+        filters=form.to_filter(),
+        before=form.cleaned_data.get("before"),
+        after=form.cleaned_data.get("after"),
+        collections=collections,
+    )
+    report: VerifyReport | None = audit_verify() if verification else None
+    context = {
+        "form": form,
+        "rows": page.rows,
+        "filters": filters_of(form, request.GET),
+        "pager": pager_of(page, request.GET),
+        "report": report,
+    }
+    return render(request, "audit/trail.html", context)
