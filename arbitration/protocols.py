@@ -32,6 +32,8 @@ class DocumentProfile:
     character_count: int = 0
     effective_date: str | None = None
     issuer: str = ""
+    line_count: int = 0  # body lines, as the proof of absence states them
+    section_count: int = 0  # titles likewise
 
 
 @dataclass(frozen=True, slots=True)

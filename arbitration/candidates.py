@@ -1,0 +1,139 @@
+"""From units to pool candidates: ids, ranks, signals and briefs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from arbitration.aggregation import Unit
+from arbitration.briefs import build_brief, snippet_of
+from arbitration.contracts import CandidateScope, candidate_id
+from arbitration.detectors.base import Anchor, DetectorContext, Span
+from arbitration.detectors.titles import NO_TITLE_MATCH, TitleMatch, TitleMatcher
+from arbitration.fusion import ranks_of, rrf_score
+from arbitration.pool import CandidateSignals, PoolCandidate
+from arbitration.settings import METHODS
+
+
+def build_candidates(units: Sequence[Unit], context: DetectorContext) -> list[PoolCandidate]:
+    """One candidate per unit, ordered by reciprocal rank fusion."""
+    builder = _CandidateBuilder(context, _ranks_by_method(units))
+    drafts = [builder.draft(index, unit) for index, unit in enumerate(units)]
+    ordered = sorted(
+        drafts, key=lambda c: (-c.rrf_score, c.document_id, c.anchor.page_start, c.anchor.line_start)
+    )
+    return [c.model_copy(update={"rrf_rank": rank}) for rank, c in enumerate(ordered, start=1)]
+
+
+def scope_of(span: Span, section_id: str | None) -> CandidateScope:
+    """A span in the form of the audit format."""
+    return CandidateScope(
+        page_start=span.page_start,
+        page_end=span.page_end,
+        line_start=span.line_start,
+        line_end=span.line_end,
+        section_id=section_id,
+    )
+
+
+def _ranks_by_method(units: Sequence[Unit]) -> dict[str, dict[int, int]]:
+    by_method: dict[str, dict[int, float]] = {}
+    for index, unit in enumerate(units):
+        for method, score in unit.scores().items():
+            by_method.setdefault(method, {})[index] = score
+    return {method: ranks_of(scores) for method, scores in by_method.items()}
+
+
+class _CandidateBuilder:
+    def __init__(self, context: DetectorContext, ranks: Mapping[str, Mapping[int, int]]) -> None:
+        self._context = context
+        self._ranks = ranks
+        self._titles: dict[tuple[str, str], TitleMatch] = {}
+        self._title_matchers: dict[str, TitleMatcher] = {}
+        singles = [k for k in context.question.keywords if not k.is_phrase]
+        self._weights = {k.term: k.weight for k in singles}
+        self._total = sum(self._weights.values()) or 1.0
+
+    def draft(self, index: int, unit: Unit) -> PoolCandidate:
+        """The candidate of one unit; its RRF rank is set once all are known."""
+        context = self._context
+        scores = unit.scores()
+        methods: list[str] = [method for method in METHODS if method in scores]
+        ranks = {method: self._ranks[method][index] for method in methods}
+        best = {method: _best(unit.anchors, method) for method in methods}
+        signals = self._signals(unit, best)
+        span, document_id = unit.span, unit.span.document_id
+        anchor = scope_of(span, unit.section_id)
+        identity = candidate_id(anchor, document_id if context.profile.is_collection else None)
+        matcher = context.matcher(document_id)
+        matched = tuple(matcher.matched(unit.text))
+        snippet = snippet_of(unit.lines, unit.context, matcher)
+        breadcrumb = unit.section.breadcrumb or unit.section.title if unit.section else None
+        return PoolCandidate(
+            candidate_id=identity,
+            document_id=document_id,
+            anchor=anchor,
+            context=scope_of(_span_of_context(unit), unit.section_id),
+            anchor_text=unit.text,
+            context_text="\n".join(line.text for line in unit.context),
+            section_title=unit.section.title if unit.section else None,
+            breadcrumb=breadcrumb,
+            matched_keywords=matched,
+            ranks=ranks,
+            scores={method: scores[method] for method in methods},
+            why={method: best[method].why for method in methods},
+            rrf_score=rrf_score(list(ranks.values()), context.settings.rrf_k),
+            rrf_rank=1,
+            signals=signals,
+            brief=build_brief(
+                candidate_id=identity,
+                methods=methods,
+                breadcrumb=breadcrumb,
+                matched_keywords=matched,
+                snippet=snippet,
+                two_term_rule=signals.two_term_rule,
+            ),
+        )
+
+    def _signals(self, unit: Unit, best: Mapping[str, Anchor]) -> CandidateSignals:
+        matched = self._context.matcher(unit.span.document_id).matched(unit.text)
+        covered = sum(self._weights.get(term, 0.0) for term in matched)
+        title = self._title(unit)
+        meeting, pattern = best.get("cooccurrence"), best.get("pattern")
+        semantic = max((a.raw or 0.0 for a in unit.anchors if a.method == "embedding"), default=None)
+        bm25 = max((a.raw or 0.0 for a in unit.anchors if a.method == "bm25"), default=None)
+        return CandidateSignals(
+            semantic=semantic,
+            bm25=bm25,
+            cooccurrence=meeting.score if meeting else 0.0,
+            met_groups=meeting.met_groups if meeting else False,
+            met_terms=meeting.met_terms if meeting else (),
+            two_term_rule=bool(meeting) and self._context.question.two_distinct_terms,
+            title_match=title.kind,
+            title_similarity=title.similarity,
+            pattern=pattern.score if pattern else 0.0,
+            pattern_kind=pattern.pattern_kind if pattern else "none",
+            keyword_match=bool(matched),
+            coverage=min(1.0, covered / self._total),
+            section_depth=unit.section.level if unit.section else 0,
+            has_nested_content=unit.section.has_children if unit.section else False,
+        )
+
+    def _title(self, unit: Unit) -> TitleMatch:
+        if unit.section is None:
+            return NO_TITLE_MATCH
+        key = (unit.section.document_id, unit.section.section_id)
+        if key not in self._titles:
+            language = self._context.matcher(key[0]).language
+            if language not in self._title_matchers:
+                self._title_matchers[language] = TitleMatcher(self._context, key[0])
+            self._titles[key] = self._title_matchers[language].match(unit.section.title)
+        return self._titles[key]
+
+
+def _best(anchors: Sequence[Anchor], method: str) -> Anchor:
+    return max((a for a in anchors if a.method == method), key=lambda a: a.score)
+
+
+def _span_of_context(unit: Unit) -> Span:
+    first, last = unit.context[0], unit.context[-1]
+    return Span(first.document_id, first.page_num, first.line_num, last.page_num, last.line_num)

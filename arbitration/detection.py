@@ -1,0 +1,188 @@
+"""Stage one: parse, dispatch, detect, aggregate. A question in, a pool of candidates out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+
+from arbitration.absence import absence_statement, exhaustive_terms, prove_absence
+from arbitration.aggregation import aggregate
+from arbitration.candidates import build_candidates
+from arbitration.clock import SystemClock
+from arbitration.detectors.base import Anchor, Detector, DetectorContext, StoreSession
+from arbitration.detectors.cooccurrence import CooccurrenceDetector
+from arbitration.detectors.embedding import EmbeddingDetector
+from arbitration.detectors.lexical import LexicalDetector
+from arbitration.detectors.patterns import PatternDetector
+from arbitration.detectors.titles import TitleDetector
+from arbitration.dispatcher import DispatchFacts, decide
+from arbitration.pool import (
+    AbsenceProof,
+    CandidatePool,
+    DetectorOutcome,
+    PoolCandidate,
+    PoolDocument,
+)
+from arbitration.protocols import CandidateStore, Clock, Embedder, NullProgress, Progress, ScopeProfile
+from arbitration.questions.dictionary import Dictionary
+from arbitration.questions.model import ParsedQuestion
+from arbitration.questions.parser import parse_question
+from arbitration.settings import EngineSettings
+
+DETECTORS: tuple[Detector, ...] = (
+    TitleDetector(),
+    CooccurrenceDetector(),
+    LexicalDetector(),
+    PatternDetector(),
+    EmbeddingDetector(),
+)
+
+
+@cache
+def _shared_executor() -> Executor:
+    """Long-lived threads, so that a store's connections per thread are made once."""
+    return ThreadPoolExecutor(max_workers=len(DETECTORS), thread_name_prefix="detector")
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    outcome: DetectorOutcome
+    anchors: tuple[Anchor, ...] = ()
+
+
+def detect(
+    *,
+    question: str | ParsedQuestion,
+    store: CandidateStore,
+    embedder: Embedder | None = None,
+    settings: EngineSettings | None = None,
+    dictionary: Dictionary | None = None,
+    progress: Progress | None = None,
+    clock: Clock | None = None,
+    executor: Executor | None = None,
+    detectors: Sequence[Detector] = DETECTORS,
+) -> CandidatePool:
+    """Find every candidate for a question.
+
+    A detector that fails is recorded in ``outcomes`` and stops no other. Raises ``ValueError`` for an empty
+    question; failures of the store before any detector runs are the caller's.
+    """
+    settings, progress, clock = (
+        settings or EngineSettings(),
+        progress or NullProgress(),
+        clock or SystemClock(),
+    )
+    started = clock.monotonic()
+    parsed = (
+        question if isinstance(question, ParsedQuestion) else parse_question(question, dictionary=dictionary)
+    )
+    session, profile = StoreSession(store), store.profile()
+    hits = session.count_hits(exhaustive_terms(parsed)) if parsed.keywords else {}
+    parsed = parsed.model_copy(update={"vocabulary_diverges": vocabulary_diverges(parsed, hits)})
+    progress("parse", {"keywords": len(parsed.keywords), "intent": parsed.intent})
+    facts = DispatchFacts(parsed, has_usable_toc=profile.has_usable_toc, has_embedder=embedder is not None)
+    plan = decide(facts, forced=settings.forced_methods, second_opinions=settings.second_opinions)
+    progress("dispatch", {"methods_run": list(plan.methods_run), "reasons": dict(plan.reasons)})
+    context = DetectorContext(parsed, session, profile, settings, embedder)
+    chosen = [detector for detector in detectors if detector.method in plan.methods_run]
+    runs = _run_all(chosen, context, clock, executor)
+    progress("detect", {run.outcome.method: run.outcome.anchors for run in runs})
+    candidates, notes = _candidates(runs, context)
+    progress("aggregate", {"candidates": len(candidates)})
+    return CandidatePool(
+        doc_id=profile.doc_id,
+        is_collection=profile.is_collection,
+        documents=_documents(profile, candidates),
+        question=parsed,
+        plan=plan,
+        outcomes=tuple(run.outcome for run in runs),
+        absence=_absence(context, hits, runs),
+        candidates=tuple(candidates),
+        settings=settings,
+        embedding_space=embedder.space if embedder is not None else None,
+        notes=notes,
+        latency_ms=1000 * (clock.monotonic() - started),
+    )
+
+
+def vocabulary_diverges(question: ParsedQuestion, hits: dict[str, int]) -> bool:
+    """Whether a word of the question, with all its variants, stands nowhere in the documents."""
+    asked = [k for k in question.keywords if not k.is_phrase and k.source in ("question", "code")]
+    if not asked:
+        return True
+    variants_hit = any(hits.get(k.term, 0) for k in question.keywords if k.source in ("dictionary", "alias"))
+    return any(not hits.get(keyword.term, 0) for keyword in asked) and not variants_hit
+
+
+def _run_all(
+    detectors: Sequence[Detector], context: DetectorContext, clock: Clock, executor: Executor | None
+) -> list[_Run]:
+    def run(detector: Detector) -> _Run:
+        return _run_one(detector, context, clock)
+
+    if not context.settings.concurrent or len(detectors) < 2:
+        return [run(detector) for detector in detectors]
+    return list((executor or _shared_executor()).map(run, detectors))
+
+
+def _run_one(detector: Detector, context: DetectorContext, clock: Clock) -> _Run:
+    started = clock.monotonic()
+
+    def outcome(anchors: int, error: str | None = None) -> DetectorOutcome:
+        return DetectorOutcome(
+            method=detector.method,
+            status="failed" if error else "ran",
+            anchors=anchors,
+            latency_ms=1000 * (clock.monotonic() - started),
+            error=error,
+        )
+
+    try:
+        anchors = tuple(detector.detect(context))
+    except Exception as error:  # one detector's failure must not cost the others' findings
+        return _Run(outcome(0, f"{type(error).__name__}: {error}"))
+    return _Run(outcome(len(anchors)), anchors)
+
+
+def _candidates(
+    runs: Sequence[_Run], context: DetectorContext
+) -> tuple[list[PoolCandidate], tuple[str, ...]]:
+    anchors = [anchor for run in runs for anchor in run.anchors]
+    candidates = build_candidates(aggregate(anchors, context), context) if anchors else []
+    limit = context.settings.pool_size
+    if len(candidates) <= limit:
+        return candidates, ()
+    return candidates[:limit], (f"{len(candidates)} candidates found; the best {limit} by RRF are kept",)
+
+
+def _documents(profile: ScopeProfile, candidates: Sequence[PoolCandidate]) -> tuple[PoolDocument, ...]:
+    """The documents that candidates stand in; of a single-document question that document always."""
+    named = {candidate.document_id for candidate in candidates}
+    return tuple(
+        PoolDocument(
+            document_id=document.document_id,
+            name=document.name,
+            page_count=document.page_count,
+            language=document.language,
+            document_type=document.document_type,
+            effective_date=document.effective_date,
+            issuer=document.issuer,
+        )
+        for document in profile.documents
+        if document.document_id in named or len(profile.documents) == 1
+    )
+
+
+def _absence(context: DetectorContext, hits: dict[str, int], runs: Sequence[_Run]) -> AbsenceProof:
+    found_by = [anchor.method for run in runs for anchor in run.anchors]
+    proof = prove_absence(
+        question=context.question,
+        hits=hits,
+        titles_hit=found_by.count("toc"),
+        names_found_place="pattern" in found_by,
+    )
+    if not proof.proved:
+        return proof
+    return proof.model_copy(update={"statement": absence_statement(proof, context.profile)})

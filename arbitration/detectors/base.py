@@ -1,0 +1,202 @@
+"""What a detector is: a small class that reads the store by query and returns anchors with reasons."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeVar, cast
+
+from arbitration.pool import MatchType
+from arbitration.protocols import (
+    CandidateStore,
+    Embedder,
+    LineRow,
+    PassageRow,
+    ScopeProfile,
+    SectionRow,
+    Vector,
+)
+from arbitration.questions.model import Keyword, ParsedQuestion
+from arbitration.settings import EngineSettings, MethodName
+from arbitration.text import TermMatcher
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Lines of one document, both ends inclusive, 1-based."""
+
+    document_id: str
+    page_start: int
+    line_start: int
+    page_end: int
+    line_end: int
+
+    @property
+    def start(self) -> tuple[int, int]:
+        """(page, line) of the first line."""
+        return self.page_start, self.line_start
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """(page, line) of the last line."""
+        return self.page_end, self.line_end
+
+    def as_tuple(self) -> tuple[str, int, int, int, int]:
+        """The form the store takes."""
+        return self.document_id, self.page_start, self.line_start, self.page_end, self.line_end
+
+    def holds(self, other: Span) -> bool:
+        """Whether the other span lies inside this one."""
+        return self.document_id == other.document_id and self.start <= other.start and other.end <= self.end
+
+    def overlaps(self, other: Span) -> bool:
+        """Whether the two share a line."""
+        return self.document_id == other.document_id and self.start <= other.end and other.start <= self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """One place a detector points at, with the score it gives and the one-line reason why it fired.
+
+    ``raw`` is the bare measure behind the score (cosine before the title bonus). ``section`` is set when the
+    anchor means a whole section; aggregation then cuts it into small pieces.
+    """
+
+    method: MethodName
+    span: Span
+    score: float
+    why: str
+    section_id: str | None = None
+    raw: float | None = None
+    matched: tuple[str, ...] = ()
+    section: SectionRow | None = None
+    passage_id: int | None = None
+    text: str | None = None
+    title_match: MatchType = "none"
+    met_groups: bool = False
+    met_terms: tuple[str, ...] = ()
+    pattern_kind: Literal["none", "reference", "alias", "family"] = "none"
+
+
+class StoreSession:
+    """The store for the length of one question: the same query is asked once, whoever asks it when."""
+
+    def __init__(self, store: CandidateStore) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._answers: dict[Hashable, Future[object]] = {}
+
+    def title_hits(self, terms: Sequence[str], *, limit: int) -> list[SectionRow]:
+        """See :meth:`CandidateStore.title_hits`."""
+        return self._once(("title", *terms, limit), lambda: self._store.title_hits(terms, limit=limit))
+
+    def lines_with(self, terms: Sequence[str], *, limit: int) -> list[LineRow]:
+        """See :meth:`CandidateStore.lines_with`."""
+        return self._once(("lines", *terms, limit), lambda: self._store.lines_with(terms, limit=limit))
+
+    def count_hits(self, terms: Sequence[str]) -> dict[str, int]:
+        """See :meth:`CandidateStore.count_hits`."""
+        return self._once(("count", *terms), lambda: self._store.count_hits(terms))
+
+    def sections_numbered(self, references: Sequence[str], *, limit: int) -> list[SectionRow]:
+        """See :meth:`CandidateStore.sections_numbered`."""
+        key = ("numbered", *references, limit)
+        return self._once(key, lambda: self._store.sections_numbered(references, limit=limit))
+
+    def lexical(self, query: str, *, exact: Sequence[str], limit: int) -> list[PassageRow]:
+        """See :meth:`CandidateStore.lexical`."""
+        key = ("lexical", query, *exact, limit)
+        return self._once(key, lambda: self._store.lexical(query, exact=exact, limit=limit))
+
+    def vector(self, vectors: Sequence[Vector], *, limit: int) -> list[PassageRow]:
+        """See :meth:`CandidateStore.vector`."""
+        return self._store.vector(vectors, limit=limit)
+
+    def sections_by_id(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], SectionRow]:
+        """See :meth:`CandidateStore.sections_by_id`."""
+        return self._store.sections_by_id(keys) if keys else {}
+
+    def lines_of_spans(self, spans: Sequence[Span]) -> list[list[LineRow]]:
+        """The lines of many spans in one query; see :meth:`CandidateStore.lines_of_scopes`."""
+        return self._store.lines_of_scopes([span.as_tuple() for span in spans]) if spans else []
+
+    def _once(self, key: Hashable, ask: Callable[[], T]) -> T:
+        with self._lock:
+            future = self._answers.get(key)
+            first = future is None
+            if future is None:
+                future = self._answers[key] = Future()
+        if first:
+            try:
+                future.set_result(ask())
+            except BaseException as error:
+                future.set_exception(error)
+        return cast("T", future.result())
+
+
+@dataclass(frozen=True)
+class DetectorContext:
+    """What every detector is given."""
+
+    question: ParsedQuestion
+    session: StoreSession
+    profile: ScopeProfile
+    settings: EngineSettings
+    embedder: Embedder | None = None
+    _matchers: dict[str, TermMatcher] = field(default_factory=dict)
+
+    def matcher(self, document_id: str | None = None) -> TermMatcher:
+        """Matches all keywords of the question in the language of a document."""
+        language = self.languages.get(document_id or "", self.profile_language)
+        if language not in self._matchers:
+            self._matchers[language] = TermMatcher(self.question.terms(), language)
+        return self._matchers[language]
+
+    @property
+    def languages(self) -> dict[str, str]:
+        """Language of each document in scope."""
+        return _languages(self.profile)
+
+    @property
+    def profile_language(self) -> str:
+        """Language of the first document, the default."""
+        return self.profile.documents[0].language if self.profile.documents else self.question.language
+
+    @property
+    def keywords(self) -> dict[str, Keyword]:
+        """Keywords by term."""
+        return {keyword.term: keyword for keyword in self.question.keywords}
+
+
+def _languages(profile: ScopeProfile) -> dict[str, str]:
+    return {document.document_id: document.language for document in profile.documents}
+
+
+class Detector(Protocol):
+    """Finds anchors for one question by one method."""
+
+    @property
+    def method(self) -> MethodName:
+        """The method's name, as logged."""
+
+    def detect(self, context: DetectorContext) -> list[Anchor]:
+        """Anchors, best first, each with the reason it fired."""
+
+
+def section_span(section: SectionRow) -> Span:
+    """A section's own lines; the whole subtree when it has no own lines before its first child."""
+    has_own = (section.own_page_end, section.own_line_end) >= (section.page_start, section.line_start)
+    page_end = section.own_page_end if has_own else section.page_end
+    line_end = section.own_line_end if has_own else section.line_end
+    return Span(section.document_id, section.page_start, section.line_start, page_end, line_end)
+
+
+def subtree_span(section: SectionRow) -> Span:
+    """A section with everything below it."""
+    return Span(
+        section.document_id, section.page_start, section.line_start, section.page_end, section.line_end
+    )

@@ -1,0 +1,37 @@
+"""BM25 and exact codes (engines.md, 1c)."""
+
+from __future__ import annotations
+
+from arbitration.detectors.base import Anchor, DetectorContext, Span
+from arbitration.protocols import PassageRow
+from arbitration.settings import MethodName
+
+
+class LexicalDetector:
+    """The best passages by BM25, codes matched as whole strings."""
+
+    method: MethodName = "bm25"
+
+    def detect(self, context: DetectorContext) -> list[Anchor]:
+        """Passages with a positive score, best first."""
+        question = context.question
+        rows = context.session.lexical(
+            question.retrieval_text, exact=question.exact_codes, limit=context.settings.top_k
+        )
+        return [self._anchor(row, context) for row in rows if row.score > 0]
+
+    def _anchor(self, row: PassageRow, context: DetectorContext) -> Anchor:
+        matched = tuple(context.matcher(row.document_id).matched(row.text))
+        codes = [term for term in matched if term in context.question.exact_codes]
+        named = ", ".join(f"'{term}'" for term in (codes or matched)[:5]) or "words of the question"
+        return Anchor(
+            method=self.method,
+            span=Span(row.document_id, row.page_start, row.line_start, row.page_end, row.line_end),
+            score=row.score,
+            raw=row.score,
+            why=f"BM25 {row.score:.2f}: holds {'exact code ' if codes else ''}{named}",
+            section_id=row.section_id,
+            matched=matched,
+            passage_id=row.passage_id,
+            text=row.text,
+        )

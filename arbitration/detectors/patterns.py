@@ -1,0 +1,179 @@
+"""Pattern and alias match: places and code families the question names (engines.md, 1 and 2).
+
+"Article I Section 8" or "clause 7.3(b)" leads to the section itself, without any semantic search. A word in
+capitals that the document defines as the head of a family of codes ("GOVERN (GV)") leads to every code of
+that family.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from arbitration.detectors.base import Anchor, DetectorContext, Span, section_span
+from arbitration.protocols import LineRow, SectionRow
+from arbitration.questions.model import SectionReference
+from arbitration.questions.references import match_address, section_address
+from arbitration.settings import MethodName
+
+_REFERENCE_LIMIT = 50
+_SMALLEST_FAMILY = 3
+_FAMILY_WORDS = 110
+_FAMILY_GAP_LINES = 6
+_PAGE_LINES = 10_000
+
+
+class PatternDetector:
+    """Sections by reference, pages by number, code families by their head."""
+
+    method: MethodName = "pattern"
+
+    def detect(self, context: DetectorContext) -> list[Anchor]:
+        """Anchors of all kinds, the most literal first."""
+        return [*self._references(context), *self._pages(context), *self._families(context)]
+
+    def _references(self, context: DetectorContext) -> list[Anchor]:
+        references = context.question.section_references
+        if not references:
+            return []
+        rows = context.session.sections_numbered([r.text for r in references], limit=_REFERENCE_LIMIT)
+        anchors = [anchor for row in rows for anchor in self._for_section(row, references)]
+        return sorted(anchors, key=lambda anchor: -anchor.score)
+
+    def _for_section(self, row: SectionRow, references: Sequence[SectionReference]) -> Iterator[Anchor]:
+        address = section_address(row.title, row.breadcrumb)
+        for reference in references:
+            score = match_address(reference.address, address)
+            if not score:
+                continue
+            yield Anchor(
+                method=self.method,
+                span=section_span(row),
+                score=score,
+                why=f"the question names {reference.text}; this is '{row.title}'",
+                section_id=row.section_id,
+                section=row,
+                pattern_kind="reference",
+            )
+
+    def _pages(self, context: DetectorContext) -> list[Anchor]:
+        if len(context.profile.documents) != 1:
+            return []
+        document = context.profile.documents[0]
+        pages = [p for p in context.question.scope_filters.pages if p <= document.page_count]
+        spans = [Span(document.document_id, page, 1, page, _PAGE_LINES) for page in pages]
+        anchors = []
+        for span, lines in zip(spans, context.session.lines_of_spans(spans), strict=True):
+            anchors += [
+                Anchor(self.method, _span_of(part), 0.5, f"the question names page {span.page_start}",
+                       section_id=part[0].section_id, pattern_kind="reference")
+                for part in _runs_by_words(lines)
+            ]  # fmt: skip
+        return anchors
+
+    def _families(self, context: DetectorContext) -> list[Anchor]:
+        heads = context.question.code_families
+        if not heads:
+            return []
+        defining = context.session.lines_with(heads, limit=context.settings.line_limit)
+        families = _family_codes(heads, defining)
+        if not families:
+            return []
+        rows = context.session.lines_with(sorted(families), limit=context.settings.line_limit)
+        return [
+            anchor
+            for family, head in sorted(families.items())
+            for anchor in self._family_anchors(context, family, head, rows)
+        ]
+
+    def _family_anchors(
+        self, context: DetectorContext, family: str, head: str, rows: Sequence[LineRow]
+    ) -> list[Anchor]:
+        pattern = _member_pattern(family)
+        members = [row for row in rows if pattern.search(row.text)]
+        codes = {match[0] for row in members for match in pattern.finditer(row.text)}
+        if len(codes) < _SMALLEST_FAMILY:
+            return []
+        why = f"code family {family} of '{head}': {len(codes)} codes" if head != family else (
+            f"code family {family}: {len(codes)} codes"
+        )  # fmt: skip
+        runs = context.session.lines_of_spans(list(_family_spans(members)))
+        parts = [part for run in runs for part in _runs_by_words(run, starts=pattern)]
+        return [
+            Anchor(
+                self.method,
+                _span_of(part),
+                1.0,
+                why,
+                section_id=part[0].section_id,
+                matched=tuple(dict.fromkeys(m[0] for row in part for m in pattern.finditer(row.text))),
+                pattern_kind="family",
+            )
+            for part in parts
+            if any(pattern.search(row.text) for row in part)
+        ]
+
+
+def _family_codes(heads: Sequence[str], lines: Sequence[LineRow]) -> dict[str, str]:
+    """Family code -> the word of the question that heads it, by "GOVERN (GV)" or the code itself."""
+    families: dict[str, str] = {}
+    for head in heads:
+        defined = re.compile(rf"(?<!\w){re.escape(head)}\s*\((?P<code>[A-Z]{{1,5}}(?:\.[A-Z]{{1,4}})*)\)")
+        for line in lines:
+            match = defined.search(line.text)
+            if match:
+                families[match["code"]] = head
+        if any(_member_pattern(head).search(line.text) for line in lines):
+            families[head] = head
+    return families
+
+
+def _member_pattern(family: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w.]){re.escape(family)}(?:[.\-][A-Z0-9]+)*[.\-]?\d+(?!\w)")
+
+
+def _family_spans(members: Sequence[LineRow]) -> Iterator[Span]:
+    """Runs of member lines that stand close together, each stretched over its last item's continuation."""
+    ordered = sorted(members, key=lambda row: (row.document_id, row.page_num, row.line_num))
+    run: list[LineRow] = []
+    for row in ordered:
+        if run and not _near(run[-1], row):
+            yield _stretched(run)
+            run = []
+        run.append(row)
+    if run:
+        yield _stretched(run)
+
+
+def _near(left: LineRow, right: LineRow) -> bool:
+    return (left.document_id, left.page_num) == (right.document_id, right.page_num) and (
+        right.line_num - left.line_num <= _FAMILY_GAP_LINES
+    )
+
+
+def _stretched(run: Sequence[LineRow]) -> Span:
+    first, last = run[0], run[-1]
+    return Span(first.document_id, first.page_num, first.line_num, last.page_num, last.line_num + 2)
+
+
+def _span_of(lines: Sequence[LineRow]) -> Span:
+    first, last = lines[0], lines[-1]
+    return Span(first.document_id, first.page_num, first.line_num, last.page_num, last.line_num)
+
+
+def _runs_by_words(
+    lines: Sequence[LineRow], *, starts: re.Pattern[str] | None = None
+) -> Iterator[list[LineRow]]:
+    """Pieces of at most about ``_FAMILY_WORDS`` words; with ``starts`` a cut falls before a line that opens an item."""
+    part: list[LineRow] = []
+    size = 0
+    for line in lines:
+        length = len(line.text.split())
+        opens = starts is None or starts.search(line.text) is not None
+        if part and ((opens and size + length > _FAMILY_WORDS - 30) or size + length > _FAMILY_WORDS):
+            yield part
+            part, size = [], 0
+        part.append(line)
+        size += length
+    if part:
+        yield part

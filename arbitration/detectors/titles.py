@@ -1,0 +1,136 @@
+"""Title match: the question's keywords against the titles of the table of contents (engines.md, 1a)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from arbitration.detectors.base import Anchor, DetectorContext, section_span
+from arbitration.pool import MatchType
+from arbitration.protocols import SectionRow
+from arbitration.questions.lexicon import SCOPE_WORDS
+from arbitration.questions.model import ParsedQuestion
+from arbitration.settings import MethodName
+from arbitration.text import content_stems, join_letter_spaced, stem
+
+_NUMBERING = re.compile(r"^\s*(?:[A-Z]?\d+[A-Za-z]?(?:\.\d+)*\.?|[IVXLC]+\.|[A-Z]\.|\([a-z0-9]+\))\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class TitleMatch:
+    """How a title answers a question. ``score`` is 1.0 for an exact match and below 1.0 for a partial one."""
+
+    kind: MatchType
+    score: float
+    similarity: float
+    matched: tuple[str, ...] = ()
+
+
+NO_TITLE_MATCH = TitleMatch("none", 0.0, 0.0)
+
+
+class TitleMatcher:
+    """Compares titles with one question; build once per question and language."""
+
+    def __init__(self, context: DetectorContext, document_id: str | None = None) -> None:
+        self._context = context
+        self._terms = context.matcher(document_id)
+        self._language = self._terms.language
+        self._question = frozenset(_question_stems(context.question, self._language))
+        self._phrases = [frozenset(s) for s in _noun_phrases(context.question, self._language)]
+        self._weights = {
+            keyword.term: keyword.weight for keyword in context.question.keywords if not keyword.is_phrase
+        }
+
+    def match(self, title: str) -> TitleMatch:
+        """Exact when the title holds a whole noun phrase of two or more words, or says nothing but words
+        of the question and at least one whole noun phrase; partial when it holds any keyword."""
+        plain = title_words(title)
+        matched = tuple(self._terms.matched(plain))
+        if not matched:
+            return NO_TITLE_MATCH
+        title_stems = frozenset(_meaningful_stems(plain, self._language))
+        similarity = _jaccard(title_stems, self._question)
+        if self._is_exact(title_stems):
+            return TitleMatch("exact", 1.0, similarity, matched)
+        total = sum(self._weights.values()) or 1.0
+        covered = sum(self._weights.get(term, 0.0) for term in matched) / total
+        return TitleMatch("partial", 0.5 * covered + 0.45 * similarity, similarity, matched)
+
+    def _is_exact(self, title_stems: frozenset[str]) -> bool:
+        if not title_stems:
+            return False
+        holds_phrase = any(len(phrase) > 1 and phrase <= title_stems for phrase in self._phrases)
+        says_nothing_else = title_stems <= self._question
+        names_phrase = any(phrase <= title_stems for phrase in self._phrases)
+        return holds_phrase or (says_nothing_else and (names_phrase or len(title_stems) > 1))
+
+
+class TitleDetector:
+    """Sections whose title holds keywords of the question."""
+
+    method: MethodName = "toc"
+
+    def detect(self, context: DetectorContext) -> list[Anchor]:
+        """One anchor per matching section, best title first."""
+        matches = matching_sections(context)
+        anchors = [self._anchor(section, match) for section, match in matches]
+        return sorted(anchors, key=lambda anchor: -anchor.score)
+
+    def _anchor(self, section: SectionRow, match: TitleMatch) -> Anchor:
+        named = ", ".join(f"'{term}'" for term in match.matched)
+        return Anchor(
+            method=self.method,
+            span=section_span(section),
+            score=match.score,
+            why=f"title '{section.title}' {'matches exactly' if match.kind == 'exact' else 'holds'} {named}",
+            section_id=section.section_id,
+            matched=match.matched,
+            section=section,
+            title_match=match.kind,
+        )
+
+
+def matching_sections(context: DetectorContext) -> list[tuple[SectionRow, TitleMatch]]:
+    """Sections the store found by title, with their match; the detectors share this one query."""
+    terms = context.question.terms()
+    if not terms or not context.profile.has_usable_toc:
+        return []
+    rows = context.session.title_hits(terms, limit=context.settings.title_limit)
+    matchers: dict[str, TitleMatcher] = {}
+    found = []
+    for row in rows:
+        language = context.matcher(row.document_id).language
+        matcher = matchers.setdefault(language, TitleMatcher(context, row.document_id))
+        match = matcher.match(row.title)
+        if match.kind != "none":
+            found.append((row, match))
+    return found
+
+
+def title_words(title: str) -> str:
+    """A title without its number, letter-spacing joined."""
+    return _NUMBERING.sub("", join_letter_spaced(title))
+
+
+def _meaningful_stems(text: str, language: str) -> list[str]:
+    scope = {stem(word, language) for word in SCOPE_WORDS}
+    return [part for part in content_stems(text, language) if part not in scope and not part.isdigit()]
+
+
+def _question_stems(question: ParsedQuestion, language: str) -> list[str]:
+    return [part for term in question.terms() for part in content_stems(term, language)]
+
+
+def _noun_phrases(question: ParsedQuestion, language: str) -> Sequence[Sequence[str]]:
+    """Whole noun phrases: the multi-word ones, and single words that are part of none."""
+    phrases = [term for term in question.terms("primary") if " " in term]
+    inside = {word.lower() for phrase in phrases for word in phrase.split()}
+    single = [t for t in question.terms("primary") if " " not in t and t.lower() not in inside]
+    return [content_stems(term, language) for term in (*phrases, *single) if content_stems(term, language)]
+
+
+def _jaccard(left: frozenset[str], right: frozenset[str]) -> float:
+    union = left | right
+    return len(left & right) / len(union) if union else 0.0

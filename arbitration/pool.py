@@ -1,0 +1,143 @@
+"""What detection hands to arbitration: the candidates of one question with all that is known of them.
+
+A pool is plain data and survives a round trip through JSON, so that detection and arbitration may run in
+different processes.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from arbitration.contracts import CandidateBrief, CandidateScope
+from arbitration.questions.model import ParsedQuestion
+from arbitration.settings import EngineSettings
+
+MatchType = Literal["none", "partial", "exact"]
+
+
+class PoolRecord(BaseModel):
+    """Base of the pool's parts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PoolDocument(PoolRecord):
+    """A document that a candidate stands in."""
+
+    document_id: str
+    name: str
+    page_count: int
+    language: str = "en"
+    document_type: str = ""
+    effective_date: str | None = None
+    issuer: str = ""
+
+
+class DispatchPlan(PoolRecord):
+    """Which detectors run and which do not, each with its reason."""
+
+    methods_run: tuple[str, ...]
+    methods_skipped: tuple[str, ...]
+    reasons: dict[str, str]
+
+    @property
+    def skipped_reasons(self) -> dict[str, str]:
+        """The reasons of the skipped methods only."""
+        return {method: self.reasons[method] for method in self.methods_skipped}
+
+
+class DetectorOutcome(PoolRecord):
+    """How one detector's run went; a failure is recorded here and stops nothing else."""
+
+    method: str
+    status: Literal["ran", "failed"]
+    anchors: int = 0
+    latency_ms: float = 0.0
+    error: str | None = None
+
+
+class AbsenceProof(PoolRecord):
+    """The search of the exhaustive keyword set in titles and lines. ``proved`` only when nothing was hit."""
+
+    terms: tuple[str, ...]
+    hits: dict[str, int] = Field(default_factory=dict)
+    titles_hit: int = 0
+    proved: bool = False
+    statement: str | None = None
+
+
+class CandidateSignals(PoolRecord):
+    """What the detectors measured about a candidate; ``None`` = that detector did not see it.
+
+    ``semantic`` is a cosine; ``bm25`` unbounded above 0; ``cooccurrence`` the best line's score;
+    ``coverage`` the weighted share of the question's keywords in the anchor, 0 to 1; ``title_similarity``
+    the Jaccard index of question and title stems.
+    """
+
+    semantic: float | None = None
+    bm25: float | None = None
+    cooccurrence: float = 0.0
+    met_groups: bool = False
+    met_terms: tuple[str, ...] = ()
+    two_term_rule: bool = False
+    title_match: MatchType = "none"
+    title_similarity: float = 0.0
+    pattern: float = 0.0
+    pattern_kind: Literal["none", "reference", "alias", "family"] = "none"
+    keyword_match: bool = False
+    coverage: float = 0.0
+    section_depth: int = 0
+    has_nested_content: bool = False
+
+
+class PoolCandidate(PoolRecord):
+    """One candidate: where it stands, what it says, and who found it why."""
+
+    candidate_id: str
+    document_id: str
+    anchor: CandidateScope
+    context: CandidateScope
+    anchor_text: str
+    context_text: str
+    section_title: str | None = None
+    breadcrumb: str | None = None
+    matched_keywords: tuple[str, ...] = ()
+    ranks: dict[str, int]
+    scores: dict[str, float]
+    why: dict[str, str]
+    rrf_score: float
+    rrf_rank: int
+    signals: CandidateSignals
+    brief: CandidateBrief
+
+    @property
+    def methods(self) -> list[str]:
+        """The detectors that found it, in the order they are run."""
+        return list(self.ranks)
+
+
+class CandidatePool(PoolRecord):
+    """Everything one question's detection found."""
+
+    doc_id: str
+    is_collection: bool
+    documents: tuple[PoolDocument, ...]
+    question: ParsedQuestion
+    plan: DispatchPlan
+    outcomes: tuple[DetectorOutcome, ...]
+    absence: AbsenceProof
+    candidates: tuple[PoolCandidate, ...]
+    settings: EngineSettings
+    embedding_space: str | None = None
+    notes: tuple[str, ...] = ()
+    latency_ms: float = 0.0
+
+    def document(self, document_id: str) -> PoolDocument | None:
+        """The document of a candidate."""
+        return next((d for d in self.documents if d.document_id == document_id), None)
+
+    def candidate(self, candidate_id: str) -> PoolCandidate | None:
+        """The candidate with this id."""
+        return next((c for c in self.candidates if c.candidate_id == candidate_id), None)

@@ -1,0 +1,58 @@
+"""Everything that changes what the engine does with a question, in one frozen and hashable record."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MethodName = Literal["toc", "cooccurrence", "bm25", "pattern", "embedding"]
+METHODS: tuple[MethodName, ...] = ("toc", "cooccurrence", "bm25", "pattern", "embedding")
+
+
+class EngineSettings(BaseModel):
+    """Limits, thresholds and choices of one run. Anything here is part of every cache key.
+
+    Words and lines are counted as a reader counts them; cosines are in [-1, 1], probabilities in [0, 1].
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # dispatch
+    forced_methods: tuple[MethodName, ...] = ()
+    second_opinions: tuple[MethodName, ...] = ("bm25", "embedding")
+    concurrent: bool = True
+
+    # detection
+    top_k: int = Field(default=40, ge=1, le=500)
+    title_limit: int = Field(default=40, ge=1)
+    line_limit: int = Field(default=2000, ge=1)
+    cooccurrence_unit: Literal["line", "sentence", "paragraph"] = "sentence"
+    title_bonus: float = Field(default=1.5, ge=1.0)
+    hybrid_bonus: float = Field(default=1.3, ge=1.0)
+
+    # aggregation
+    anchor_words: int = Field(default=120, ge=20)
+    context_words: int = Field(default=400, ge=40)
+    context_margin_lines: int = Field(default=6, ge=0)
+    section_chunks: int = Field(default=12, ge=1)
+    pool_size: int = Field(default=200, ge=1)
+    rrf_k: int = Field(default=60, ge=1)
+    prefilter: int = Field(default=200, ge=1)
+
+    # judging without a model
+    accept: float = Field(default=0.60, ge=0.0, le=1.0)
+    reject: float = Field(default=0.40, ge=0.0, le=1.0)
+
+    # language models
+    temperature: float = Field(default=0.0, ge=0.0, le=2.0)
+    timeout_s: float = Field(default=60.0, gt=0.0)
+    max_output_tokens: int = Field(default=8192, ge=64)
+
+    # answers
+    answer_sentences: int = Field(default=6, ge=1)
+
+    def digest(self) -> str:
+        """SHA-256 over all values, for cache keys."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
