@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+from django.contrib import admin
 from django.urls import include, path
+from django.views.i18n import set_language
+
+from workbench.ops import views as ops_views
 
 urlpatterns = [
+    path("", ops_views.home, name="home"),
+    path("", include("workbench.documents.urls")),
+    path("", include("workbench.questions.urls")),
+    path("", include("workbench.review.urls")),
+    path("", include("workbench.accounts.urls")),
+    path("audit/", include("workbench.audit.urls")),
+    path("api/v1/", include("workbench.api.urls")),
     path("accounts/", include("allauth.urls")),
+    path("language/", set_language, name="set_language"),
+    path("backdoor/", admin.site.urls),
+    path("healthz", ops_views.healthz, name="healthz"),
+    path("readyz", ops_views.readyz, name="readyz"),
 ]

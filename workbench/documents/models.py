@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from pgvector.django import VectorField
 
@@ -46,6 +47,10 @@ class Collection(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def get_absolute_url(self) -> str:
+        """The collection's page."""
+        return reverse("documents:collection", args=[self.slug])
 
 
 class DocumentStatus(models.TextChoices):
@@ -139,6 +144,10 @@ class Document(models.Model):
 
     def __str__(self) -> str:
         return self.title or self.name
+
+    def get_absolute_url(self) -> str:
+        """The document page."""
+        return reverse("documents:document", args=[self.pk])
 
     @property
     def public_id(self) -> str:

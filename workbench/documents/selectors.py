@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.db.models.functions import Now
 from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission
 
-from .models import WORKING_STATUSES, Collection, Document, DocumentQuerySet
+from .models import (
+    WORKING_STATUSES,
+    Collection,
+    CollectionQuerySet,
+    Document,
+    DocumentQuerySet,
+    DocumentStatus,
+    Line,
+    Page,
+    Section,
+)
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
+
+T = TypeVar("T")
 
 #: A queued row whose message should have arrived long ago.
 LOST_AFTER = timedelta(seconds=15)
@@ -51,3 +64,164 @@ def documents_to_wake(*, free: Q) -> list[int]:
     stale = Q(lease_until__isnull=False) | Q(created_at__lt=Now() - LOST_AFTER)
     rows = Document.objects.filter(free, stale, status__in=WORKING_STATUSES)
     return list(rows.order_by("id").values_list("pk", flat=True)[:100])
+
+
+# --- pages ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Slice(Generic[T]):
+    """Some rows, and the cursor of the next ones."""
+
+    items: list[T]
+    next_cursor: str
+
+
+def collections_with_counts(*, user: User) -> CollectionQuerySet:
+    """The user's collections, each with the number of its documents and of those not ready."""
+    return Collection.objects.visible_to(user).annotate(
+        document_count=Count("documents"),
+        failed_count=Count("documents", filter=Q(documents__status=DocumentStatus.FAILED)),
+        working_count=Count("documents", filter=Q(documents__status__in=WORKING_STATUSES)),
+    )
+
+
+def document_page(
+    *, collection: Collection, before: str | None = None, text: str = "", size: int = 100
+) -> Slice[Document]:
+    """Documents of a collection, newest first, from a cursor on; filtered by name or title."""
+    documents = documents_of(collection=collection).order_by("-id")
+    if before and before.isdecimal():
+        documents = documents.filter(pk__lt=int(before))
+    if text:
+        documents = documents.filter(Q(name__icontains=text) | Q(title__icontains=text))
+    items = list(documents[: size + 1])
+    more = len(items) > size
+    return Slice(items[:size], str(items[size - 1].pk) if more else "")
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedLine:
+    """A line of text with its box in percent of the page; ``box`` None where the place is not known."""
+
+    page_num: int
+    line_num: int
+    text: str
+    box: tuple[float, float, float, float] | None  # left, top, width, height in percent
+    is_marked: bool
+    is_context: bool
+    is_furniture: bool
+    is_hidden: bool
+    section_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """One page as the viewer shows it."""
+
+    document: Document
+    page_num: int
+    page_count: int
+    has_image: bool
+    width: float
+    height: float
+    lines: list[PlacedLine]
+
+    @property
+    def previous(self) -> int | None:
+        """The page before; None on the first."""
+        return self.page_num - 1 if self.page_num > 1 else None
+
+    @property
+    def next(self) -> int | None:
+        """The page after; None on the last."""
+        return self.page_num + 1 if self.page_num < self.page_count else None
+
+
+Position = tuple[int, int]
+
+
+def page_view(
+    *,
+    document: Document,
+    page_num: int,
+    anchor: tuple[Position, Position] | None = None,
+    context: tuple[Position, Position] | None = None,
+) -> PageView:
+    """A page with its lines; lines inside ``anchor`` are marked as evidence, inside ``context`` as context.
+
+    Both are ((page, line), (page, line)), inclusive.
+    """
+    page = Page.objects.filter(document=document, page_num=page_num).first()
+    width = page.width if page and page.width else 0.0
+    height = page.height if page and page.height else 0.0
+    rows = Line.objects.filter(document=document, page_num=page_num).order_by("line_num")
+    lines = [
+        PlacedLine(
+            page_num=row.page_num,
+            line_num=row.line_num,
+            text=row.text,
+            box=_box(row, width, height),
+            is_marked=_inside(row, anchor),
+            is_context=_inside(row, context),
+            is_furniture=row.is_furniture,
+            is_hidden=row.is_hidden,
+            section_id=row.section_id,
+        )
+        for row in rows
+    ]
+    return PageView(
+        document=document,
+        page_num=page_num,
+        page_count=document.page_count,
+        has_image=document.kind == "pdf",
+        width=width,
+        height=height,
+        lines=lines,
+    )
+
+
+def _inside(line: Line, span: tuple[Position, Position] | None) -> bool:
+    return span is not None and span[0] <= (line.page_num, line.line_num) <= span[1] and not line.is_furniture
+
+
+def _box(line: Line, width: float, height: float) -> tuple[float, float, float, float] | None:
+    """No box rather than a wrong one: only where all four sides are known and lie on the page."""
+    if None in (line.x0, line.y0, line.x1, line.y1) or not width or not height:
+        return None
+    left, top, right, bottom = line.x0 / width, line.y0 / height, line.x1 / width, line.y1 / height
+    if not (0 <= left < right <= 1.001 and 0 <= top < bottom <= 1.001):
+        return None
+    return tuple(round(100 * value, 3) for value in (left, top, right - left, bottom - top))  # type: ignore[return-value]
+
+
+@dataclass(slots=True)
+class OutlineEntry:
+    """A section with its children, for the outline tree."""
+
+    section: Section
+    children: list[OutlineEntry]
+    is_current: bool = False
+    is_open: bool = False
+
+
+def outline(*, document: Document, page_num: int = 0) -> list[OutlineEntry]:
+    """The table of contents as a tree; entries on the given page are current, their ancestors open."""
+    entries: dict[str, OutlineEntry] = {}
+    roots: list[OutlineEntry] = []
+    for section in document.sections.order_by("ordinal"):
+        here = section.start_page <= page_num <= section.end_page
+        entry = OutlineEntry(section, [], is_current=here and not section.has_children, is_open=here)
+        entries[section.section_id] = entry
+        parent = entries.get(section.parent_id)
+        (parent.children if parent else roots).append(entry)
+    return roots
+
+
+def document_search(*, document: Document, text: str, limit: int = 50) -> list[Line]:
+    """Lines of the document that hold the text, in reading order."""
+    text = text.strip()
+    if not text:
+        return []
+    lines = Line.objects.filter(document=document, text__icontains=text, is_furniture=False)
+    return list(lines.order_by("page_num", "line_num")[:limit])

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
@@ -144,6 +145,10 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.pk} ({self.strategy})"
+
+    def get_absolute_url(self) -> str:
+        """The run page."""
+        return reverse("questions:run", args=[self.pk])
 
     @property
     def is_ended(self) -> bool:

@@ -20,7 +20,7 @@ REVIEWS = Prefetch("reviews", queryset=Review.objects.select_related("reviewer")
 
 def current_review(candidate: Candidate) -> Review | None:
     """The person's word that counts now; None when nobody decided."""
-    reviews = [review for review in candidate.reviews.all()]
+    reviews = list(candidate.reviews.all())
     superseded = {review.supersedes_id for review in reviews}
     standing = [review for review in reviews if review.pk not in superseded]
     return max(standing, key=lambda review: review.pk, default=None)

@@ -1,0 +1,254 @@
+"""The API: everything the pages can do. Objects of other collections answer 404, as if they did not exist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import mixins, status, viewsets
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.accounts.permissions import Permission
+from workbench.documents.models import Collection, Document
+from workbench.documents.selectors import collection_for, document_for
+from workbench.documents.services import (
+    collection_create,
+    document_cancel,
+    document_retry,
+    document_upload,
+)
+from workbench.questions.models import Candidate, Run
+from workbench.questions.records import candidates_of, run_audit, run_result
+from workbench.questions.selectors import candidate_for
+from workbench.questions.services import question_ask, run_cancel
+from workbench.review.models import Review, ReviewAction
+from workbench.review.selectors import REVIEWS
+from workbench.review.services import candidate_approve, candidate_override, candidate_unsure
+
+from . import serializers as shapes
+
+COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")
+RUN = OpenApiParameter("run", OpenApiTypes.INT, description="Key of a run.")
+IDEMPOTENCY = OpenApiParameter(
+    "Idempotency-Key",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="The same key again gives the run it made. At most 80 characters.",
+)
+
+
+class CollectionViewSet(
+    mixins.ListModelMixin,
+    mixins.RetrieveModelMixin,
+    mixins.CreateModelMixin,
+    viewsets.GenericViewSet[Collection],
+):
+    """Collections the caller belongs to."""
+
+    queryset = Collection.objects.none()
+    serializer_class = shapes.CollectionSerializer
+    lookup_field = "slug"
+
+    def get_queryset(self) -> QuerySet[Collection]:
+        """Only those visible to the caller."""
+        return Collection.objects.visible_to(self.request.user)
+
+    @extend_schema(request=shapes.CollectionCreateSerializer, responses={201: shapes.CollectionSerializer})
+    def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """A new collection; the caller becomes its admin and analyst."""
+        form = shapes.CollectionCreateSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        collection = collection_create(actor=request.user, **form.validated_data)
+        return Response(shapes.CollectionSerializer(collection).data, status=status.HTTP_201_CREATED)
+
+
+@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
+class DocumentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Document]):
+    """Documents."""
+
+    queryset = Document.objects.none()
+    serializer_class = shapes.DocumentSerializer
+    lookup_value_regex = "[0-9]+"
+
+    def get_queryset(self) -> QuerySet[Document]:
+        """Only those visible to the caller."""
+        documents = Document.objects.visible_to(self.request.user).select_related("collection")
+        slug = self.request.query_params.get("collection")
+        return documents.filter(collection__slug=slug) if slug else documents
+
+    @extend_schema(
+        request={"multipart/form-data": shapes.DocumentUploadSerializer},
+        responses={201: shapes.DocumentSerializer, 200: shapes.DocumentSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Uploads a file: 201 for a new document, 200 when the same bytes are here already."""
+        form = shapes.DocumentUploadSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        file = form.validated_data["file"]
+        collection = collection_for(
+            user=request.user, slug=form.validated_data["collection"], permission=Permission.VIEW
+        )
+        outcome = document_upload(actor=request.user, collection=collection, file=file, name=file.name)
+        code = status.HTTP_200_OK if outcome.is_duplicate else status.HTTP_201_CREATED
+        return Response(shapes.DocumentSerializer(outcome.document).data, status=code)
+
+    @extend_schema(request=None, responses=shapes.DocumentSerializer)
+    @action(detail=True, methods=["post"])
+    def retry(self, request: Request, pk: str) -> Response:
+        """Another attempt at a failed or cancelled document."""
+        document = document_retry(actor=request.user, document=document_for(user=request.user, pk=int(pk)))
+        return Response(shapes.DocumentSerializer(document).data)
+
+    @extend_schema(request=None, responses=shapes.DocumentSerializer)
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:
+        """Stops a document on its way."""
+        document = document_cancel(actor=request.user, document=document_for(user=request.user, pk=int(pk)))
+        return Response(shapes.DocumentSerializer(document).data)
+
+
+class QuestionViewSet(viewsets.GenericViewSet[Run]):
+    """Asking."""
+
+    queryset = Run.objects.none()
+    serializer_class = shapes.AskSerializer
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY],
+        request=shapes.AskSerializer,
+        responses={201: shapes.AskedSerializer, 200: shapes.AskedSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Asks a question: 201 for a new run, 200 when an earlier run answers it."""
+        form = shapes.AskSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        asked = form.validated_data
+        collection = collection_for(user=request.user, slug=asked["collection"])
+        document = (
+            document_for(user=request.user, pk=asked["document"]) if asked["document"] is not None else None
+        )
+        outcome = question_ask(
+            actor=request.user,
+            collection=collection,
+            text=asked["text"],
+            document=document,
+            strategy=asked["strategy"],
+            use_cache=asked["use_cache"],
+            idempotency_key=_idempotency_key(request),
+        )
+        code = status.HTTP_200_OK if outcome.is_cached else status.HTTP_201_CREATED
+        return Response(
+            {"cached": outcome.is_cached, "run": shapes.RunSerializer(outcome.run).data}, status=code
+        )
+
+
+def _idempotency_key(request: Request) -> str | None:
+    key = request.headers.get("Idempotency-Key")
+    if key is not None and not (1 <= len(key) <= 80 and key.isprintable()):
+        raise ValidationError({"Idempotency-Key": ["Give 1 to 80 printable characters."]})
+    return key
+
+
+@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
+class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Run]):
+    """Runs, newest first."""
+
+    queryset = Run.objects.none()
+    serializer_class = shapes.RunSerializer
+    lookup_value_regex = "[0-9]+"
+
+    def get_queryset(self) -> QuerySet[Run]:
+        """Only those visible to the caller."""
+        runs = Run.objects.visible_to(self.request.user).select_related("collection", "question")
+        slug = self.request.query_params.get("collection")
+        return runs.filter(collection__slug=slug) if slug else runs
+
+    @extend_schema(responses={(200, "application/json"): OpenApiTypes.OBJECT})
+    @action(detail=True, methods=["get"])
+    def record(self, request: Request, pk: str) -> Response:
+        """The run in the audit format: RetrievalResult and AuditedRetrievalResult."""
+        run = self.get_object()
+        rows = candidates_of(run)
+        return Response(
+            {
+                "run_id": run.pk,
+                "strategy": run.strategy,
+                "result": run_result(run, rows).model_dump(mode="json"),
+                "audit": run_audit(run, rows).model_dump(mode="json"),
+            }
+        )
+
+    @extend_schema(request=None, responses=shapes.RunSerializer)
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:
+        """Stops a run on its way."""
+        run = self.get_object()
+        run_cancel(actor=request.user, run=run)
+        run.refresh_from_db()
+        return Response(shapes.RunSerializer(run).data)
+
+
+@extend_schema_view(list=extend_schema(parameters=[RUN]))
+class CandidateViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Candidate]):
+    """Candidates with their verdicts and decisions."""
+
+    queryset = Candidate.objects.none()
+    serializer_class = shapes.CandidateSerializer
+    lookup_value_regex = "[0-9]+"
+
+    def get_queryset(self) -> QuerySet[Candidate]:
+        """Only those of runs visible to the caller."""
+        runs = Run.objects.visible_to(self.request.user)
+        candidates = (
+            Candidate.objects.filter(run__in=runs.values("pk"))
+            .select_related("verdict", "text", "document")
+            .prefetch_related(REVIEWS)
+        )
+        run = self.request.query_params.get("run", "")
+        if run and not run.isdecimal():
+            raise ValidationError({"run": ["Give a run's key."]})
+        return candidates.filter(run_id=int(run)) if run else candidates
+
+
+@extend_schema_view(list=extend_schema(parameters=[RUN]))
+class ReviewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Review]):
+    """Decisions of people; each stays for ever."""
+
+    queryset = Review.objects.none()
+    serializer_class = shapes.ReviewSerializer
+    lookup_value_regex = "[0-9]+"
+
+    def get_queryset(self) -> QuerySet[Review]:
+        """Only those of runs visible to the caller."""
+        runs = Run.objects.visible_to(self.request.user)
+        reviews = Review.objects.filter(run__in=runs.values("pk")).select_related("reviewer")
+        run = self.request.query_params.get("run", "")
+        if run and not run.isdecimal():
+            raise ValidationError({"run": ["Give a run's key."]})
+        return reviews.filter(run_id=int(run)) if run else reviews
+
+    @extend_schema(request=shapes.ReviewCreateSerializer, responses={201: shapes.ReviewSerializer})
+    def create(self, request: Request) -> Response:
+        """Approves or overrides a verdict, or says that one can't tell."""
+        form = shapes.ReviewCreateSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        candidate = candidate_for(user=request.user, pk=given["candidate"])
+        common = {"actor": request.user, "candidate": candidate, "comment": given["comment"]}
+        if given["action"] == ReviewAction.APPROVE:
+            review = candidate_approve(**common, seen_review_id=given["seen_review"])
+        elif given["action"] == ReviewAction.OVERRIDE:
+            review = candidate_override(
+                **common,
+                role=given["role"] or "",
+                reason_code=given["reason_code"],
+                seen_review_id=given["seen_review"],
+            )
+        else:
+            review = candidate_unsure(**common)
+        return Response(shapes.ReviewSerializer(review).data, status=status.HTTP_201_CREATED)

@@ -1,0 +1,219 @@
+"""Bringing files of this machine into a collection and waiting until each has an outcome.
+
+Workers do the work, as with any upload. The waiting process does it itself in two cases: a file that needs a
+password, which is neither stored nor sent to the broker; and when nobody has worked on any document for a while,
+because no worker runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+from django.core.files.base import File
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from workbench.accounts.models import User
+from workbench.errors import Conflict, WorkbenchError
+
+from .models import WORKING_STATUSES, Collection, Document, DocumentStatus
+from .services import collection_create, document_retry, document_upload
+
+logger = structlog.get_logger(__name__)
+
+#: Seconds without a worker at work after which the waiting process takes the next document itself.
+PATIENCE_SECONDS = 30.0
+#: Seconds between two looks at the database: the first, and the longest.
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOutcome:
+    """What became of one file. The figures are the document's; a file that was refused has none."""
+
+    file: str
+    status: str  # ready, failed or duplicate
+    reason: str = ""
+    pages: int = 0
+    lines: int = 0
+    sections: int = 0
+    section_depth: int = 0
+    passages: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Received:
+    """A file's document, or why it was refused."""
+
+    file: str
+    document_id: int | None = None
+    is_duplicate: bool = False
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How the wait passes; tests give their own clock."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    patience: float = PATIENCE_SECONDS
+
+
+def collection_ensure(*, actor: User, slug: str) -> Collection:
+    """The collection of that short name, created when it is missing."""
+    found = Collection.objects.filter(slug=slug).first()
+    if found:
+        return found
+    name = slug.replace("-", " ").replace("_", " ").strip().capitalize() or slug
+    try:
+        return collection_create(actor=actor, name=name, slug=slug)
+    except Conflict:
+        return Collection.objects.get(slug=slug)
+
+
+def files_ingest(
+    *,
+    actor: User,
+    collection: Collection,
+    paths: Sequence[Path],
+    passwords: Mapping[Path, str] | None = None,
+    waiting: Waiting | None = None,
+    on_received: Callable[[str], None] | None = None,
+) -> list[IngestOutcome]:
+    """Uploads files and waits until each has an outcome; the outcomes stand in the order of the files.
+
+    A file that is refused at the door (empty, too large, unreadable) is ``failed`` with the reason. Bytes that the
+    collection holds already are ``duplicate`` with the existing document's figures, except where a password is given
+    and the existing document failed: it is tried again with the password.
+    """
+    received = []
+    for path in paths:
+        received.append(
+            _receive(
+                actor=actor, collection=collection, path=path, password=(passwords or {}).get(path)
+            )
+        )
+        if on_received:
+            on_received(str(path))
+    documents_await(
+        document_ids=[one.document_id for one in received if one.document_id is not None],
+        waiting=waiting or Waiting(),
+    )
+    documents = Document.objects.in_bulk([one.document_id for one in received if one.document_id is not None])
+    return [_outcome(one, documents) for one in received]
+
+
+def documents_await(*, document_ids: Iterable[int], waiting: Waiting) -> None:
+    """Returns once every document has ended (or is gone)."""
+    wanted = list(dict.fromkeys(document_ids))
+    idle_since = waiting.monotonic()
+    pause = FIRST_PAUSE
+    while unfinished := _unfinished(wanted):
+        if _somebody_works():
+            idle_since = waiting.monotonic()
+        elif waiting.monotonic() - idle_since >= waiting.patience:
+            _ingest_here(unfinished[0])
+            continue
+        waiting.sleep(pause)
+        pause = min(pause * 1.5, LONGEST_PAUSE)
+
+
+def _receive(*, actor: User, collection: Collection, path: Path, password: str | None) -> _Received:
+    try:
+        with path.open("rb") as stream:
+            file = File(stream, name=path.name)
+            if password is None:
+                outcome = document_upload(actor=actor, collection=collection, file=file, name=path.name)
+                return _Received(str(path), outcome.document.pk, outcome.is_duplicate)
+            return _receive_locked(actor=actor, collection=collection, path=path, file=file, password=password)
+    except WorkbenchError as error:
+        return _Received(str(path), refusal=error.message)
+    except OSError as error:
+        refusal = _("The file cannot be read: %(error)s.") % {"error": error.strerror or error}
+        return _Received(str(path), refusal=refusal)
+
+
+def _receive_locked(
+    *, actor: User, collection: Collection, path: Path, file: File, password: str
+) -> _Received:
+    """Uploads a file and ingests it here and now with its password."""
+    taken: list[int] = []
+
+    def ingest_taken() -> None:
+        for document_id in taken:
+            _ingest_here(document_id, password=password)
+
+    with transaction.atomic():
+        # Before the upload's own callback, so that a worker that is woken by it finds the document ended.
+        transaction.on_commit(ingest_taken)
+        outcome = document_upload(actor=actor, collection=collection, file=file, name=path.name)
+        is_again = outcome.is_duplicate and outcome.document.status in (
+            DocumentStatus.FAILED,
+            DocumentStatus.CANCELLED,
+        )
+        if is_again:
+            document_retry(actor=actor, document=outcome.document)
+        if is_again or not outcome.is_duplicate:
+            taken.append(outcome.document.pk)
+    return _Received(str(path), outcome.document.pk, outcome.is_duplicate and not is_again)
+
+
+def _ingest_here(document_id: int, *, password: str | None = None) -> None:
+    """Does a worker's work; by its lease, so that a worker that comes back meanwhile does not do it twice."""
+    from .ingest import document_ingest
+
+    try:
+        document_ingest(document_id=document_id, password=password)
+    except Exception:
+        # As in a worker: the attempt is counted on the row, and after the last one the document fails.
+        logger.exception("intake.ingest_failed", document_id=document_id)
+
+
+def _unfinished(document_ids: list[int]) -> list[int]:
+    rows = Document.objects.filter(pk__in=document_ids, status__in=WORKING_STATUSES)
+    return list(rows.order_by("pk").values_list("pk", flat=True))
+
+
+def _somebody_works() -> bool:
+    """Whether a worker holds any document: ours may be waiting behind others."""
+    return Document.objects.filter(status__in=WORKING_STATUSES, lease_until__gt=Now()).exists()
+
+
+def _outcome(received: _Received, documents: Mapping[int, Document]) -> IngestOutcome:
+    if received.document_id is None:
+        return IngestOutcome(file=received.file, status="failed", reason=received.refusal)
+    document = documents.get(received.document_id)
+    if document is None:
+        return IngestOutcome(
+            file=received.file, status="failed", reason=_("The document was deleted meanwhile.")
+        )
+    is_ready = document.status == DocumentStatus.READY
+    return IngestOutcome(
+        file=received.file,
+        status="duplicate" if received.is_duplicate else "ready" if is_ready else "failed",
+        reason=_duplicate_reason(document) if received.is_duplicate else _reason(document),
+        pages=document.page_count,
+        lines=document.line_count,
+        sections=document.section_count,
+        section_depth=document.section_depth,
+        passages=document.passage_count,
+        seconds=round(document.seconds, 3),
+    )
+
+
+def _reason(document: Document) -> str:
+    if document.status == DocumentStatus.CANCELLED:
+        return _("The document was cancelled while it was being read.")
+    return document.failure_reason
+
+
+def _duplicate_reason(document: Document) -> str:
+    reason = _("The same bytes are here already as %(name)s.") % {"name": document.name}
+    return f"{reason} {_reason(document)}".strip()

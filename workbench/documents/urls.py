@@ -1,0 +1,20 @@
+"""Addresses of collections and documents."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from . import views
+
+app_name = "documents"
+urlpatterns = [
+    path("collections/", views.collection_list, name="collections"),
+    path("collections/<slug:slug>/", views.collection_detail, name="collection"),
+    path("collections/<slug:slug>/upload/", views.upload, name="upload"),
+    path("documents/<int:pk>/", views.document_detail, name="document"),
+    path("documents/<int:pk>/status/", views.document_status, name="status"),
+    path("documents/<int:pk>/retry/", views.document_retry, name="retry"),
+    path("documents/<int:pk>/cancel/", views.document_cancel, name="cancel"),
+    path("documents/<int:pk>/original/", views.document_original, name="original"),
+    path("documents/<int:pk>/pages/<int:page_num>.png", views.page_image, name="page-image"),
+]

@@ -1,0 +1,105 @@
+"""Makes the demo: a collection, its people and its documents. Running it again changes nothing that is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.core.files.base import ContentFile
+from django.db import transaction
+
+from workbench.accounts.models import Membership, User
+from workbench.audit.services import audit_record
+from workbench.documents.models import Collection, Document
+from workbench.documents.services import collection_create, document_upload
+
+from .library import DEMO_DOCUMENTS, DemoDocument
+from .logins import demo_passwords
+from .people import DEMO_PEOPLE, DemoPerson
+
+DEMO_SLUG = "demo"
+
+
+@dataclass(frozen=True, slots=True)
+class DemoLogin:
+    """How to log in as one of the demo's people."""
+
+    role: str
+    email: str
+    password: str
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What there is now; ``document_ids`` in the order of the library."""
+
+    collection: str
+    document_ids: tuple[int, ...]
+    logins: tuple[DemoLogin, ...]
+
+
+def demo_create(*, actor: User) -> Demo:
+    """Creates what is missing of the demo and gives the logins.
+
+    Documents are queued for the workers, not waited for. A document that was deleted comes back; a password that
+    a demo person has changed is set back to the one that is printed.
+    """
+    passwords = demo_passwords(person.email for person in DEMO_PEOPLE)
+    with transaction.atomic():
+        collection = _collection(actor)
+        for person in DEMO_PEOPLE:
+            _person(actor, collection, person, password=passwords[person.email])
+    return Demo(
+        collection=collection.slug,
+        document_ids=tuple(_document(actor, collection, document) for document in DEMO_DOCUMENTS),
+        logins=tuple(
+            DemoLogin(str(person.role), person.email, passwords[person.email]) for person in DEMO_PEOPLE
+        ),
+    )
+
+
+def _collection(actor: User) -> Collection:
+    found = Collection.objects.filter(slug=DEMO_SLUG).first()
+    return found or collection_create(
+        actor=actor,
+        slug=DEMO_SLUG,
+        name="Demo",
+        description="A policy, a contract with its amendment, a regulation and a Spanish policy, all invented.",
+    )
+
+
+def _person(actor: User, collection: Collection, person: DemoPerson, *, password: str) -> None:
+    user = User.objects.filter(email=person.email).first()
+    if user is None:
+        user = User.objects.create_user(person.email, password, name=person.name, is_staff=person.is_staff)
+        audit_record(
+            actor=actor, action="user.created", obj=user,
+            after={"email": user.email, "name": user.name, "is_staff": user.is_staff},
+        )  # fmt: skip
+    elif not user.check_password(password):
+        user.set_password(password)
+        user.save(update_fields=["password"])
+        audit_record(actor=actor, action="user.password_set", obj=user, reason="demo login")
+    membership, created = Membership.objects.get_or_create(user=user, collection=collection, role=person.role)
+    if created:
+        audit_record(
+            actor=actor, action="membership.created", obj=membership, collection_id=collection.pk,
+            after={"user": user.pk, "role": str(person.role)},
+        )  # fmt: skip
+
+
+def _document(actor: User, collection: Collection, demo: DemoDocument) -> int:
+    """Uploads a document and writes its cover; gives its key."""
+    cover = {
+        "document_type": demo.document_type,
+        "issuer": demo.issuer,
+        "jurisdiction": demo.jurisdiction,
+        "effective_date": demo.effective_date,
+        "tags": list(demo.tags),
+    }
+    with transaction.atomic():
+        file = ContentFile(demo.content(), name=demo.name)
+        outcome = document_upload(actor=actor, collection=collection, file=file, name=demo.name)
+        if not outcome.is_duplicate:
+            Document.objects.filter(pk=outcome.document.pk).update(**cover)
+            audit_record(actor=actor, action="document.described", obj=outcome.document, after=cover)
+    return outcome.document.pk

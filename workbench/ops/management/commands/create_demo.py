@@ -1,0 +1,63 @@
+"""``manage.py create_demo``: the demo collection, its people and documents; safe to run at every start."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError
+
+from workbench.documents.intake import Waiting, documents_await
+from workbench.documents.models import Document
+from workbench.ops.commands import JsonCommand, as_table, system_user
+from workbench.ops.demo.services import Demo, demo_create
+
+#: Settings modules under which demo logins are expected.
+_SETTINGS_FOR_TRIALS = {"dev", "test"}
+
+
+class Command(JsonCommand):
+    help = "Creates the demo collection with a user of each role and its documents, and prints the logins."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--wait", action="store_true", help="until every document is ready or failed")
+        parser.add_argument("--yes", action="store_true", help="also under production settings")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not options["yes"] and _is_production():
+            raise CommandError(
+                f"These are the settings {settings.SETTINGS_MODULE}. Demo logins are for trials: "
+                "run it with --yes if this installation is one."
+            )
+        demo = demo_create(actor=system_user())
+        if options["wait"]:
+            documents_await(document_ids=demo.document_ids, waiting=Waiting())
+        self.emit(_report(demo), human=_describe)
+
+
+def _is_production() -> bool:
+    return str(settings.SETTINGS_MODULE).rpartition(".")[2] not in _SETTINGS_FOR_TRIALS
+
+
+def _report(demo: Demo) -> dict[str, Any]:
+    documents = Document.objects.in_bulk(demo.document_ids)
+    return {
+        "collection": demo.collection,
+        "documents": [
+            {"name": documents[pk].name, "status": documents[pk].status} for pk in demo.document_ids
+        ],
+        "logins": list(demo.logins),
+    }
+
+
+def _describe(report: dict[str, Any]) -> str:
+    documents = as_table(
+        ("status", "document"), [(row["status"], row["name"]) for row in report["documents"]]
+    )
+    logins = as_table(
+        ("role", "e-mail", "password"),
+        [(login.role, login.email, login.password) for login in report["logins"]],
+    )
+    return f"Collection: {report['collection']}\n\n{documents}\n\n{logins}"

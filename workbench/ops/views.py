@@ -1,0 +1,44 @@
+"""Home, health, and what has no better place."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_not_required
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from workbench.documents.selectors import collections_with_counts
+from workbench.questions.selectors import runs_visible
+
+from . import selectors
+
+
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """What waits for me."""
+    context = {
+        "stats": selectors.home_stats(user=request.user),
+        "recent": runs_visible(user=request.user)[:8],
+        "collections": collections_with_counts(user=request.user),
+    }
+    return render(request, "ops/home.html", context)
+
+
+@require_GET
+@login_not_required
+def healthz(request: HttpRequest) -> JsonResponse:
+    """The process answers."""
+    return JsonResponse({"status": "ok"})
+
+
+@require_GET
+@login_not_required
+def readyz(request: HttpRequest) -> JsonResponse:
+    """The process can do its work: the database answers."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except Exception as error:
+        return JsonResponse({"status": "unavailable", "database": type(error).__name__}, status=503)
+    return JsonResponse({"status": "ok", "database": "ok"})

@@ -1,0 +1,249 @@
+"""Candidate cards: what the run page, the queue and single answers show of a candidate.
+
+The shape of a card is described at the top of ``templates/partials/_candidate_card.html``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext
+
+from arbitration.text import highlight_spans
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, permissions_in
+from workbench.review.models import ReasonCode, Review, ReviewAction
+from workbench.review.selectors import current_review
+
+from .models import Candidate, ReviewState, RoleChoice, Run, RunStatus, Verdict
+from .records import anchor_of, candidate_role, candidates_of, verdict_of
+
+METHOD_LABELS = {
+    "toc": gettext_lazy("Table of contents"),
+    "cooccurrence": gettext_lazy("Keywords together"),
+    "bm25": gettext_lazy("BM25 and codes"),
+    "pattern": gettext_lazy("Reference or alias"),
+    "embedding": gettext_lazy("Meaning"),
+    "human": gettext_lazy("A person"),
+}
+NEEDS_PERSON = {
+    "uncertain": gettext_lazy("The rules and the score do not settle it."),
+    "embedding_only": gettext_lazy("Only its meaning is near the question; no word of it matches."),
+    "unsupported_departure": gettext_lazy("The model's role departs from what the detectors found."),
+    "injection_suspected": gettext_lazy("The text seems to give instructions to the model."),
+    "undecided": gettext_lazy("The model gave no usable verdict for it."),
+    "unverified_quote": gettext_lazy("The reason quotes words that are not in the source."),
+}
+
+
+def dom_id(candidate: Candidate) -> str:
+    """The card's id on a page: unique, and valid in CSS."""
+    return "c-" + candidate.candidate_id.replace(":", "-")
+
+
+def card_of(candidate: Candidate, *, run: Run, may_review: bool) -> dict[str, Any]:
+    """Everything a card shows of one candidate."""
+    verdict, review = verdict_of(candidate), current_review(candidate)
+    text = getattr(candidate, "text", None)
+    card = {
+        "dom_id": dom_id(candidate),
+        "candidate_id": candidate.candidate_id,
+        "scope": anchor_of(candidate),
+        "breadcrumb": _breadcrumb(candidate),
+        "snippet": marked(
+            text.snippet if text else "", candidate.matched_keywords, candidate.document.language
+        ),
+        "detectors": _detectors(candidate),
+        "rrf_rank": candidate.rrf_rank,
+        "evidence_url": reverse("questions:evidence", args=[candidate.pk]),
+        "decision": _decision(review),
+        "version": review.pk if review else None,
+        "effective_role": candidate_role(candidate),
+        **_machine(verdict),
+    }
+    if run.question.document_id is None:
+        card |= {
+            "document_name": candidate.document.name,
+            "document_url": candidate.document.get_absolute_url(),
+        }
+    if may_review:
+        card |= _addresses(candidate, verdict)
+    return card
+
+
+def _machine(verdict: Verdict | None) -> dict[str, Any]:
+    if verdict is None:
+        return {"role": None, "reason": None, "needs_person_reasons": []}
+    return {
+        "role": verdict.role,
+        "reason": verdict.reason,
+        "quotes": verdict.quotes,
+        "counter_argument": verdict.counter_argument,
+        "decided_by": {
+            "kind": verdict.decided_by_kind,
+            "name": verdict.decided_by_name,
+            "version": verdict.decided_by_version,
+        },
+        "probability": verdict.probability,
+        "needs_person_reasons": [str(NEEDS_PERSON.get(code, code)) for code in verdict.needs_person_reasons],
+        "injection_suspected": verdict.injection_suspected,
+    }
+
+
+def _addresses(candidate: Candidate, verdict: Verdict | None) -> dict[str, str]:
+    found = {
+        "override_url": reverse("review:override", args=[candidate.pk]),
+        "unsure_url": reverse("review:unsure", args=[candidate.pk]),
+    }
+    if verdict and verdict.role:
+        found["approve_url"] = reverse("review:approve", args=[candidate.pk])
+    return found
+
+
+def _breadcrumb(candidate: Candidate) -> list[str]:
+    return [part for part in candidate.breadcrumb.split(" › ") if part]
+
+
+def _detectors(candidate: Candidate) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": METHOD_LABELS.get(method, method),
+            "rank": candidate.ranks.get(method),
+            "score": candidate.scores.get(method),
+            "why": candidate.whys.get(method, ""),
+        }
+        for method in candidate.methods
+    ]
+
+
+def _decision(review: Review | None) -> dict[str, Any] | None:
+    if review is None:
+        return None
+    return {
+        "action": review.action,
+        "role": review.role,
+        "reason_label": review.get_reason_code_display() if review.reason_code else "",
+        "comment": review.comment,
+        "by": str(review.reviewer),
+        "at": review.created_at,
+    }
+
+
+def marked(text: str, keywords: list[str], language: str) -> list[dict[str, Any]]:
+    """The text cut where keywords stand: a list of {text, matched}; never HTML."""
+    parts: list[dict[str, Any]] = []
+    position = 0
+    for start, end in highlight_spans(text, keywords, language):
+        if start > position:
+            parts.append({"text": text[position:start], "matched": False})
+        parts.append({"text": text[start:end], "matched": True})
+        position = end
+    if position < len(text):
+        parts.append({"text": text[position:], "matched": False})
+    return parts
+
+
+def may_decide(*, run: Run, user: User) -> bool:
+    """Whether the person sees decision forms on this run's cards."""
+    return (
+        run.status == RunStatus.DONE
+        and run.review_state != ReviewState.SIGNED
+        and Permission.REVIEW in permissions_in(user, run.collection)
+    )
+
+
+def single_card(*, candidate: Candidate, user: User) -> dict[str, Any]:
+    """The context of one card by itself."""
+    run = candidate.run
+    return {
+        "card": card_of(candidate, run=run, may_review=may_decide(run=run, user=user)),
+        "reason_choices": ReasonCode.choices,
+    }
+
+
+def run_cards(*, run: Run, user: User) -> dict[str, Any]:
+    """The cards of a run grouped by effective role, with what the page says above them."""
+    rows = candidates_of(run)
+    may_review = may_decide(run=run, user=user)
+    groups: list[dict[str, Any]] = [
+        {"role": role, "label": label, "cards": []} for role, label in RoleChoice.choices
+    ]
+    undecided: dict[str, Any] = {"role": "", "label": pgettext("group of cards", "undecided"), "cards": []}
+    by_role = {group["role"]: group for group in groups}
+    for row in rows:
+        card = card_of(row, run=run, may_review=may_review)
+        by_role.get(card["effective_role"] or "", undecided)["cards"].append(card)
+    return {
+        "groups": [group for group in [undecided, *groups] if group["cards"]],
+        "candidate_count": len(rows),
+        "open_count": sum(1 for row in rows if current_review(row) is None),
+        "required_open": sum(1 for row in rows if _is_required(row) and current_review(row) is None),
+        "may_review": may_review,
+        "reason_choices": ReasonCode.choices,
+        "not_found_review": not_found_review(run=run),
+        "answer": run.answers.last(),
+        "rows": rows,
+    }
+
+
+def _is_required(candidate: Candidate) -> bool:
+    verdict = verdict_of(candidate)
+    return verdict is not None and (
+        verdict.needs_person or verdict.role in (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
+    )
+
+
+def not_found_review(*, run: Run) -> Review | None:
+    """The person's word on a not-found; None when nobody decided."""
+    if not run.not_found:
+        return None
+    return (
+        Review.objects.filter(run=run, candidate__isnull=True, superseded_by__isnull=True)
+        .select_related("reviewer")
+        .last()
+    )
+
+
+STAGE_LABELS = {
+    "parse": gettext_lazy("Question parsed"),
+    "dispatch": gettext_lazy("Detectors chosen"),
+    "detect": gettext_lazy("Detectors run"),
+    "aggregate": gettext_lazy("Candidates built"),
+    "triage": gettext_lazy("Clear cases settled"),
+    "arbitrate": gettext_lazy("Verdicts given"),
+    "check": gettext_lazy("Quotes checked"),
+    "answer": gettext_lazy("Answer written"),
+}
+
+
+def run_progress(*, run: Run) -> dict[str, Any]:
+    """The stages of a run for ``_progress.html``."""
+    states = {RunStatus.DONE: "ready", RunStatus.FAILED: "failed", RunStatus.CANCELLED: "cancelled"}
+    state = states.get(RunStatus(run.status), "queued" if run.status == RunStatus.QUEUED else "running")
+    stages = [
+        {
+            "label": STAGE_LABELS.get(stage["stage"], stage["stage"]),
+            "state": "done",
+            "elapsed_s": stage.get("ms", 0) / 1000,
+            "detail": stage.get("detail", ""),
+        }
+        for stage in run.stages
+    ]
+    if state == "running":
+        stages.append({"label": run.get_status_display(), "state": "running"})
+    return {
+        "dom_id": "run-progress",
+        "title": _("Progress"),
+        "state": state,
+        "elapsed_s": (run.elapsed_ms or 0) / 1000,
+        "stages": stages,
+        "reason": run.failure_reason,
+        "cancel_url": None if run.is_ended else reverse("questions:cancel", args=[run.pk]),
+    }
+
+
+def is_decided(review: Review | None) -> bool:
+    """Whether a person's word stands on it."""
+    return review is not None and review.action != ReviewAction.UNSURE

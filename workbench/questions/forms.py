@@ -1,0 +1,49 @@
+"""Forms of the question pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission
+from workbench.documents.models import Collection, Document
+
+from .services import MAX_QUESTION_CHARACTERS
+from .strategies import strategy_choices
+
+
+class AskForm(forms.Form):
+    """A question, its scope and its strategy."""
+
+    collection = forms.ModelChoiceField(
+        queryset=Collection.objects.none(), to_field_name="slug", label=_("Collection")
+    )
+    document = forms.ModelChoiceField(
+        queryset=Document.objects.none(), required=False, label=_("Document"), empty_label=_("All documents")
+    )
+    text = forms.CharField(
+        label=_("Question"), max_length=MAX_QUESTION_CHARACTERS, widget=forms.Textarea(attrs={"rows": 3})
+    )
+    strategy = forms.ChoiceField(label=_("Strategy"), required=False)
+    fresh = forms.BooleanField(label=_("Ask afresh, even if it was asked before"), required=False)
+
+    def __init__(self, *args: Any, user: User, collection: Collection | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        collections = Collection.objects.visible_to(user, Permission.ASK)
+        self.fields["collection"].queryset = collections
+        documents = Document.objects.visible_to(user, Permission.ASK).ready().order_by("name")
+        if collection is not None:
+            documents = documents.filter(collection=collection)
+        self.fields["document"].queryset = documents
+        self.fields["strategy"].choices = [("", _("Default of the collection")), *strategy_choices()]
+
+    def clean(self) -> dict[str, Any]:
+        """A document must be of the collection chosen."""
+        cleaned = super().clean() or {}
+        document, collection = cleaned.get("document"), cleaned.get("collection")
+        if document and collection and document.collection_id != collection.pk:
+            self.add_error("document", _("This document is in another collection. Choose one of this one."))
+        return cleaned

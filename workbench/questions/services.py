@@ -1,0 +1,209 @@
+"""Asking: a question becomes a run. The stages of a run are in ``execution.py``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from arbitration.text import normalise
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.services import audit_record
+from workbench.documents.models import Collection, Document, DocumentStatus
+from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.ops.dispatch import dispatch_on_commit
+
+from .models import ENDED, Question, Run, RunStatus
+from .selectors import run_with_key
+from .strategies import engine_settings, engine_state, strategy_for
+
+MAX_QUESTION_CHARACTERS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class AskOutcome:
+    """The run that answers a question; ``is_cached`` when an earlier run already did."""
+
+    run: Run
+    is_cached: bool
+
+
+def question_ask(
+    *,
+    actor: User,
+    collection: Collection,
+    text: str,
+    document: Document | None = None,
+    strategy: str = "",
+    use_cache: bool = True,
+    idempotency_key: str | None = None,
+) -> AskOutcome:
+    """Asks a question of one document, or of the whole collection.
+
+    The same question of the same documents, by the same strategy, settings and models, is answered by the run
+    that answered it before (``use_cache``). The same ``idempotency_key`` again gives the run it made.
+
+    Raises :class:`NotAllowed`, :class:`Conflict` (document not ready) or :class:`WorkbenchError` (no question, no
+    documents, unknown strategy).
+    """
+    if not has_permission(actor, collection, Permission.ASK):
+        raise NotAllowed(_("You may not ask questions in this collection."))
+    text = _checked_text(text)
+    _check_scope(collection=collection, document=document)
+    strategy = strategy_for(collection=collection, wanted=strategy)
+    key = cache_key(collection=collection, document=document, text=text, strategy=strategy)
+    earlier = run_with_key(cache_key=key) if use_cache else None
+    if earlier is not None:
+        _record_repeat(actor=actor, run=earlier)
+        return AskOutcome(earlier, is_cached=True)
+    try:
+        with transaction.atomic():
+            run = _run_create(
+                actor=actor,
+                collection=collection,
+                document=document,
+                text=text,
+                strategy=strategy,
+                key=key,
+                use_cache=use_cache,
+                idempotency_key=idempotency_key,
+            )
+    except IntegrityError:
+        if idempotency_key is None:
+            raise
+        return AskOutcome(_same_request(actor, idempotency_key, text), is_cached=False)
+    return AskOutcome(run, is_cached=False)
+
+
+def _run_create(
+    *,
+    actor: User,
+    collection: Collection,
+    document: Document | None,
+    text: str,
+    strategy: str,
+    key: str,
+    use_cache: bool,
+    idempotency_key: str | None,
+) -> Run:
+    from .tasks import detect
+
+    question = Question.objects.create(
+        collection=collection,
+        document=document,
+        text=text,
+        normalised=normalise(text).casefold(),
+        asked_by=actor,
+    )
+    run = Run.objects.create(
+        question=question,
+        collection=collection,
+        strategy=strategy,
+        requested_by=actor,
+        settings=engine_settings(collection=collection).model_dump(mode="json"),
+        cache_key=key,
+        use_cache=use_cache,
+        idempotency_key=idempotency_key,
+    )
+    audit_record(
+        actor=actor,
+        action="question.asked",
+        obj=run,
+        collection_id=collection.pk,
+        after={
+            "question": question.pk,
+            "document": document.pk if document else None,
+            "strategy": strategy,
+            "run": run.pk,
+        },
+    )
+    dispatch_on_commit(detect, run_id=run.pk)
+    return run
+
+
+def _same_request(actor: User, idempotency_key: str, text: str) -> Run:
+    run = Run.objects.select_related("question").get(requested_by=actor, idempotency_key=idempotency_key)
+    if run.question.text != text:
+        raise Conflict(
+            _("This idempotency key belongs to another question. Use a new one."), code="idempotency_reused"
+        )
+    return run
+
+
+def _record_repeat(*, actor: User, run: Run) -> None:
+    with transaction.atomic():
+        audit_record(
+            actor=actor,
+            action="question.repeated",
+            obj=run,
+            collection_id=run.collection_id,
+            after={"run": run.pk, "question": run.question_id},
+        )
+
+
+def run_cancel(*, actor: User, run: Run) -> None:
+    """Stops a run that has not ended; its worker notices at its next step."""
+    if not has_permission(actor, run.collection, Permission.ASK):
+        raise NotAllowed(_("You may not stop runs of this collection."))
+    with transaction.atomic():
+        changed = (
+            Run.objects.filter(pk=run.pk)
+            .exclude(status__in=ENDED)
+            .update(status=RunStatus.CANCELLED, lease_owner="", lease_until=None)
+        )
+        if changed != 1:
+            raise Conflict(_("This run has ended already."))
+        audit_record(actor=actor, action="run.cancelled", obj=run, collection_id=run.collection_id)
+
+
+def _checked_text(text: str) -> str:
+    text = " ".join(text.replace("\x00", " ").split())
+    if not any(character.isalnum() for character in text):
+        raise WorkbenchError(_("Type a question."), code="question_missing")
+    if len(text) > MAX_QUESTION_CHARACTERS:
+        raise WorkbenchError(
+            _("The question is longer than %(limit)d characters. Ask it in fewer words, or as several.")
+            % {"limit": MAX_QUESTION_CHARACTERS},
+            code="question_too_long",
+        )
+    return text
+
+
+def _check_scope(*, collection: Collection, document: Document | None) -> None:
+    if document is not None:
+        if document.collection_id != collection.pk:
+            raise WorkbenchError(_("This document is not in the collection."), code="document_elsewhere")
+        if document.status != DocumentStatus.READY:
+            raise Conflict(
+                _("“%(name)s” is not ready: %(status)s. Wait until it is, or retry it.")
+                % {"name": document.name, "status": document.get_status_display()},
+                code="document_not_ready",
+            )
+        return
+    if not collection.documents.ready().exists():
+        raise Conflict(
+            _("No document of this collection is ready. Upload one first."), code="collection_empty"
+        )
+
+
+def cache_key(*, collection: Collection, document: Document | None, text: str, strategy: str) -> str:
+    """SHA-256 over everything that changes the answer: question, scope, state of the documents, strategy,
+    settings, models, prompts (system.md, "Caches")."""
+    scope: Any = (
+        ["document", document.pk, document.sha256, str(document.finished_at)]
+        if document
+        else ["collection", collection.pk, collection.index_epoch]
+    )
+    parts = {
+        "question": normalise(text).casefold(),
+        "scope": scope,
+        "strategy": strategy,
+        "settings": engine_settings(collection=collection).digest(),
+        "engine": engine_state(strategy=strategy),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

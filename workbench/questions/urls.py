@@ -1,0 +1,17 @@
+"""Addresses of questions and runs."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from . import views
+
+app_name = "questions"
+urlpatterns = [
+    path("ask/", views.ask, name="ask"),
+    path("runs/", views.run_list, name="runs"),
+    path("runs/<int:pk>/", views.run_detail, name="run"),
+    path("runs/<int:pk>/record.json", views.run_json, name="record"),
+    path("runs/<int:pk>/cancel/", views.run_cancel, name="cancel"),
+    path("candidates/<int:pk>/evidence/", views.evidence, name="evidence"),
+]

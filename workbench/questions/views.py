@@ -1,0 +1,159 @@
+"""Pages of questions and runs."""
+
+from __future__ import annotations
+
+import json
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from workbench.accounts.permissions import Permission, permissions_in
+from workbench.documents.models import Collection
+from workbench.documents.selectors import page_view
+from workbench.errors import WorkbenchError
+from workbench.review.models import ReasonCode
+
+from . import cards, selectors, services
+from .forms import AskForm
+from .models import Candidate, RoleChoice
+from .records import anchor_of, candidates_of, context_of, run_audit, run_result
+
+
+@require_http_methods(["GET", "POST"])
+def ask(request: HttpRequest) -> HttpResponse:
+    """The question form; a posted question leads to its run."""
+    collection = _chosen_collection(request)
+    initial = {
+        "collection": collection,
+        "document": request.GET.get("document"),
+        "text": request.GET.get("q"),
+    }
+    form = AskForm(request.POST or None, user=request.user, collection=collection, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        cleaned = form.cleaned_data
+        try:
+            outcome = services.question_ask(
+                actor=request.user,
+                collection=cleaned["collection"],
+                text=cleaned["text"],
+                document=cleaned["document"],
+                strategy=cleaned["strategy"],
+                use_cache=not cleaned["fresh"],
+            )
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            if outcome.is_cached:
+                messages.info(
+                    request, _("This was asked before: here is that run. Tick “Ask afresh” to run it again.")
+                )
+            return redirect("questions:run", pk=outcome.run.pk)
+    context = {
+        "form": form,
+        "collection": collection,
+        "recent": selectors.runs_visible(user=request.user)[:8],
+        "strategies": services.strategy_descriptions(),
+    }
+    return render(request, "questions/ask.html", context)
+
+
+def _chosen_collection(request: HttpRequest) -> Collection | None:
+    slug = request.POST.get("collection") or request.GET.get("collection")
+    visible = Collection.objects.visible_to(request.user, Permission.ASK)
+    return visible.filter(slug=slug).first() if slug else visible.first()
+
+
+@require_GET
+def run_list(request: HttpRequest) -> HttpResponse:
+    """Runs of the user's collections, newest first."""
+    context = {
+        "page": selectors.run_page(user=request.user, before=request.GET.get("before"), query=request.GET)
+    }
+    return render(request, "questions/runs.html", context)
+
+
+@require_GET
+def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """The run page: stages while it goes, then answer, candidates by role, and the tabs."""
+    run = selectors.run_for(user=request.user, pk=pk)
+    context = {
+        "run": run,
+        "collection": run.collection,
+        "may": permissions_in(request.user, run.collection),
+        "tab": request.GET.get("tab", "verdicts"),
+        "reason_codes": ReasonCode.choices,
+        "roles": RoleChoice.choices,
+        **cards.run_cards(run=run, user=request.user),
+    }
+    template = (
+        "questions/run.html#live" if request.htmx and not request.htmx.boosted else "questions/run.html"
+    )
+    return render(request, template, context)
+
+
+@require_GET
+def run_json(request: HttpRequest, pk: int) -> HttpResponse:
+    """The run in the audit format, as a file."""
+    run = selectors.run_for(user=request.user, pk=pk)
+    rows = candidates_of(run)
+    body = {
+        "run_id": run.pk,
+        "strategy": run.strategy,
+        "result": run_result(run, rows).model_dump(mode="json"),
+        "audit": run_audit(run, rows).model_dump(mode="json"),
+    }
+    response = HttpResponse(
+        json.dumps(body, ensure_ascii=False, indent=2), content_type="application/json; charset=utf-8"
+    )
+    response["Content-Disposition"] = f'attachment; filename="run-{run.pk}.json"'
+    return response
+
+
+@require_POST
+def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    """Stops a run on its way."""
+    run = selectors.run_for(user=request.user, pk=pk, permission=Permission.ASK)
+    try:
+        services.run_cancel(actor=request.user, run=run)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    return redirect("questions:run", pk=pk)
+
+
+@require_GET
+def evidence(request: HttpRequest, pk: int) -> HttpResponse:
+    """A candidate on its page: the exact lines boxed on the image, and the same text as text."""
+    candidate = selectors.candidate_for(user=request.user, pk=pk)
+    anchor, context = anchor_of(candidate), context_of(candidate)
+    number = _evidence_page(request, candidate)
+    view = page_view(
+        document=candidate.document,
+        page_num=number,
+        anchor=((anchor.page_start, anchor.line_start), (anchor.page_end, anchor.line_end)),
+        context=((context.page_start, context.line_start), (context.page_end, context.line_end)),
+    )
+    neighbours = selectors.neighbours(candidate=candidate)
+    values = {
+        "candidate": candidate,
+        "run": candidate.run,
+        "document": candidate.document,
+        "page": view,
+        "pages_of_span": list(range(anchor.page_start, anchor.page_end + 1)),
+        "has_boxes": any(line.box for line in view.lines if line.is_marked),
+        "previous_hit": neighbours[0],
+        "next_hit": neighbours[1],
+    }
+    template = "questions/evidence.html#viewer" if request.htmx else "questions/evidence.html"
+    return render(request, template, values)
+
+
+def _evidence_page(request: HttpRequest, candidate: Candidate) -> int:
+    raw = request.GET.get("page", "")
+    if not raw:
+        return candidate.anchor_page_start
+    if not raw.isdecimal() or not 1 <= int(raw) <= max(candidate.document.page_count, 1):
+        raise Http404
+    return int(raw)
