@@ -44,7 +44,7 @@ def bring_up(supervisor: Supervisor, *, throwaway: bool = False) -> Services:
             say("a port was taken by another program meanwhile; choosing another")
             supervisor.discard("valkey")
             supervisor.discard("postgres")
-    database.ensure_database(ports.postgres, secrets, owner_creates_databases=throwaway)
+    database.ensure_database(ports.postgres, secrets, for_tests=throwaway)
     supervisor.note(ports=ports)
     return Services(home, secrets, ports)
 

@@ -18,55 +18,49 @@ def is_ready(port: int, secrets: Secrets) -> bool:
         return False
 
 
-def ensure_database(port: int, secrets: Secrets, *, owner_creates_databases: bool) -> None:
+def ensure_database(port: int, secrets: Secrets, *, for_tests: bool) -> None:
     """Make roles, database, extension and default privileges; does nothing the second time.
 
-    template1 gets the extension and the privileges too, so that test databases, which are copies
-    of it, need no superuser. `owner_creates_databases` is for those tests.
+    `for_tests` prepares template1 likewise: test databases are copies of it, made by the superuser,
+    and the application's role must find there what it finds in the real one.
     """
     with psycopg.connect(_superuser_url(port, secrets), autocommit=True) as connection:
-        _ensure_role(connection, OWNER_ROLE, secrets.owner_password, create_databases=owner_creates_databases)
-        _ensure_role(connection, APP_ROLE, secrets.app_password, create_databases=False)
+        _ensure_role(connection, OWNER_ROLE, secrets.owner_password)
+        _ensure_role(connection, APP_ROLE, secrets.app_password)
         known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
+        name, app = sql.Identifier(DATABASE), sql.Identifier(APP_ROLE)
         if not known:
             connection.execute(
-                sql.SQL("CREATE DATABASE {} OWNER {}").format(
-                    sql.Identifier(DATABASE), sql.Identifier(OWNER_ROLE)
-                )
+                sql.SQL("CREATE DATABASE {} OWNER {}").format(name, sql.Identifier(OWNER_ROLE))
             )
-        name = sql.Identifier(DATABASE)
         connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(name))
-        connection.execute(
-            sql.SQL("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}").format(name, sql.Identifier(APP_ROLE))
-        )
-    for database in ("template1", DATABASE):
-        with psycopg.connect(_superuser_url(port, secrets, database), autocommit=True) as connection:
-            _prepare_database(connection)
+        connection.execute(sql.SQL("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}").format(name, app))
+    _prepare(_superuser_url(port, secrets, DATABASE), creators=(OWNER_ROLE,))
+    if for_tests:
+        _prepare(_superuser_url(port, secrets, "template1"), creators=(OWNER_ROLE, SUPERUSER))
 
 
-def _prepare_database(connection: psycopg.Connection[tuple[object, ...]]) -> None:
-    owner, app = sql.Identifier(OWNER_ROLE), sql.Identifier(APP_ROLE)
-    connection.execute("SET client_min_messages = warning")
-    connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(app))
-    for grant in ("SELECT, INSERT, UPDATE, DELETE ON TABLES", "USAGE, SELECT ON SEQUENCES"):
-        connection.execute(
-            sql.SQL("ALTER DEFAULT PRIVILEGES FOR ROLE {} IN SCHEMA public GRANT {} TO {}").format(
-                owner, sql.SQL(grant), app
-            )
-        )
+def _prepare(address: str, *, creators: tuple[str, ...]) -> None:
+    """The extension, and for each creator of tables the default privileges of the application's role."""
+    app = sql.Identifier(APP_ROLE)
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("SET client_min_messages = warning")
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(app))
+        for creator in map(sql.Identifier, creators):
+            for grant in ("SELECT, INSERT, UPDATE, DELETE ON TABLES", "USAGE, SELECT ON SEQUENCES"):
+                connection.execute(
+                    sql.SQL("ALTER DEFAULT PRIVILEGES FOR ROLE {} IN SCHEMA public GRANT {} TO {}").format(
+                        creator, sql.SQL(grant), app
+                    )
+                )
 
 
-def _ensure_role(
-    connection: psycopg.Connection[tuple[object, ...]], name: str, password: str, *, create_databases: bool
-) -> None:
+def _ensure_role(connection: psycopg.Connection[tuple[object, ...]], name: str, password: str) -> None:
     known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone()
     connection.execute(
-        sql.SQL("{} ROLE {} LOGIN NOSUPERUSER NOCREATEROLE {} PASSWORD {}").format(
-            sql.SQL("ALTER" if known else "CREATE"),
-            sql.Identifier(name),
-            sql.SQL("CREATEDB" if create_databases else "NOCREATEDB"),
-            sql.Literal(password),
+        sql.SQL("{} ROLE {} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD {}").format(
+            sql.SQL("ALTER" if known else "CREATE"), sql.Identifier(name), sql.Literal(password)
         )
     )
 

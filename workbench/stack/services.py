@@ -37,11 +37,12 @@ class Services:
         }
 
     def test_environment(self, project: Project) -> dict[str, str]:
-        """Variables for test runs: also the owner's address, which makes test databases.
+        """Variables for test runs: also the superuser's address, which makes test databases.
 
         Without DJANGO_SETTINGS_MODULE: manage.py and pytest each have their own default.
         """
         environment = self.environment(project)
         if "DJANGO_SETTINGS_MODULE" not in os.environ:
             environment.pop("DJANGO_SETTINGS_MODULE")
-        return {**environment, "DATABASE_OWNER_URL": self.owner_url, "TEST_DATABASE_URL": self.owner_url}
+        superuser = postgres.url(postgres.SUPERUSER, self.secrets.superuser_password, self.ports.postgres)
+        return {**environment, "DATABASE_OWNER_URL": self.owner_url, "TEST_DATABASE_URL": superuser}
