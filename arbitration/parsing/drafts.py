@@ -20,7 +20,8 @@ class DraftLine:
     """A line of :class:`arbitration.documents.Line` with the style that structure is read from.
 
     ``size`` is the font size in points of most of its characters, 0 where unknown; ``bold`` and ``italic`` hold for
-    most of its characters.
+    most of its characters. ``starts_block`` marks the first line of a paragraph, list item, table row or heading:
+    a place where a passage may begin.
     """
 
     page_num: int
@@ -41,6 +42,7 @@ class DraftLine:
     italic: bool = False
     is_upright: bool = True
     cells: int = 1
+    starts_block: bool = False
 
     @property
     def is_body(self) -> bool:
@@ -62,14 +64,15 @@ class DraftPage:
 class TocEntry:
     """One heading before it is tied to a line.
 
-    ``level`` is 1 for the top. ``page_num`` is None where the source names no page. ``y`` is in points from the top
-    of the page. ``line_num`` is set when the heading's line is already known.
+    ``level`` is 1 for the top. ``page_num`` is None where the source names no page. ``x`` and ``y`` are in points
+    from the top left of the page. ``line_num`` is set when the heading's line is already known.
     """
 
     title: str
     level: int
     page_num: int | None
     y: float | None = None
+    x: float | None = None
     line_num: int | None = None
 
 

@@ -117,7 +117,9 @@ def _is_prose(columns: Columns, segments: Sequence[Segment], *, min_rows: int, m
     if min(widths) < _MIN_WIDTH_RATIO * max(widths):
         return False
     filled = all(_fills(rows, width, min_fill) for rows, width in zip(blocks, widths, strict=True))
-    return filled and not _is_ruled_by_gaps(blocks) and not _crossed(columns, segments, blocks)
+    if not filled or not _side_by_side(blocks) or _is_ruled_by_gaps(blocks):
+        return False
+    return not _crossed(columns, segments, blocks)
 
 
 def _may_be_prose(members: Sequence[Sequence[Segment]], columns: Columns) -> bool:
@@ -187,25 +189,33 @@ def _paragraph_starts(rows: Sequence[Row]) -> list[float]:
     ]
 
 
+def _side_by_side(blocks: Sequence[Sequence[Row]]) -> bool:
+    """Whether the columns stand beside each other, unlike blocks set left and right in turns down the page."""
+    fewest = min(blocks, key=len)
+    for other in blocks:
+        if other is fewest:
+            continue
+        beside = sum(
+            1 for row in fewest if any(abs(row.baseline - mate.baseline) <= 1.2 * row.size for mate in other)
+        )
+        if beside < 0.6 * len(fewest):
+            return False
+    return True
+
+
 def _follows(hint: Columns, segments: Sequence[Segment]) -> bool:
-    """Whether a page fits the columns of its neighbours: nearly nothing spans them, and rows start on their edges."""
+    """Whether a page fits the columns of its neighbours: little spans them, and rows start on their edges."""
     members = _members(hint, segments)
     inside = sum(len(column) for column in members)
-    if inside < 0.7 * len(segments) or len(members[0]) < 2:
+    if inside < 0.7 * len(segments):
         return False
-    on_edge = sum(
-        1
-        for column, edge in zip(members, hint.edges, strict=True)
-        for segment in column
-        if segment.x0 - edge < 30.0
-    )
-    if on_edge < 0.6 * inside:
+    blocks = [rows_of(column) for column in members]
+    rows = [(row, edge) for block, edge in zip(blocks, hint.edges, strict=True) for row in block]
+    on_edge = sum(1 for row, edge in rows if row.x0 - edge < 30.0)
+    if on_edge < 0.6 * len(rows) or len(blocks[0]) < 3:
         return False
-    first = rows_of(members[0])
-    second = [row for column in members[1:] for row in rows_of(column)]
-    if not second:
+    filled = [block for block in blocks if block]
+    if len(filled) == 1:
         return True
-    if len(first) < 3:
-        return False
-    blocks = [rows_of(column) for column in members if column]
-    return not _is_ruled_by_gaps(blocks) and all(median(row.characters for row in rows) >= 8 for rows in blocks)
+    readable = all(median(row.characters for row in block) >= _MIN_CHARACTERS for block in filled)
+    return readable and _side_by_side(filled) and not _is_ruled_by_gaps(filled)

@@ -87,7 +87,7 @@ class PageText:
     unreadable_share: float = 0.0
 
 
-def _bind(function: Any, result: Any, *arguments: Any) -> Callable[..., Any]:
+def bind(function: Any, result: Any, *arguments: Any) -> Callable[..., Any]:
     """The same C function with plain integer handles: half the cost of pypdfium2's typed pointers."""
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
@@ -95,23 +95,23 @@ def _bind(function: Any, result: Any, *arguments: Any) -> Callable[..., Any]:
 
 
 _handle, _int, _pointer = ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p
-_get_text_object = _bind(pdfium_c.FPDFText_GetTextObject, _handle, _handle, _int)
-_get_loose_box = _bind(pdfium_c.FPDFText_GetLooseCharBox, _int, _handle, _int, _pointer)
-_get_tight_box = _bind(
+_get_text_object = bind(pdfium_c.FPDFText_GetTextObject, _handle, _handle, _int)
+_get_loose_box = bind(pdfium_c.FPDFText_GetLooseCharBox, _int, _handle, _int, _pointer)
+_get_tight_box = bind(
     pdfium_c.FPDFText_GetCharBox, _int, _handle, _int, _pointer, _pointer, _pointer, _pointer
 )
-_get_origin = _bind(pdfium_c.FPDFText_GetCharOrigin, _int, _handle, _int, _pointer, _pointer)
-_get_matrix = _bind(pdfium_c.FPDFText_GetMatrix, _int, _handle, _int, _pointer)
-_get_size = _bind(pdfium_c.FPDFText_GetFontSize, ctypes.c_double, _handle, _int)
-_get_unicode = _bind(pdfium_c.FPDFText_GetUnicode, ctypes.c_uint, _handle, _int)
-_get_render_mode = _bind(pdfium_c.FPDFTextObj_GetTextRenderMode, _int, _handle)
-_get_fill = _bind(
+_get_origin = bind(pdfium_c.FPDFText_GetCharOrigin, _int, _handle, _int, _pointer, _pointer)
+_get_matrix = bind(pdfium_c.FPDFText_GetMatrix, _int, _handle, _int, _pointer)
+_get_size = bind(pdfium_c.FPDFText_GetFontSize, ctypes.c_double, _handle, _int)
+_get_unicode = bind(pdfium_c.FPDFText_GetUnicode, ctypes.c_uint, _handle, _int)
+_get_render_mode = bind(pdfium_c.FPDFTextObj_GetTextRenderMode, _int, _handle)
+_get_fill = bind(
     pdfium_c.FPDFPageObj_GetFillColor, _int, _handle, _pointer, _pointer, _pointer, _pointer
 )
-_get_font = _bind(pdfium_c.FPDFTextObj_GetFont, _handle, _handle)
-_font_weight = _bind(pdfium_c.FPDFFont_GetWeight, _int, _handle)
-_font_flags = _bind(pdfium_c.FPDFFont_GetFlags, _int, _handle)
-_font_name = _bind(pdfium_c.FPDFFont_GetBaseFontName, ctypes.c_size_t, _handle, _pointer, ctypes.c_size_t)
+_get_font = bind(pdfium_c.FPDFTextObj_GetFont, _handle, _handle)
+_font_weight = bind(pdfium_c.FPDFFont_GetWeight, _int, _handle)
+_font_flags = bind(pdfium_c.FPDFFont_GetFlags, _int, _handle)
+_font_name = bind(pdfium_c.FPDFFont_GetBaseFontName, ctypes.c_size_t, _handle, _pointer, ctypes.c_size_t)
 
 
 @dataclass(frozen=True, slots=True)
