@@ -1,0 +1,414 @@
+"""One call to an endpoint: guard, slot, attempt, ledger, and the only retry layer there is.
+
+The SDK's own retries are off. Retried are lost connections, time-outs, 429 and 5xx, as often as the
+request allows and never beyond the total deadline. Every failure leaves as an ``LLMFailure`` whose message
+holds neither keys nor anything a server or a document said.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Generic, TypeVar
+
+import httpx2
+import openai
+
+from arbitration.adapters.endpoints import CHARACTERS_PER_TOKEN, Endpoint, Guard, Ledger, LedgerEntry, Usage
+from arbitration.adapters.http_client import AddressRule, bounded_client, call_deadline
+from arbitration.errors import LLMFailure
+from arbitration.protocols import ChatRequest
+
+Value = TypeVar("Value")
+
+#: Waits before retries: .5 s, 1 s, 2 s ... each times a random factor of .5 to 1, none above the cap.
+FIRST_BACKOFF_S = 0.5
+BACKOFF_CAP_S = 20.0
+#: A server that asks for a longer pause than this is given up on; the caller can come back later.
+RETRY_AFTER_CAP_S = 30.0
+DEFAULT_DEADLINE_S = 300.0
+
+#: 429 codes that waiting does not cure.
+_SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_CODE = re.compile(r"[\w.\[\]-]{1,60}")
+_RETRYABLE = frozenset({"timeout", "connection", "rate_limited", "server_error"})
+
+
+class CallFailure(LLMFailure):
+    """An ``LLMFailure`` that also knows what the retry layer and the probe need."""
+
+    def __init__(
+        self,
+        outcome: str,
+        message: str,
+        *,
+        status: int | None = None,
+        param: str = "",
+        body: str | None = None,
+        retry_after_s: float | None = None,
+        final: bool = False,
+    ) -> None:
+        super().__init__(outcome, message)
+        self.status = status
+        self.param = param
+        self.body = body
+        self.retry_after_s = retry_after_s
+        self.final = final
+
+
+@dataclass(frozen=True, slots=True)
+class WireCall:
+    """What to send, and what the ledger notes about it. ``request`` is what guard and ledger see."""
+
+    path: str
+    body: Mapping[str, Any]
+    request: ChatRequest
+    request_hash: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[Value]):
+    """What a response body turned out to hold: a value, or the failure it amounts to."""
+
+    usage: Usage
+    finish_reason: str
+    value: Value | None = None
+    failure: LLMFailure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completed(Generic[Value]):
+    """A call that gave a usable value."""
+
+    value: Value
+    usage: Usage
+    finish_reason: str
+    cost: float
+    latency_ms: float
+    attempt: int
+
+
+class EndpointCaller:
+    """Makes calls to one endpoint. Thread-safe; create it after a fork.
+
+    ``deadline_s`` bounds a whole call in seconds: waiting for a free slot, every attempt, every pause. An
+    ``address_rule`` may refuse the addresses the endpoint's name resolves to. ``sleep``, ``jitter`` (in
+    [0, 1)) and ``monotonic`` are injected for tests.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        ledger: Ledger | None = None,
+        guard: Guard | None = None,
+        address_rule: AddressRule | None = None,
+        deadline_s: float = DEFAULT_DEADLINE_S,
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = random.random,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.endpoint = endpoint
+        self._ledger = ledger
+        self._guard = guard
+        self._deadline_s = deadline_s
+        self._sleep = sleep
+        self._jitter = jitter
+        self._monotonic = monotonic
+        self._client = _sdk_client(endpoint, address_rule=address_rule)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def call(self, call: WireCall, *, read: Callable[[str], Reading[Value]]) -> Completed[Value]:
+        """The value ``read`` finds in the response; raises ``LLMFailure`` when there is none to be had."""
+        deadline = self._monotonic() + self._deadline_s
+        attempt = 1
+        while True:
+            try:
+                return self._attempt(call, read=read, attempt=attempt, deadline=deadline)
+            except CallFailure as failure:
+                pause = self._pause_before_retry(failure, attempt=attempt, call=call, deadline=deadline)
+                if pause is None:
+                    raise
+            self._sleep(pause)
+            attempt += 1
+
+    def models(self, *, timeout_s: float) -> tuple[str, ...]:
+        """The ids that ``/models`` lists, sorted; empty when the endpoint has no such list."""
+        try:
+            with call_deadline(timeout_s), _as_call_failure(self.endpoint):
+                listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": timeout_s})
+                data = listed.json()["data"]
+        except CallFailure as failure:
+            if failure.outcome == "bad_request":
+                return ()
+            raise
+        except (ValueError, KeyError, TypeError):
+            return ()
+        return tuple(sorted(str(entry["id"]) for entry in data if isinstance(entry, dict) and "id" in entry))
+
+    def _attempt(
+        self, call: WireCall, *, read: Callable[[str], Reading[Value]], attempt: int, deadline: float
+    ) -> Completed[Value]:
+        """One request and its one line in the ledger."""
+        with self._slot(deadline):
+            record = _AttemptRecord(self.endpoint, call, attempt=attempt, started=self._monotonic())
+            try:
+                self._ask_guard(call)
+                timeout = max(0.001, min(call.request.timeout_s, deadline - self._monotonic()))
+                record.status, record.response_body = self._send(call, timeout_s=timeout)
+                reading = read(record.response_body)
+                record.usage, record.finish_reason = reading.usage, reading.finish_reason
+                record.outcome = reading.failure.outcome if reading.failure else "ok"
+            except LLMFailure as failure:
+                record.fail(failure)
+                raise
+            finally:  # also when a worker is told to stop in mid-call: the attempt was made and may be charged
+                latency_ms = (self._monotonic() - record.started) * 1000
+                self._record(record, latency_ms=latency_ms)
+        if reading.failure is not None:
+            raise reading.failure
+        if reading.value is None:
+            raise LLMFailure("unparseable", f"endpoint {self.endpoint.name} answered nothing")
+        cost = reading.usage.cost(self.endpoint.price)
+        return Completed(reading.value, reading.usage, reading.finish_reason, cost, latency_ms, attempt)
+
+    def _ask_guard(self, call: WireCall) -> None:
+        if self._guard is not None:
+            self._guard.allow(call.request, self._estimated_cost(call.request))
+
+    def _estimated_cost(self, request: ChatRequest) -> float:
+        characters = len(request.system) + len(request.user)
+        expected = Usage(-(-characters // CHARACTERS_PER_TOKEN), 0, request.max_output_tokens)
+        return expected.cost(self.endpoint.price)
+
+    def _send(self, call: WireCall, *, timeout_s: float) -> tuple[int, str]:
+        """HTTP status and body of a successful response."""
+        with call_deadline(timeout_s), _as_call_failure(self.endpoint):
+            response = self._client.post(
+                call.path, cast_to=httpx2.Response, body=call.body, options={"timeout": timeout_s}
+            )
+            return response.status_code, self._without_key(response.text)
+
+    def _without_key(self, text: str) -> str:
+        """Some servers repeat the key they were given; it must not reach the ledger."""
+        return text.replace(self.endpoint.api_key, "[key]") if self.endpoint.api_key else text
+
+    def _record(self, record: _AttemptRecord, *, latency_ms: float) -> None:
+        if self._ledger is None:
+            return
+        if record.response_body is not None:
+            record.response_body = self._without_key(record.response_body)
+        self._ledger.record(record.entry(latency_ms=latency_ms))
+
+    @contextmanager
+    def _slot(self, deadline: float) -> Iterator[None]:
+        """One of the endpoint's concurrent calls, held for an attempt but not for the pause after it."""
+        slots = _slots(self.endpoint)
+        if not slots.acquire(timeout=max(0.0, deadline - self._monotonic())):
+            raise LLMFailure("timeout", f"endpoint {self.endpoint.name} had no free slot before the deadline")
+        try:
+            yield
+        finally:
+            slots.release()
+
+    def _pause_before_retry(
+        self, failure: CallFailure, *, attempt: int, call: WireCall, deadline: float
+    ) -> float | None:
+        """Seconds to wait before the next attempt; None when there should be none."""
+        if failure.final or failure.outcome not in _RETRYABLE or attempt > call.request.retries:
+            return None
+        backoff = min(BACKOFF_CAP_S, FIRST_BACKOFF_S * 2.0 ** (attempt - 1)) * (0.5 + self._jitter() / 2)
+        asked = failure.retry_after_s or 0.0
+        pause = max(backoff, asked)
+        if asked > RETRY_AFTER_CAP_S or self._monotonic() + pause >= deadline:
+            return None
+        return pause
+
+
+class _AttemptRecord:
+    """What is known of an attempt so far; ``stopped`` unless it comes to another end."""
+
+    def __init__(self, endpoint: Endpoint, call: WireCall, *, attempt: int, started: float) -> None:
+        self.endpoint = endpoint
+        self.call = call
+        self.attempt = attempt
+        self.started = started
+        self.outcome = "stopped"
+        self.usage = Usage()
+        self.finish_reason = ""
+        self.status: int | None = None
+        self.response_body: str | None = None
+
+    def fail(self, failure: LLMFailure) -> None:
+        """Note how the attempt failed."""
+        self.outcome = failure.outcome
+        if isinstance(failure, CallFailure):
+            self.status, self.response_body = failure.status, failure.body
+
+    def entry(self, *, latency_ms: float) -> LedgerEntry:
+        """The attempt's line in the ledger."""
+        return LedgerEntry(
+            request_hash=self.call.request_hash,
+            endpoint=self.endpoint.name,
+            model=self.endpoint.model,
+            stage=self.call.request.stage,
+            prompt_name=self.call.request.prompt_name,
+            prompt_version=self.call.request.prompt_version,
+            prompt_hash=self.call.request.prompt_hash,
+            parameters=self.call.parameters,
+            request_body=self.call.body,
+            response_body=self.response_body,
+            input_tokens=self.usage.input_tokens,
+            cached_tokens=self.usage.cached_tokens,
+            output_tokens=self.usage.output_tokens,
+            cost=self.usage.cost(self.endpoint.price),
+            latency_ms=latency_ms,
+            attempt=self.attempt,
+            outcome=self.outcome,
+            finish_reason=self.finish_reason,
+            status=self.status,
+        )
+
+
+# --- concurrency per endpoint --------------------------------------------------------------------------
+
+_slots_by_address: dict[tuple[str, str, int], threading.BoundedSemaphore] = {}
+_slots_lock = threading.Lock()
+
+
+def _slots(endpoint: Endpoint) -> threading.BoundedSemaphore:
+    """The endpoint's semaphore, shared by every caller in this process."""
+    key = (endpoint.name, endpoint.base_url, endpoint.max_concurrency)
+    with _slots_lock:
+        return _slots_by_address.setdefault(key, threading.BoundedSemaphore(endpoint.max_concurrency))
+
+
+def _forget_slots() -> None:
+    """In a forked child: slots held by the parent's threads would never be given back."""
+    global _slots_lock
+    _slots_lock = threading.Lock()
+    _slots_by_address.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_slots)
+
+
+# --- the SDK, and its errors in our words --------------------------------------------------------------
+
+
+class _NoBodies(logging.Filter):
+    """Keeps the SDK's debug record of request options, bodies included, out of every log."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not str(record.msg).startswith("Request options")
+
+
+_no_bodies = _NoBodies()
+
+
+def _sdk_client(endpoint: Endpoint, *, address_rule: AddressRule | None) -> openai.OpenAI:
+    logging.getLogger("openai._base_client").addFilter(_no_bodies)
+    return openai.OpenAI(
+        # Never empty: the SDK would then send the key of the environment to this endpoint.
+        api_key=endpoint.api_key or "none",
+        base_url=endpoint.base_url,
+        max_retries=0,
+        default_headers={"Accept-Encoding": "identity"},
+        http_client=bounded_client(address_rule=address_rule),
+    )
+
+
+@contextmanager
+def _as_call_failure(endpoint: Endpoint) -> Iterator[None]:
+    """Turns whatever the SDK raises into a :class:`CallFailure`. Causes are cut off (``from None``): they
+    hold the request with its key, and the server's words."""
+    name = f"endpoint {endpoint.name}"
+    try:
+        yield
+    except openai.APITimeoutError:
+        raise CallFailure("timeout", f"{name} did not answer in time") from None
+    except openai.APIConnectionError:
+        raise CallFailure("connection", f"{name} could not be reached or broke off its answer") from None
+    except openai.APIStatusError as error:
+        raise _status_failure(name, error) from None
+    except (openai.OpenAIError, httpx2.HTTPError):
+        raise CallFailure("connection", f"the answer of {name} could not be read", final=True) from None
+
+
+def _status_failure(name: str, error: openai.APIStatusError) -> CallFailure:
+    status = error.status_code
+    code, param = _safe_code(error.code), _safe_code(error.param)
+    outcome, advice = _outcome_of_status(status, code)
+    details = "".join(
+        f", {label} {value}" for label, value in (("code", code), ("parameter", param)) if value
+    )
+    return CallFailure(
+        outcome,
+        f"{name} answered HTTP {status}{details}: {advice}",
+        status=status,
+        param=param,
+        body=error.response.text,
+        retry_after_s=_retry_after(error.response.headers),
+        final=code in _SPENT,
+    )
+
+
+def _outcome_of_status(status: int, code: str) -> tuple[str, str]:
+    """Outcome and what to do, by HTTP status and the error's code."""
+    if status in (401, 403):
+        return "not_allowed", "check the endpoint's key and its rights"
+    if status == 429:
+        advice = (
+            "the account's quota is used up" if code in _SPENT else "it limits the rate of calls; try later"
+        )
+        return "rate_limited", advice
+    if status == 408:
+        return "timeout", "it gave up waiting; try later"
+    if status >= 500 or status == 409:
+        return "server_error", "it failed on its side; try later"
+    if code == "content_filter":
+        return "refused", "its content filter declined the prompt"
+    if code == "context_length_exceeded" or status == 413:
+        return "bad_request", "the prompt is longer than the model takes; send fewer candidates"
+    if status == 404:
+        return "bad_request", "it knows no such path or model; check address and model name"
+    if 300 <= status < 400:
+        return "bad_request", "it redirects elsewhere; give its final address"
+    return "bad_request", "it does not take this request; probe its capabilities again"
+
+
+def _safe_code(value: object) -> str:
+    """An error code if it looks like one; a server could put anything there, a prompt's text for one."""
+    text = str(value or "")
+    return text if _CODE.fullmatch(text) else ""
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds the server asks to wait: ``retry-after-ms``, or ``Retry-After`` as seconds or a date."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        return max(0.0, float(headers["retry-after"]))
+    except KeyError:
+        return None
+    except ValueError:
+        pass
+    try:
+        until = parsedate_to_datetime(headers["retry-after"])
+    except (KeyError, ValueError):
+        return None
+    return max(0.0, (until - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,162 @@
+"""Embeddings from any OpenAI-compatible endpoint. Implements ``protocols.Embedder``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import numpy.typing as npt
+
+from arbitration.adapters.endpoint_calls import DEFAULT_DEADLINE_S, EndpointCaller, Reading, WireCall
+from arbitration.adapters.endpoints import Endpoint, Guard, Ledger, Usage
+from arbitration.adapters.http_client import AddressRule
+from arbitration.errors import LLMFailure
+from arbitration.protocols import ChatRequest
+
+Vectors = npt.NDArray[np.float32]
+
+#: Limits of one call: texts, and characters of all of them (OpenAI: 2,048 texts and 300,000 tokens).
+BATCH_TEXTS = 256
+BATCH_CHARACTERS = 300_000
+#: A text's characters that are sent at most: about 8,000 tokens, what such models read.
+TEXT_CHARACTERS = 24_000
+
+
+class OpenAIEmbedder:
+    """Unit vectors by ``/embeddings``. Thread-safe; create it after a fork and close it when done.
+
+    ``dimensions`` asks the model for shorter vectors. Without it the width is learnt from the first answer,
+    which :attr:`space` and :attr:`width` ask for if need be. Raises ``LLMFailure`` like a chat call; guard
+    and ledger see each batch as a request of stage ``embed``.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        dimensions: int | None = None,
+        timeout_s: float = 30.0,
+        retries: int = 2,
+        ledger: Ledger | None = None,
+        guard: Guard | None = None,
+        address_rule: AddressRule | None = None,
+        deadline_s: float = DEFAULT_DEADLINE_S,
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.endpoint = endpoint
+        self._dimensions = dimensions
+        self._timeout_s = timeout_s
+        self._retries = retries
+        self._width = dimensions
+        self._width_lock = threading.Lock()
+        self._caller = EndpointCaller(
+            endpoint,
+            ledger=ledger,
+            guard=guard,
+            address_rule=address_rule,
+            deadline_s=deadline_s,
+            sleep=sleep,
+            jitter=jitter,
+        )
+
+    @property
+    def space(self) -> str:
+        """Model, host and width: one embedding space."""
+        return f"{self.endpoint.model}@{urlsplit(self.endpoint.base_url).netloc}/{self.width}"
+
+    @property
+    def width(self) -> int:
+        """Length of a vector."""
+        if self._width is None:
+            self.embed(["width"])
+        if self._width is None:
+            raise LLMFailure("wrong_schema", f"endpoint {self.endpoint.name} returned vectors of no length")
+        return self._width
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._caller.close()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors, shape (len(texts), width), in the order of ``texts``."""
+        if not texts:
+            return np.zeros((0, self.width), dtype=np.float32)
+        return np.vstack([self._embed_batch(batch) for batch in _batches(texts)])
+
+    def _embed_batch(self, texts: list[str]) -> Vectors:
+        body: dict[str, Any] = {"model": self.endpoint.model, "input": texts, "encoding_format": "float"}
+        if self._dimensions is not None:
+            body["dimensions"] = self._dimensions
+        request = ChatRequest(
+            prompt_name="embedding",
+            prompt_version="",
+            prompt_hash="",
+            system="",
+            user="\n".join(texts),
+            max_output_tokens=0,
+            timeout_s=self._timeout_s,
+            retries=self._retries,
+            stage="embed",
+        )
+        parts = [self.endpoint.base_url, "/embeddings", body]
+        key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        parameters = {"path": "/embeddings", "texts": len(texts), "dimensions": self._dimensions}
+        call = WireCall("/embeddings", body, request, key, parameters)
+        done = self._caller.call(
+            call, read=lambda text: _read(text, count=len(texts), endpoint=self.endpoint)
+        )
+        self._check_width(done.value.shape[1])
+        return done.value
+
+    def _check_width(self, width: int) -> None:
+        """All vectors of one embedder have the width of the first."""
+        with self._width_lock:
+            if self._width is None:
+                self._width = width
+        if width != self._width:
+            raise LLMFailure(
+                "wrong_schema",
+                f"endpoint {self.endpoint.name} returned vectors of {width}, not {self._width} numbers",
+            )
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Texts in order, cut to what the model reads, in groups within one call's limits."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        # Servers refuse an empty string, and lone surrogates cannot be sent.
+        sent = text[:TEXT_CHARACTERS].encode("utf-8", errors="replace").decode("utf-8") or " "
+        if batch and (len(batch) == BATCH_TEXTS or size + len(sent) > BATCH_CHARACTERS):
+            yield batch
+            batch, size = [], 0
+        batch.append(sent)
+        size += len(sent)
+    yield batch
+
+
+def _read(body: str, *, count: int, endpoint: Endpoint) -> Reading[Vectors]:
+    """The vectors of an answer, in the order of the texts."""
+    try:
+        envelope = json.loads(body)
+        rows = sorted(envelope["data"], key=lambda row: row["index"])
+        vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+        used = (envelope.get("usage") or {}).get("prompt_tokens", 0)
+        usage = Usage(input_tokens=used if isinstance(used, int) else 0)
+        in_order = [row["index"] for row in rows] == list(range(count))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        failure = LLMFailure("unparseable", f"endpoint {endpoint.name} sent something else than embeddings")
+        return Reading(Usage(), "", failure=failure)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True) if vectors.ndim == 2 else np.zeros(1)
+    if vectors.ndim != 2 or not in_order or not np.isfinite(norms).all() or not (norms > 0).all():
+        message = f"endpoint {endpoint.name} did not send one proper vector for each of {count} texts"
+        return Reading(usage, "", failure=LLMFailure("wrong_schema", message))
+    return Reading(usage, "stop", value=vectors / norms)
