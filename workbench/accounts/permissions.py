@@ -51,7 +51,8 @@ def member_condition(
     """The filter that keeps rows of collections where the user holds the permission.
 
     ``prefix`` is the lookup path from the filtered model to its collection, such as
-    ``"document__collection"``; empty for collections themselves. The ``system`` user of commands and workers passes everywhere.
+    ``"document__collection"``; empty for collections themselves. The ``system`` user of commands and
+    workers passes everywhere.
     """
     if not user.is_authenticated or not user.is_active:
         return Q(pk__in=[])

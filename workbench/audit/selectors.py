@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PAGE_SIZE = 50
 
 #: Where an object of the trail can be looked at: the name of a page that takes the object's id.
-_PAGES = {"document": "documents:detail", "run": "questions:run"}
+_PAGES = {"document": "documents:document", "run": "questions:run"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,210 @@
+"""People, their roles, and what is on record of both. Everything here writes its audit event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from allauth.account.forms import default_token_generator
+from allauth.account.utils import user_pk_to_url_str
+from django.core.exceptions import ValidationError
+from django.core.mail import send_mail
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from workbench.audit.models import ActorKind
+from workbench.audit.services import audit_record
+from workbench.documents.models import Collection
+from workbench.errors import Conflict, NotAllowed, WorkbenchError
+
+from .models import MemberRole, Membership, User
+from .permissions import Permission, has_permission
+
+if TYPE_CHECKING:
+    from workbench.audit.models import AuditEvent
+
+#: Makes a path into an address that works in a message, as ``request.build_absolute_uri`` does.
+BuildUrl = Callable[[str], str]
+
+
+def user_create(
+    *, actor: User, email: str, name: str = "", password: str | None = None, is_staff: bool = False
+) -> User:
+    """A new person; without a password they set one by themselves, through an invitation.
+
+    Raises :class:`NotAllowed` unless the actor administers the installation, :class:`WorkbenchError` for an
+    address that is none, :class:`Conflict` when somebody has it.
+    """
+    if not (actor.is_system or actor.is_staff):
+        raise NotAllowed(_("Only an administrator of the installation makes accounts."))
+    return _user_create(actor=actor, email=email, name=name, password=password, is_staff=is_staff)
+
+
+def user_invite(
+    *,
+    actor: User,
+    collection: Collection,
+    email: str,
+    role: str,
+    name: str = "",
+    build_url: BuildUrl,
+) -> Membership:
+    """Gives a person a role by e-mail address; somebody new gets an account and a message to set a password.
+
+    Raises as :func:`membership_grant` does, and :class:`WorkbenchError` for an address that is none.
+    """
+    _require_manage(actor, collection)
+    with transaction.atomic():
+        user = User.objects.filter(email=email.strip().lower()).first()
+        if user is None:
+            user = _user_create(actor=actor, email=email, name=name, collection_id=collection.pk)
+        membership = membership_grant(actor=actor, user=user, collection=collection, role=role)
+        if not user.has_usable_password():
+            invitation_send(actor=actor, user=user, collection=collection, build_url=build_url)
+    return membership
+
+
+def invitation_send(*, actor: User, user: User, collection: Collection, build_url: BuildUrl) -> None:
+    """Sends, after commit, the message with which a new person sets a password; it can be sent again.
+
+    Raises :class:`Conflict` when the person has one.
+    """
+    _require_manage(actor, collection)
+    if user.has_usable_password():
+        raise Conflict(_("%(person)s has a password already.") % {"person": user})
+    key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
+    path = reverse("account_reset_password_from_key", kwargs={"uidb36": "UID", "key": "KEY"})
+    context = {
+        "person": user,
+        "collection": collection,
+        "inviter": actor,
+        "url": build_url(path.replace("UID-KEY", key)),
+    }
+    body = render_to_string("accounts/email/invitation.txt", context)
+    subject = _("Your invitation to %(collection)s") % {"collection": collection.name}
+    with transaction.atomic():
+        audit_record(actor=actor, action="account.invited", obj=user, collection_id=collection.pk)
+        # One line: a name must not add headers.
+        send = partial(send_mail, " ".join(subject.split()), body, None, [user.email])
+        transaction.on_commit(send, robust=True)
+
+
+def membership_grant(*, actor: User, user: User, collection: Collection, role: str) -> Membership:
+    """Gives a person a role in a collection; gives the one that is there when they have it.
+
+    Raises :class:`NotAllowed` without the right to manage the collection, :class:`WorkbenchError` for an
+    unknown role and for an account that nobody logs in to.
+    """
+    _require_manage(actor, collection)
+    if role not in MemberRole.values:
+        raise WorkbenchError(_("Choose one of the roles."), code="unknown_role")
+    if user.is_system or not user.is_active:
+        raise WorkbenchError(_("This account cannot be given a role."), code="not_a_person")
+    with transaction.atomic():
+        membership, created = Membership.objects.get_or_create(user=user, collection=collection, role=role)
+        if created:
+            audit_record(
+                actor=actor,
+                action="membership.granted",
+                obj=user,
+                collection_id=collection.pk,
+                after={"role": role},
+            )
+    return membership
+
+
+def membership_revoke(
+    *, actor: User, user: User, collection: Collection, role: str, reason: str = ""
+) -> None:
+    """Takes a role in a collection away.
+
+    Raises :class:`NotAllowed` without the right to manage the collection, :class:`Conflict` when the person
+    does not hold the role, or would be the last to manage the collection.
+    """
+    _require_manage(actor, collection)
+    with transaction.atomic():
+        # Two admins who remove each other at once would both find the other one there.
+        Collection.objects.select_for_update().get(pk=collection.pk)
+        admins = Membership.objects.filter(collection=collection, role=MemberRole.ADMIN, user__is_active=True)
+        if role == MemberRole.ADMIN and not admins.exclude(user=user).exists():
+            raise Conflict(_("A collection keeps at least one admin. Make somebody else admin first."))
+        deleted, _rows = Membership.objects.filter(user=user, collection=collection, role=role).delete()
+        if not deleted:
+            raise Conflict(_("%(person)s does not hold this role any more.") % {"person": user})
+        audit_record(
+            actor=actor,
+            action="membership.revoked",
+            obj=user,
+            collection_id=collection.pk,
+            before={"role": role},
+            reason=reason,
+        )
+
+
+def account_event_record(*, user: User | None, event: str, address: str = "", **details: str) -> AuditEvent:
+    """Puts what happened at the door on record: ``logged_in``, ``login_failed``, ``password_changed``, ...
+
+    ``user`` is None for a failed login of nobody we know; what was typed is not kept, people type passwords
+    into the wrong field.
+    """
+    with transaction.atomic():
+        return audit_record(
+            actor=user,
+            actor_kind=ActorKind.PERSON,
+            action=f"account.{event}",
+            obj=user,
+            after={"address": address, **details} if address or details else None,
+        )
+
+
+def login_failure_record(*, email: str, address: str) -> AuditEvent:
+    """A login that failed, on the record of the account that was tried, if there is one."""
+    user = User.objects.filter(email=email.strip().lower()).first()
+    with transaction.atomic():
+        return audit_record(
+            actor=None,
+            actor_kind=ActorKind.PERSON,
+            action="account.login_failed",
+            obj=user,
+            after={"address": address} if address else None,
+        )
+
+
+def _user_create(
+    *,
+    actor: User,
+    email: str,
+    name: str = "",
+    password: str | None = None,
+    is_staff: bool = False,
+    collection_id: int | None = None,
+) -> User:
+    email = email.strip().lower()
+    try:
+        validate_email(email)
+    except ValidationError as error:
+        raise WorkbenchError(_("This is not an e-mail address."), code="bad_email") from error
+    try:
+        with transaction.atomic():
+            user = User.objects.create_user(
+                email, password, name=name.strip() or email.split("@")[0][:120], is_staff=is_staff
+            )
+            audit_record(
+                actor=actor,
+                action="account.created",
+                obj=user,
+                collection_id=collection_id,
+                after={"email": email, "is_staff": is_staff},
+            )
+    except IntegrityError as error:
+        raise Conflict(_("Somebody has this e-mail address already.")) from error
+    return user
+
+
+def _require_manage(actor: User, collection: Collection) -> None:
+    if not has_permission(actor, collection, Permission.MANAGE):
+        raise NotAllowed(_("Only an admin of the collection decides who belongs to it."))

@@ -1,0 +1,60 @@
+"""What allauth says happened, put on record. No logic: each hands over to a service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account import signals as account_signals
+from allauth.mfa import signals as mfa_signals
+from django.contrib.auth.signals import user_logged_out
+from django.http import HttpRequest
+
+from .models import User
+from .services import account_event_record
+
+
+def address_of(request: HttpRequest | None) -> str:
+    """Where a request came from, as allauth reads it behind proxies; "" when it cannot tell."""
+    from allauth.account.adapter import get_adapter
+    from django.core.exceptions import PermissionDenied
+
+    if request is None:
+        return ""
+    try:
+        return get_adapter().get_client_ip(request)
+    except PermissionDenied:
+        return ""
+
+
+def _recorder(event: str) -> Any:
+    def receive(*, request: HttpRequest | None = None, user: User | None = None, **_: Any) -> None:
+        if user is not None:
+            account_event_record(user=user, event=event, address=address_of(request))
+
+    return receive
+
+
+def _authenticator_recorder(event: str) -> Any:
+    def receive(*, request: HttpRequest, user: User, authenticator: Any = None, **_: Any) -> None:
+        kind = {"kind": str(authenticator.type)} if authenticator else {}
+        account_event_record(user=user, event=event, address=address_of(request), **kind)
+
+    return receive
+
+
+_SIGNALS = [
+    (account_signals.user_logged_in, _recorder("logged_in")),
+    (user_logged_out, _recorder("logged_out")),
+    (account_signals.password_changed, _recorder("password_changed")),
+    (account_signals.password_set, _recorder("password_set")),
+    (account_signals.password_reset, _recorder("password_reset")),
+    (mfa_signals.authenticator_added, _authenticator_recorder("authenticator_added")),
+    (mfa_signals.authenticator_removed, _authenticator_recorder("authenticator_removed")),
+    (mfa_signals.authenticator_reset, _authenticator_recorder("authenticator_reset")),
+]
+
+
+def connect() -> None:
+    """Starts listening; called once, when the application is ready."""
+    for number, (signal, receiver) in enumerate(_SIGNALS):
+        signal.connect(receiver, weak=False, dispatch_uid=f"accounts.audit.{number}")

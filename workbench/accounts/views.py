@@ -1,0 +1,111 @@
+"""The people of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from workbench.documents.models import Collection
+from workbench.documents.selectors import collection_for
+from workbench.errors import WorkbenchError
+
+from . import services
+from .forms import InvitationForm, RoleForm
+from .permissions import Permission, has_permission
+from .selectors import member_for, people_of
+
+
+@require_safe
+def people(request: HttpRequest, slug: str) -> HttpResponse:
+    """Who belongs to a collection and as what; auditors read it, admins change it."""
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.AUDIT)
+    return _page(request, collection, InvitationForm())
+
+
+@require_POST
+def invite(request: HttpRequest, slug: str) -> HttpResponse:
+    """Gives a role by e-mail address; makes the account of somebody new."""
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+    form = InvitationForm(request.POST)
+    if not form.is_valid():
+        return _page(request, collection, form, status=422)
+    try:
+        membership = services.user_invite(
+            actor=request.user,
+            collection=collection,
+            build_url=request.build_absolute_uri,
+            **form.cleaned_data,
+        )
+    except WorkbenchError as error:
+        form.add_error(None, error.message)
+        return _page(request, collection, form, status=422)
+    messages.success(
+        request,
+        _("%(person)s is now %(role)s.") % {"person": membership.user, "role": membership.get_role_display()},
+    )
+    return redirect("accounts:people", slug=slug)
+
+
+@require_POST
+def grant(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Gives a member one more role."""
+    return _change(request, slug, pk, services.membership_grant)
+
+
+@require_POST
+def revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Takes a role away from a member."""
+    return _change(request, slug, pk, services.membership_revoke, with_reason=True)
+
+
+@require_POST
+def invite_again(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Sends the message to somebody who has not set a password yet."""
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+    user = member_for(collection=collection, pk=pk)
+    try:
+        services.invitation_send(
+            actor=request.user, user=user, collection=collection, build_url=request.build_absolute_uri
+        )
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("The invitation is on its way to %(email)s.") % {"email": user.email})
+    return redirect("accounts:people", slug=slug)
+
+
+def _change(
+    request: HttpRequest, slug: str, pk: int, service: Callable[..., object], *, with_reason: bool = False
+) -> HttpResponse:
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+    user = member_for(collection=collection, pk=pk)
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Choose one of the roles."))
+        return redirect("accounts:people", slug=slug)
+    details = form.cleaned_data if with_reason else {"role": form.cleaned_data["role"]}
+    try:
+        service(actor=request.user, user=user, collection=collection, **details)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("The roles of %(person)s have changed.") % {"person": user})
+    return redirect("accounts:people", slug=slug)
+
+
+def _page(
+    request: HttpRequest, collection: Collection, form: InvitationForm, *, status: int = 200
+) -> HttpResponse:
+    context = {
+        "collection": collection,
+        "people": people_of(collection=collection),
+        "roles": form.fields["role"].choices,
+        "form": form,
+        "may_manage": has_permission(request.user, collection, Permission.MANAGE),
+    }
+    return render(request, "accounts/people.html", context, status=status)
