@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from arbitration.pool import AbsenceProof
 from arbitration.protocols import CandidateStore, ScopeProfile
 from arbitration.questions.model import ParsedQuestion
-from arbitration.text import is_code
+from arbitration.text import is_code, supported_language
 
 NO_KEYWORD_MATCH = "no_keyword_match"
 ALL_DISCARDED = "all_discarded"
@@ -28,26 +28,45 @@ def exhaustive_terms(question: ParsedQuestion) -> tuple[str, ...]:
 
 
 def prove_absence(
-    *, question: ParsedQuestion, hits: Mapping[str, int], titles_hit: int, names_found_place: bool
+    *,
+    question: ParsedQuestion,
+    profile: ScopeProfile,
+    hits: Mapping[str, int],
+    titles_hit: int,
+    names_found_place: bool,
 ) -> AbsenceProof:
-    """Absence holds iff no keyword stands in any title or line. A question without keywords, or one that names
-    a section the documents have, proves nothing."""
+    """Absence holds iff no keyword stands in any title or line.
+
+    It is never proved for a question without keywords, for one that names a place the documents have, or for one in
+    a language none of the documents is written in and no dictionary translates.
+    """
     terms = exhaustive_terms(question)
-    found = {term: count for term, count in hits.items() if count}
-    proved = bool(terms) and not found and not titles_hit and not names_found_place
-    return AbsenceProof(terms=terms, hits=dict(hits), titles_hit=titles_hit, proved=proved)
+    empty = bool(terms) and not any(hits.get(term, 0) for term in terms) and not titles_hit
+    proof = AbsenceProof(
+        terms=terms,
+        hits=dict(hits),
+        titles_hit=titles_hit,
+        titles_searched=sum(document.section_count for document in profile.documents),
+        lines_searched=sum(document.line_count for document in profile.documents),
+        proved=empty and not names_found_place and _speaks_their_language(question, profile),
+    )
+    return proof.model_copy(update={"statement": _statement(proof, profile)}) if proof.proved else proof
 
 
-def absence_statement(proof: AbsenceProof, profile: ScopeProfile) -> str:
+def _speaks_their_language(question: ParsedQuestion, profile: ScopeProfile) -> bool:
+    translated = any(keyword.source == "dictionary" for keyword in question.keywords)
+    languages = {supported_language(document.language) for document in profile.documents}
+    return translated or not languages or question.language in languages
+
+
+def _statement(proof: AbsenceProof, profile: ScopeProfile) -> str:
     """``no_keyword_match: searched ...``: what was looked for, where, and that nothing was hit."""
     named = ", ".join(f"'{term}'" for term in proof.terms[:_TERMS_NAMED])
     more = f" and {len(proof.terms) - _TERMS_NAMED} more" if len(proof.terms) > _TERMS_NAMED else ""
-    titles = sum(document.section_count for document in profile.documents)
-    lines = sum(document.line_count for document in profile.documents)
     count = len(profile.documents)
-    scope = f"{count} document{'' if count == 1 else 's'}"
     return (
-        f"{NO_KEYWORD_MATCH}: searched {named}{more} in {titles} titles and {lines} lines of {scope}; no hit"
+        f"{NO_KEYWORD_MATCH}: searched {named}{more} in {proof.titles_searched} titles and "
+        f"{proof.lines_searched} lines of {count} document{'' if count == 1 else 's'}; no hit"
     )
 
 

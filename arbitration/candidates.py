@@ -74,6 +74,7 @@ class _CandidateBuilder:
             anchor=anchor,
             context=scope_of(_span_of_context(unit), unit.section_id),
             anchor_text=unit.text,
+            anchor_lines=tuple(line.line_num for line in unit.lines),
             context_text="\n".join(line.text for line in unit.context),
             section_title=unit.section.title if unit.section else None,
             breadcrumb=breadcrumb,

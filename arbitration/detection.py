@@ -7,7 +7,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 
-from arbitration.absence import absence_statement, exhaustive_terms, prove_absence
+from arbitration.absence import exhaustive_terms, prove_absence
 from arbitration.aggregation import aggregate
 from arbitration.candidates import build_candidates
 from arbitration.clock import SystemClock
@@ -177,12 +177,10 @@ def _documents(profile: ScopeProfile, candidates: Sequence[PoolCandidate]) -> tu
 
 def _absence(context: DetectorContext, hits: dict[str, int], runs: Sequence[_Run]) -> AbsenceProof:
     found_by = [anchor.method for run in runs for anchor in run.anchors]
-    proof = prove_absence(
+    return prove_absence(
         question=context.question,
+        profile=context.profile,
         hits=hits,
         titles_hit=found_by.count("toc"),
         names_found_place="pattern" in found_by,
     )
-    if not proof.proved:
-        return proof
-    return proof.model_copy(update={"statement": absence_statement(proof, context.profile)})

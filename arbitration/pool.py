@@ -64,6 +64,8 @@ class AbsenceProof(PoolRecord):
     terms: tuple[str, ...]
     hits: dict[str, int] = Field(default_factory=dict)
     titles_hit: int = 0
+    titles_searched: int = 0
+    lines_searched: int = 0
     proved: bool = False
     statement: str | None = None
 
@@ -99,7 +101,8 @@ class PoolCandidate(PoolRecord):
     document_id: str
     anchor: CandidateScope
     context: CandidateScope
-    anchor_text: str
+    anchor_text: str  # one line per line
+    anchor_lines: tuple[int, ...]  # line numbers of those lines
     context_text: str
     section_title: str | None = None
     breadcrumb: str | None = None

@@ -1,0 +1,163 @@
+"""Stage two: arbitrate a pool and check what the strategy said before anyone sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import Field
+
+from arbitration.absence import ALL_DISCARDED
+from arbitration.contracts import ROLE_ORDER, ConflictPair, DecidedBy, Role
+from arbitration.errors import ArbitrationError
+from arbitration.grounding import check_quotes, injection_reasons
+from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.strategies.base import (
+    CallRecord,
+    Strategy,
+    StrategyOutcome,
+    StrategyRecord,
+    StrategyServices,
+    Verdict,
+)
+from arbitration.strategies.rules import Rules
+
+_ABSENCE = DecidedBy(kind="rule", name="absence proved by the exhaustive keyword set")
+_SURVIVING = (Role.PRIMARY, Role.SUPPORTING, Role.TANGENTIAL)
+
+
+class Decision(StrategyRecord):
+    """The checked outcome of one strategy on one pool. ``verdicts`` are in ranked order: primary first,
+    then supporting, tangential, undecided, discarded; inside a role as the strategy ranked them."""
+
+    strategy: str
+    verdicts: tuple[Verdict, ...]
+    not_found: bool
+    not_found_reason: str | None = None
+    confidence: float = Field(ge=0.0, le=1.0)
+    needs_person: bool = False
+    conflicts: tuple[ConflictPair, ...] = ()
+    unknown_ids: tuple[str, ...] = ()
+    repeated_ids: tuple[str, ...] = ()
+    undecided_ids: tuple[str, ...] = ()
+    calls: tuple[CallRecord, ...] = ()
+    notes: tuple[str, ...] = ()
+    artefacts: dict[str, str] = Field(default_factory=dict)
+    latency_ms: float = 0.0
+
+    @property
+    def cost(self) -> float:
+        """Sum over all calls."""
+        return sum(call.cost for call in self.calls)
+
+
+def arbitrate(
+    *, pool: CandidatePool, strategy: Strategy, services: StrategyServices | None = None
+) -> Decision:
+    """Every candidate of the pool gets a role and a reason, or is named undecided.
+
+    Where absence is proved no strategy is asked. Raises :class:`StrategyUnavailable` when the strategy cannot run
+    here, :class:`ArbitrationError` when it breaks its contract (a candidate without a verdict, or two).
+    """
+    services = services or StrategyServices()
+    started = services.clock.monotonic()
+    services.progress("arbitrate", {"strategy": strategy.name, "candidates": len(pool.candidates)})
+    outcome = _absent(pool) if pool.absence.proved else _decided(pool, strategy, services)
+    services.progress("check", {"verdicts": len(outcome.verdicts)})
+    rules = Rules(pool)
+    verdicts = _ranked(_check(verdict, pool, rules) for verdict in outcome.verdicts)
+    survivors = [verdict for verdict in verdicts if verdict.role in _SURVIVING]
+    not_found = not survivors and not outcome.undecided_ids
+    return Decision(
+        strategy=strategy.name,
+        verdicts=tuple(verdicts),
+        not_found=not_found,
+        not_found_reason=_not_found_reason(pool) if not_found else None,
+        confidence=0.0 if not_found else _confidence(survivors),
+        needs_person=any(v.needs_person for v in verdicts) or (not_found and not pool.absence.proved),
+        conflicts=outcome.conflicts,
+        unknown_ids=outcome.unknown_ids,
+        repeated_ids=outcome.repeated_ids,
+        undecided_ids=outcome.undecided_ids,
+        calls=outcome.calls,
+        notes=(*pool.notes, *outcome.notes),
+        artefacts=dict(outcome.artefacts),
+        latency_ms=1000 * (services.clock.monotonic() - started),
+    )
+
+
+def _decided(pool: CandidatePool, strategy: Strategy, services: StrategyServices) -> StrategyOutcome:
+    if not pool.candidates:
+        return StrategyOutcome(verdicts=())
+    outcome = strategy.decide(pool, services=services)
+    said = [verdict.candidate_id for verdict in outcome.verdicts]
+    if sorted(said) != sorted(candidate.candidate_id for candidate in pool.candidates):
+        raise ArbitrationError(
+            f"Strategy '{strategy.name}' did not give each of {len(pool.candidates)} candidates one verdict."
+        )
+    return outcome
+
+
+def _absent(pool: CandidatePool) -> StrategyOutcome:
+    reason = "no keyword of the question stands in any title or line; found by meaning alone"
+    verdicts = tuple(
+        Verdict(
+            candidate_id=candidate.candidate_id,
+            role=Role.DISCARDED,
+            reason=reason,
+            decided_by=_ABSENCE,
+            raw_score=candidate.signals.semantic,
+            score_scale="cosine",
+        )
+        for candidate in sorted(pool.candidates, key=lambda c: -(c.signals.semantic or 0.0))
+    )
+    return StrategyOutcome(verdicts=verdicts)
+
+
+def _check(verdict: Verdict, pool: CandidatePool, rules: Rules) -> Verdict:
+    """Quotes verified or repaired; suspicion of injection and departures from the rules marked for a person."""
+    candidate = pool.candidate(verdict.candidate_id)
+    if candidate is None:
+        return verdict
+    if verdict.decided_by.kind == "llm":
+        checked = check_quotes(verdict.reason, (candidate.anchor_text, candidate.context_text))
+        verdict = verdict.model_copy(update={"reason": checked.text, "quotes": checked.quotes})
+        if not checked.all_stand:
+            verdict = verdict.for_person("a quote in the reason does not stand in the source")
+    suspicions = injection_reasons(candidate.context_text)
+    if suspicions:
+        verdict = verdict.model_copy(update={"injection_suspected": True})
+        verdict = verdict.for_person(f"the text {suspicions[0]}")
+    return _departure(verdict, candidate, rules)
+
+
+def _departure(verdict: Verdict, candidate: PoolCandidate, rules: Rules) -> Verdict:
+    """A model's verdict against rules and detectors, with no detector's support, is for a person."""
+    if verdict.decided_by.kind != "llm" or verdict.role is None:
+        return verdict
+    accepts = rules.read(candidate).accepts
+    keeps = verdict.role in (Role.PRIMARY, Role.SUPPORTING)
+    supported = any(method != "embedding" for method in candidate.ranks)
+    if keeps and not accepts and not supported:
+        return verdict.for_person("kept by the model although only embeddings found it (rule 3)")
+    if verdict.role is Role.DISCARDED and accepts:
+        return verdict.for_person("discarded by the model although a rule speaks for it")
+    return verdict
+
+
+def _ranked(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    undecided_place = ROLE_ORDER[Role.TANGENTIAL] + 0.5
+    return sorted(verdicts, key=lambda v: undecided_place if v.role is None else float(ROLE_ORDER[v.role]))
+
+
+def _confidence(survivors: Sequence[Verdict]) -> float:
+    """The probability of the best survivor; its normalised score where no probability was given."""
+    scores = (v.probability if v.probability is not None else v.normalised_score for v in survivors)
+    return max((score for score in scores if score is not None), default=0.0)
+
+
+def _not_found_reason(pool: CandidatePool) -> str:
+    if pool.absence.proved:
+        return pool.absence.statement or "no_keyword_match"
+    if not pool.candidates:
+        return f"{ALL_DISCARDED}: no detector found a candidate"
+    return f"{ALL_DISCARDED}: {len(pool.candidates)} candidates were judged, none carries evidence"

@@ -1,0 +1,228 @@
+"""What every strategy is given and what it must say about every candidate."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field
+
+from arbitration.clock import SystemClock
+from arbitration.contracts import ConflictPair, DecidedBy, QuoteCheck, Role
+from arbitration.errors import LLMFailure, StrategyUnavailable
+from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.protocols import (
+    CandidateStore,
+    ChatModel,
+    ChatReply,
+    ChatRequest,
+    Clock,
+    NullProgress,
+    Progress,
+    Scorer,
+)
+
+Requirement = Literal["chat", "logprobs", "scorer", "embedder"]
+
+
+class StrategyRecord(BaseModel):
+    """Base of what strategies return: frozen, strict, and safe to send between processes as JSON."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Verdict(StrategyRecord):
+    """One candidate's role and reason. ``role`` is ``None`` only for ``decided_by.kind == "undecided"``.
+
+    ``raw_score`` is on ``score_scale``; ``normalised_score`` and ``probability`` are in [0, 1].
+    """
+
+    candidate_id: str
+    role: Role | None
+    reason: str
+    decided_by: DecidedBy
+    probability: float | None = Field(default=None, ge=0.0, le=1.0)
+    raw_score: float | None = None
+    score_scale: str | None = None
+    normalised_score: float | None = Field(default=None, ge=0.0, le=1.0)
+    needs_person: bool = False
+    needs_person_reasons: tuple[str, ...] = ()
+    counter_argument: str | None = None
+    quotes: tuple[QuoteCheck, ...] = ()
+    injection_suspected: bool = False
+    terms: dict[str, float] = Field(default_factory=dict)  # parts of a composite score, by name
+
+    def for_person(self, reason: str) -> Verdict:
+        """The same verdict, marked for a person with one more reason."""
+        reasons = tuple(dict.fromkeys((*self.needs_person_reasons, reason)))
+        return self.model_copy(update={"needs_person": True, "needs_person_reasons": reasons})
+
+
+class CallRecord(StrategyRecord):
+    """One model call as it went. ``outcome`` is ``ok`` or the code of an :class:`LLMFailure`."""
+
+    prompt_name: str
+    prompt_version: str
+    prompt_hash: str
+    stage: str
+    outcome: str
+    model: str
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    latency_ms: float = 0.0
+    message: str | None = None
+
+
+class StrategyOutcome(StrategyRecord):
+    """Everything a strategy says. ``verdicts`` holds each candidate of the pool exactly once, best first."""
+
+    verdicts: tuple[Verdict, ...]
+    conflicts: tuple[ConflictPair, ...] = ()
+    unknown_ids: tuple[str, ...] = ()
+    repeated_ids: tuple[str, ...] = ()
+    undecided_ids: tuple[str, ...] = ()
+    calls: tuple[CallRecord, ...] = ()
+    notes: tuple[str, ...] = ()
+    artefacts: dict[str, str] = Field(default_factory=dict)  # such as an inferred rubric, as JSON
+
+
+FeatureRows = Callable[[CandidatePool], npt.NDArray[np.float64]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrategyServices:
+    """What a strategy may use; each is optional and a strategy names what it cannot do without.
+
+    ``feature_rows`` turns a pool into the scorer's features, one row per candidate in the pool's order.
+    ``store`` lets a second pass read pages; ``options`` are a strategy's own settings (thresholds, K, N ...).
+    """
+
+    chat: ChatModel | None = None
+    scorer: Scorer | None = None
+    feature_rows: FeatureRows | None = None
+    store: CandidateStore | None = None
+    clock: Clock = field(default_factory=SystemClock)
+    progress: Progress = field(default_factory=NullProgress)
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    def require_chat(self, strategy: str) -> ChatModel:
+        """The chat model, or :class:`StrategyUnavailable` saying how to get one."""
+        if self.chat is None:
+            raise StrategyUnavailable(
+                f"Strategy '{strategy}' needs a language model; configure an endpoint or use 'offline'."
+            )
+        return self.chat
+
+    def probabilities(self, pool: CandidatePool) -> dict[str, float] | None:
+        """Calibrated probability of each candidate, when a model is deployed."""
+        if self.scorer is None or self.feature_rows is None or not pool.candidates:
+            return None
+        values = self.scorer.probabilities(self.feature_rows(pool))
+        return {c.candidate_id: float(p) for c, p in zip(pool.candidates, values, strict=True)}
+
+
+class Strategy(Protocol):
+    """Gives every candidate of a pool a role and a reason."""
+
+    @property
+    def name(self) -> str:
+        """The name people choose it by."""
+
+    @property
+    def description(self) -> str:
+        """One line for people."""
+
+    @property
+    def requires(self) -> tuple[Requirement, ...]:
+        """What it cannot run without."""
+
+    def decide(self, pool: CandidatePool, *, services: StrategyServices) -> StrategyOutcome:
+        """One verdict per candidate, best first. Raises :class:`StrategyUnavailable` before any work when a
+        requirement is missing; a model's failure is an outcome, not an exception."""
+
+
+class Calls:
+    """Collects what model calls cost, from any thread, and turns failures into records."""
+
+    def __init__(self, chat: ChatModel) -> None:
+        self._chat = chat
+        self._lock = threading.Lock()
+        self._records: list[CallRecord] = []
+
+    @property
+    def records(self) -> tuple[CallRecord, ...]:
+        """All calls so far."""
+        with self._lock:
+            return tuple(self._records)
+
+    @property
+    def model(self) -> str:
+        """Name of the model asked."""
+        return self._chat.name
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        """One call, recorded. Re-raises :class:`LLMFailure` after recording it."""
+        try:
+            reply = self._chat.complete(request)
+        except LLMFailure as failure:
+            self._record(request, outcome=failure.outcome, message=failure.message)
+            raise
+        self._record(request, outcome="ok", reply=reply)
+        return reply
+
+    def _record(
+        self,
+        request: ChatRequest,
+        *,
+        outcome: str,
+        reply: ChatReply | None = None,
+        message: str | None = None,
+    ) -> None:
+        record = CallRecord(
+            prompt_name=request.prompt_name,
+            prompt_version=request.prompt_version,
+            prompt_hash=request.prompt_hash,
+            stage=request.stage,
+            outcome=outcome,
+            model=reply.model if reply else self._chat.name,
+            input_tokens=reply.input_tokens if reply else 0,
+            cached_tokens=reply.cached_tokens if reply else 0,
+            output_tokens=reply.output_tokens if reply else 0,
+            cost=reply.cost if reply else 0.0,
+            latency_ms=reply.latency_ms if reply else 0.0,
+            message=message,
+        )
+        with self._lock:
+            self._records.append(record)
+
+
+UNDECIDED = DecidedBy(kind="undecided", name="nobody yet")
+
+
+def undecided(candidate: PoolCandidate, why: str) -> Verdict:
+    """No verdict at all: the candidate waits for a person."""
+    return Verdict(
+        candidate_id=candidate.candidate_id,
+        role=None,
+        reason=why,
+        decided_by=UNDECIDED,
+        needs_person=True,
+        needs_person_reasons=(why,),
+    )
+
+
+def by_model(prompt_version: str, prompt_name: str, model: str) -> DecidedBy:
+    """The decider of a model's verdict: model and prompt."""
+    return DecidedBy(kind="llm", name=model, version=f"{prompt_name} {prompt_version}")
+
+
+def in_pool_order(pool: CandidatePool, verdicts: Iterable[Verdict]) -> Sequence[Verdict]:
+    """Verdicts sorted by the pool's order."""
+    position = {candidate.candidate_id: index for index, candidate in enumerate(pool.candidates)}
+    return sorted(verdicts, key=lambda verdict: position[verdict.candidate_id])

@@ -1,0 +1,24 @@
+"""Strategies by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from arbitration.errors import StrategyUnavailable
+from arbitration.strategies.base import Strategy
+from arbitration.strategies.baselines import BASELINES
+from arbitration.strategies.offline import OfflineStrategy
+
+_ALL: tuple[Strategy, ...] = (OfflineStrategy(), *BASELINES)
+_STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in _ALL}
+
+#: Every strategy there is, by name, in the order they are offered.
+STRATEGIES: Mapping[str, Strategy] = MappingProxyType(_STRATEGIES)
+
+
+def get_strategy(name: str) -> Strategy:
+    """The strategy of this name. Raises :class:`StrategyUnavailable` naming those there are."""
+    if name not in _STRATEGIES:
+        raise StrategyUnavailable(f"There is no strategy '{name}'; choose one of {', '.join(_STRATEGIES)}.")
+    return _STRATEGIES[name]

@@ -1,0 +1,96 @@
+"""The three rules the arbiter is told and the offline strategy obeys (engines.md, section 1).
+
+1. Trust the table of contents on exact title matches (a section or code family the question names is one).
+2. Trust a line where primary and secondary keywords meet, even outside the sections the titles suggest.
+3. Be sceptical of what only embeddings found: sometimes a true synonym, more often topical noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from arbitration.pool import CandidatePool, PoolCandidate
+
+#: A meeting of keywords counts for rule 2 when it is at least this share of the best meeting in the pool.
+MEETING_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReading:
+    """Which rules speak for or against a candidate, in words."""
+
+    fired: tuple[int, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def accepts(self) -> bool:
+        """Whether rule 1 or 2 fired."""
+        return 1 in self.fired or 2 in self.fired
+
+    @property
+    def text(self) -> str:
+        """The reasons in one line."""
+        return "; ".join(self.reasons)
+
+
+class Rules:
+    """The rules read over one pool: what counts as a strong meeting depends on the best one there."""
+
+    def __init__(self, pool: CandidatePool) -> None:
+        meetings = [c.signals.cooccurrence for c in pool.candidates]
+        self._bar = MEETING_SHARE * max(meetings, default=0.0)
+        self._exact_titles = any(_named(c) for c in pool.candidates)
+
+    def read(self, candidate: PoolCandidate) -> RuleReading:
+        """The rules that fired for a candidate, each with its reason."""
+        fired: list[int] = []
+        reasons: list[str] = []
+        if _named(candidate):
+            fired.append(1)
+            reasons.append(f"{_naming_reason(candidate)}; rule 1")
+        if self._meets(candidate):
+            fired.append(2)
+            reasons.append(f"{_meeting_reason(candidate)}; rule 2")
+        if not fired and set(candidate.ranks) == {"embedding"}:
+            cosine = candidate.signals.semantic or 0.0
+            fired.append(3)
+            reasons.append(f"found by meaning alone (cosine {cosine:.2f}), no keyword meets; rule 3")
+        return RuleReading(tuple(fired), tuple(reasons) or (_weak_reason(candidate),))
+
+    def _meets(self, candidate: PoolCandidate) -> bool:
+        """A strong meeting. Two words of one phrase meeting (no second group) prove a mention only, so outside
+        the sections named for the phrase they do not count where such a section exists."""
+        signals = candidate.signals
+        if signals.cooccurrence <= 0 or signals.cooccurrence < self._bar:
+            return False
+        mention_only = signals.two_term_rule and self._exact_titles and not _named(candidate)
+        return not mention_only
+
+
+def supports(candidate: PoolCandidate) -> Sequence[str]:
+    """The detectors other than embeddings that support a candidate."""
+    return [method for method in candidate.ranks if method != "embedding"]
+
+
+def _named(candidate: PoolCandidate) -> bool:
+    signals = candidate.signals
+    by_title = signals.title_match == "exact" and "toc" in candidate.ranks
+    return by_title or (signals.pattern_kind in ("reference", "alias", "family") and signals.pattern >= 0.6)
+
+
+def _naming_reason(candidate: PoolCandidate) -> str:
+    return candidate.why.get("pattern") or candidate.why["toc"]
+
+
+def _meeting_reason(candidate: PoolCandidate) -> str:
+    terms = [t for t in candidate.signals.met_terms if " " not in t] or list(candidate.signals.met_terms)
+    named = " and ".join(f"'{term}'" for term in terms[:4])
+    place = f" under '{candidate.section_title}'" if candidate.section_title else ""
+    return f"{named} meet on one line{place}"
+
+
+def _weak_reason(candidate: PoolCandidate) -> str:
+    parts = [f"{method} rank {rank}" for method, rank in candidate.ranks.items()]
+    held = ", ".join(f"'{term}'" for term in candidate.matched_keywords[:4])
+    return f"{', '.join(parts)}; {f'holds {held}' if held else 'holds no keyword'}, but no rule speaks for it"
