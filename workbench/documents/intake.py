@@ -96,9 +96,7 @@ def files_ingest(
     received = []
     for path in paths:
         received.append(
-            _receive(
-                actor=actor, collection=collection, path=path, password=(passwords or {}).get(path)
-            )
+            _receive(actor=actor, collection=collection, path=path, password=(passwords or {}).get(path))
         )
         if on_received:
             on_received(str(path))
@@ -132,7 +130,9 @@ def _receive(*, actor: User, collection: Collection, path: Path, password: str |
             if password is None:
                 outcome = document_upload(actor=actor, collection=collection, file=file, name=path.name)
                 return _Received(str(path), outcome.document.pk, outcome.is_duplicate)
-            return _receive_locked(actor=actor, collection=collection, path=path, file=file, password=password)
+            return _receive_locked(
+                actor=actor, collection=collection, path=path, file=file, password=password
+            )
     except WorkbenchError as error:
         return _Received(str(path), refusal=error.message)
     except OSError as error:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import CommandError
 
 from workbench.documents.intake import Waiting, documents_await
@@ -26,19 +26,16 @@ class Command(JsonCommand):
         parser.add_argument("--yes", action="store_true", help="also under production settings")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not options["yes"] and _is_production():
+        settings_module = os.environ.get("DJANGO_SETTINGS_MODULE", "")
+        if not options["yes"] and settings_module.rpartition(".")[2] not in _SETTINGS_FOR_TRIALS:
             raise CommandError(
-                f"These are the settings {settings.SETTINGS_MODULE}. Demo logins are for trials: "
+                f"These are the settings {settings_module}. Demo logins are for trials: "
                 "run it with --yes if this installation is one."
             )
         demo = demo_create(actor=system_user())
         if options["wait"]:
             documents_await(document_ids=demo.document_ids, waiting=Waiting())
         self.emit(_report(demo), human=_describe)
-
-
-def _is_production() -> bool:
-    return str(settings.SETTINGS_MODULE).rpartition(".")[2] not in _SETTINGS_FOR_TRIALS
 
 
 def _report(demo: Demo) -> dict[str, Any]:
