@@ -18,7 +18,9 @@ from arbitration.protocols import ChatRequest
 TOP_LOGPROBS = 20
 
 #: Added to the system text where a server cannot enforce a schema.
-SCHEMA_IN_WORDS = "Answer with one JSON object that follows this JSON schema, and with nothing before or after it:\n{schema}"
+SCHEMA_IN_WORDS = (
+    "Answer with one JSON object that follows this JSON schema, and nothing before or after it:\n{schema}"
+)
 
 Api = Literal["responses", "chat"]
 Structure = Literal["json_schema", "json_mode", "words", "none"]
