@@ -79,7 +79,7 @@ def create_demo(project: Project, services: Services, run: RunToEnd) -> list[Log
 
 
 def parse_logins(output: str) -> list[Login]:
-    """The logins in the output of ``create_demo --json``: a list, or an object with the list as `users`.
+    """The logins in the output of ``create_demo --json``: a list, or an object with the list as `logins`.
 
     The log also holds what the command wrote to standard error, so the JSON is looked for in it.
     """
@@ -108,7 +108,7 @@ def fingerprint_of(paths: Iterable[Path]) -> str:
 
 
 def _logins_in(content: object) -> list[Login]:
-    rows = content.get("users", []) if isinstance(content, dict) else content
+    rows = content.get("logins", []) if isinstance(content, dict) else content
     if not isinstance(rows, list):
         return []
     names = ("role", "email", "password")

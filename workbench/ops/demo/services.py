@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from django.core.files.base import ContentFile
 from django.db import transaction
 
-from workbench.accounts.models import Membership, User
+from workbench.accounts.models import User
+from workbench.accounts.services import membership_grant, user_create
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection, Document
 from workbench.documents.services import collection_create, document_upload
@@ -70,21 +71,14 @@ def _collection(actor: User) -> Collection:
 def _person(actor: User, collection: Collection, person: DemoPerson, *, password: str) -> None:
     user = User.objects.filter(email=person.email).first()
     if user is None:
-        user = User.objects.create_user(person.email, password, name=person.name, is_staff=person.is_staff)
-        audit_record(
-            actor=actor, action="user.created", obj=user,
-            after={"email": user.email, "name": user.name, "is_staff": user.is_staff},
-        )  # fmt: skip
+        user = user_create(
+            actor=actor, email=person.email, name=person.name, password=password, is_staff=person.is_staff
+        )
     elif not user.check_password(password):
         user.set_password(password)
         user.save(update_fields=["password"])
-        audit_record(actor=actor, action="user.password_set", obj=user, reason="demo login")
-    membership, created = Membership.objects.get_or_create(user=user, collection=collection, role=person.role)
-    if created:
-        audit_record(
-            actor=actor, action="membership.created", obj=membership, collection_id=collection.pk,
-            after={"user": user.pk, "role": str(person.role)},
-        )  # fmt: skip
+        audit_record(actor=actor, action="account.password_set", obj=user, reason="demo login")
+    membership_grant(actor=actor, user=user, collection=collection, role=person.role)
 
 
 def _document(actor: User, collection: Collection, demo: DemoDocument) -> int:
