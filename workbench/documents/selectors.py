@@ -102,12 +102,12 @@ def document_page(
 
 @dataclass(frozen=True, slots=True)
 class PlacedLine:
-    """A line of text with its box in percent of the page; ``box`` None where the place is not known."""
+    """A line of text with its box in points; ``box`` None where the place is not known."""
 
     page_num: int
     line_num: int
     text: str
-    box: tuple[float, float, float, float] | None  # left, top, width, height in percent
+    box: tuple[float, float, float, float] | None  # left, top, width, height
     is_marked: bool
     is_context: bool
     is_furniture: bool
@@ -187,12 +187,12 @@ def _inside(line: Line, span: tuple[Position, Position] | None) -> bool:
 
 def _box(line: Line, width: float, height: float) -> tuple[float, float, float, float] | None:
     """No box rather than a wrong one: only where all four sides are known and lie on the page."""
-    if None in (line.x0, line.y0, line.x1, line.y1) or not width or not height:
+    x0, y0, x1, y1 = line.x0, line.y0, line.x1, line.y1
+    if x0 is None or y0 is None or x1 is None or y1 is None:
         return None
-    left, top, right, bottom = line.x0 / width, line.y0 / height, line.x1 / width, line.y1 / height
-    if not (0 <= left < right <= 1.001 and 0 <= top < bottom <= 1.001):
+    if not (0 <= x0 < x1 <= width + 1 and 0 <= y0 < y1 <= height + 1):
         return None
-    return tuple(round(100 * value, 3) for value in (left, top, right - left, bottom - top))  # type: ignore[return-value]
+    return x0, y0, x1 - x0, y1 - y0
 
 
 @dataclass(slots=True)

@@ -46,7 +46,9 @@ def collection_create(*, actor: User, name: str, slug: str = "", description: st
         raise WorkbenchError(_("Give the collection a name with letters or digits."), code="name_missing")
     try:
         with transaction.atomic():
-            collection = Collection.objects.create(name=name, slug=slug, description=description)
+            collection = Collection.objects.create(
+                name=name, slug=slug, description=description, allowed_endpoints=_endpoints_at_creation()
+            )
             if not actor.is_system:
                 Membership.objects.bulk_create(
                     Membership(user=actor, collection=collection, role=role)
@@ -64,6 +66,11 @@ def collection_create(*, actor: User, name: str, slug: str = "", description: st
             _("There is a collection with this short name already: %(slug)s.") % {"slug": slug}
         ) from error
     return collection
+
+
+def _endpoints_at_creation() -> list[str]:
+    """The installation's own endpoint, if it has one; any other must be added by an admin."""
+    return [settings.OPENAI_BASE_URL or "https://api.openai.com/v1"] if settings.LLM_CONFIGURED else []
 
 
 def document_upload(*, actor: User, collection: Collection, file: File, name: str) -> UploadOutcome:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,9 +12,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.errors import WorkbenchError
 
-from . import pages, selectors, services
+from . import pages, presenters, selectors, services
 from .forms import CollectionForm, UploadForm
-from .models import Collection, Document
+from .models import Document
 
 
 @require_http_methods(["GET", "POST"])
@@ -38,84 +36,69 @@ def collection_list(request: HttpRequest) -> HttpResponse:
 def collection_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """One collection: its documents with progress, upload."""
     collection = selectors.collection_for(user=request.user, slug=slug)
-    context = _collection_context(request, collection)
-    template = "documents/collection.html#rows" if request.htmx else "documents/collection.html"
-    return render(request, template, context)
-
-
-def _collection_context(request: HttpRequest, collection: Collection) -> dict[str, Any]:
-    page = selectors.document_page(
-        collection=collection, before=request.GET.get("before"), text=request.GET.get("q", "")
-    )
-    return {
-        "collection": collection,
-        "documents": page.items,
-        "next_cursor": page.next_cursor,
-        "q": request.GET.get("q", ""),
-        "any_working": any(document.is_working for document in page.items),
-        "may": permissions_in(request.user, collection),
-        "form": UploadForm(),
-    }
+    context = presenters.collection_page(collection=collection, user=request.user, query=request.GET)
+    return render(request, "documents/collection.html", context)
 
 
 @require_POST
 def upload(request: HttpRequest, slug: str) -> HttpResponse:
-    """Takes one or many files; with htmx or XHR answers with the new rows, else goes back to the page."""
+    """Takes one or many files. A scripted upload sends one file and gets its row, or a sentence that says why
+    not; a plain form goes back to the page with messages."""
     collection = selectors.collection_for(user=request.user, slug=slug, permission=Permission.UPLOAD)
     form = UploadForm(request.POST, request.FILES)
-    if not form.is_valid():
-        messages.error(request, _("Choose at least one file."))
-        return redirect("documents:collection", slug=slug)
-    for file in form.cleaned_data["files"]:
+    outcomes, refusals = [], []
+    for file in form.cleaned_data["files"] if form.is_valid() else []:
         try:
-            outcome = services.document_upload(
-                actor=request.user, collection=collection, file=file, name=file.name
+            outcomes.append(
+                services.document_upload(actor=request.user, collection=collection, file=file, name=file.name)
             )
         except WorkbenchError as error:
-            messages.error(request, f"{file.name}: {error.message}")
-            continue
+            refusals.append(f"{file.name}: {error.message}")
+    if not outcomes and not refusals:
+        refusals.append(_("Choose at least one file."))
+    if request.htmx:
+        return _uploaded_row(request, outcomes, refusals)
+    for refusal in refusals:
+        messages.error(request, refusal)
+    for outcome in outcomes:
         if outcome.is_duplicate:
             messages.info(
                 request,
-                _("%(name)s is here already, as “%(existing)s”.")
-                % {"name": file.name, "existing": outcome.document},
+                _("%(name)s is here already. It was not read again.") % {"name": outcome.document.name},
             )
-    if request.headers.get("X-Requested-With") == "XMLHttpRequest":
-        return render(request, "documents/collection.html#rows", _collection_context(request, collection))
-    return redirect("documents:collection", slug=slug)
+    return redirect(collection)
+
+
+def _uploaded_row(
+    request: HttpRequest, outcomes: list[services.UploadOutcome], refusals: list[str]
+) -> HttpResponse:
+    if refusals:
+        return HttpResponse(" ".join(refusals), status=422, content_type="text/plain; charset=utf-8")
+    outcome = outcomes[0]
+    row = presenters.document_row(outcome.document, may_upload=True)
+    if outcome.is_duplicate:
+        row |= {"duplicate_of": {"title": str(outcome.document), "url": outcome.document.get_absolute_url()}}
+    return render(request, "partials/_document_row.html", {"document": row})
 
 
 @require_GET
 def document_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """One document: a page as an image with its lines as text beside it, and the outline."""
     document = selectors.document_for(user=request.user, pk=pk)
-    number = _page_number(request, document)
-    context = {
-        "document": document,
-        "collection": document.collection,
-        "may": permissions_in(request.user, document.collection),
-        "page": selectors.page_view(document=document, page_num=number) if document.page_count else None,
-        "outline": selectors.outline(document=document, page_num=number),
-        "q": request.GET.get("q", ""),
-        "hits": selectors.document_search(document=document, text=request.GET.get("q", "")),
-    }
-    template = "documents/document.html#viewer" if request.htmx else "documents/document.html"
-    return render(request, template, context)
-
-
-def _page_number(request: HttpRequest, document: Document) -> int:
-    raw = request.GET.get("page", "1")
-    if not raw.isdecimal():
-        return 1
-    return max(1, min(int(raw), document.page_count or 1))
+    context = presenters.document_page(document=document, user=request.user, query=request.GET)
+    return render(request, "documents/document.html", context)
 
 
 @require_GET
 def document_status(request: HttpRequest, pk: int) -> HttpResponse:
-    """The row of a document on its way; polled until it ends."""
-    document = selectors.document_for(user=request.user, pk=pk)
-    context = {"document": document, "may": permissions_in(request.user, document.collection)}
-    return render(request, "partials/_document_row.html", context)
+    """The row of a document; a row on its way polls this until it ends."""
+    return _row(request, selectors.document_for(user=request.user, pk=pk))
+
+
+def _row(request: HttpRequest, document: Document) -> HttpResponse:
+    may = permissions_in(request.user, document.collection)
+    row = presenters.document_row(document, may_upload=Permission.UPLOAD in may)
+    return render(request, "partials/_document_row.html", {"document": row})
 
 
 @require_POST
@@ -126,7 +109,9 @@ def document_retry(request: HttpRequest, pk: int) -> HttpResponse:
         services.document_retry(actor=request.user, document=document)
     except WorkbenchError as error:
         messages.error(request, error.message)
-    return redirect("documents:collection", slug=document.collection.slug)
+    if request.htmx:
+        return _row(request, selectors.document_for(user=request.user, pk=pk))
+    return redirect(document.collection)
 
 
 @require_POST
@@ -137,7 +122,9 @@ def document_cancel(request: HttpRequest, pk: int) -> HttpResponse:
         services.document_cancel(actor=request.user, document=document)
     except WorkbenchError as error:
         messages.error(request, error.message)
-    return redirect("documents:collection", slug=document.collection.slug)
+    if request.htmx:
+        return _row(request, selectors.document_for(user=request.user, pk=pk))
+    return redirect(document.collection)
 
 
 @require_GET

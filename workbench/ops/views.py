@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from workbench.accounts.permissions import Permission
 from workbench.documents.selectors import collections_with_counts
 from workbench.questions.selectors import runs_visible
 
@@ -18,6 +19,7 @@ from . import selectors
 def home(request: HttpRequest) -> HttpResponse:
     """What waits for me."""
     context = {
+        "may_ask": Permission.ASK in selectors.permissions_anywhere(user=request.user),
         "stats": selectors.home_stats(user=request.user),
         "recent": runs_visible(user=request.user)[:8],
         "collections": collections_with_counts(user=request.user),

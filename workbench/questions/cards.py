@@ -9,7 +9,7 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext
+from django.utils.translation import gettext_lazy
 
 from arbitration.text import highlight_spans
 from workbench.accounts.models import User
@@ -18,7 +18,7 @@ from workbench.review.models import ReasonCode, Review, ReviewAction
 from workbench.review.selectors import current_review
 
 from .models import Candidate, ReviewState, RoleChoice, Run, RunStatus, Verdict
-from .records import anchor_of, candidate_role, candidates_of, verdict_of
+from .records import anchor_of, candidate_role, verdict_of
 
 METHOD_LABELS = {
     "toc": gettext_lazy("Table of contents"),
@@ -40,7 +40,12 @@ NEEDS_PERSON = {
 
 def dom_id(candidate: Candidate) -> str:
     """The card's id on a page: unique, and valid in CSS."""
-    return "c-" + candidate.candidate_id.replace(":", "-")
+    return dom_id_of(candidate.candidate_id)
+
+
+def dom_id_of(candidate_id: str) -> str:
+    """The id that a card with this candidate id has on a page."""
+    return "c-" + candidate_id.replace(":", "-")
 
 
 def card_of(candidate: Candidate, *, run: Run, may_review: bool) -> dict[str, Any]:
@@ -145,13 +150,14 @@ def marked(text: str, keywords: list[str], language: str) -> list[dict[str, Any]
     return parts
 
 
+def is_reviewable(run: Run) -> bool:
+    """Whether decisions can be made on this run now."""
+    return run.status == RunStatus.DONE and run.review_state != ReviewState.SIGNED
+
+
 def may_decide(*, run: Run, user: User) -> bool:
     """Whether the person sees decision forms on this run's cards."""
-    return (
-        run.status == RunStatus.DONE
-        and run.review_state != ReviewState.SIGNED
-        and Permission.REVIEW in permissions_in(user, run.collection)
-    )
+    return is_reviewable(run) and Permission.REVIEW in permissions_in(user, run.collection)
 
 
 def single_card(*, candidate: Candidate, user: User) -> dict[str, Any]:
@@ -163,32 +169,34 @@ def single_card(*, candidate: Candidate, user: User) -> dict[str, Any]:
     }
 
 
-def run_cards(*, run: Run, user: User) -> dict[str, Any]:
-    """The cards of a run grouped by effective role, with what the page says above them."""
-    rows = candidates_of(run)
-    may_review = may_decide(run=run, user=user)
-    groups: list[dict[str, Any]] = [
-        {"role": role, "label": label, "cards": []} for role, label in RoleChoice.choices
-    ]
-    undecided: dict[str, Any] = {"role": "", "label": pgettext("group of cards", "undecided"), "cards": []}
-    by_role = {group["role"]: group for group in groups}
+ROLE_SAYS = {
+    "primary": gettext_lazy("carries the answer"),
+    "supporting": gettext_lazy("gives context the answer needs"),
+    "tangential": gettext_lazy("related, of low priority"),
+    "discarded": gettext_lazy("rejected, with the reason on record"),
+    "": gettext_lazy("no usable verdict; a person decides"),
+}
+
+
+def card_groups(*, run: Run, rows: list[Candidate], may_review: bool) -> list[dict[str, Any]]:
+    """The cards of a run by effective role, what nobody decided first."""
+    groups: dict[str, dict[str, Any]] = {
+        role: {
+            "role": role,
+            "says": ROLE_SAYS[role],
+            "cards": [],
+            "is_folded": role == RoleChoice.DISCARDED,
+        }
+        for role in ["", *RoleChoice.values]
+    }
     for row in rows:
         card = card_of(row, run=run, may_review=may_review)
-        by_role.get(card["effective_role"] or "", undecided)["cards"].append(card)
-    return {
-        "groups": [group for group in [undecided, *groups] if group["cards"]],
-        "candidate_count": len(rows),
-        "open_count": sum(1 for row in rows if current_review(row) is None),
-        "required_open": sum(1 for row in rows if _is_required(row) and current_review(row) is None),
-        "may_review": may_review,
-        "reason_choices": ReasonCode.choices,
-        "not_found_review": not_found_review(run=run),
-        "answer": run.answers.last(),
-        "rows": rows,
-    }
+        groups[card["effective_role"] or ""]["cards"].append(card)
+    return [group for group in groups.values() if group["cards"]]
 
 
-def _is_required(candidate: Candidate) -> bool:
+def is_required(candidate: Candidate) -> bool:
+    """Whether a run cannot be signed before a person decided this candidate."""
     verdict = verdict_of(candidate)
     return verdict is not None and (
         verdict.needs_person or verdict.role in (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)

@@ -301,3 +301,44 @@ class LLMCallBody(models.Model):
     call = models.OneToOneField(LLMCall, on_delete=models.CASCADE, related_name="body", primary_key=True)
     request = models.JSONField()
     response = models.JSONField(null=True)
+
+
+class LLMEndpoint(models.Model):
+    """What a probe found an endpoint able to do; the key itself stays in the environment."""
+
+    name = models.CharField(max_length=80, unique=True)
+    base_url = models.URLField(max_length=300)
+    model = models.CharField(max_length=120)
+    capabilities = models.JSONField(default=dict)
+    probed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["base_url", "model"], name="endpoint_once")]
+
+
+class LLMControl(models.Model):
+    """The stop switch and the budgets of the installation: exactly one row. Amounts in USD; null = no limit."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    is_stopped = models.BooleanField(default=False)
+    stop_reason = models.TextField(blank=True)
+    run_budget = models.DecimalField(max_digits=12, decimal_places=4, null=True, default=5)
+    month_budget = models.DecimalField(max_digits=12, decimal_places=4, null=True, default=500)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(id=1), name="one_llm_control"),
+            models.CheckConstraint(condition=Q(is_stopped=False) | ~Q(stop_reason=""), name="stop_says_why"),
+        ]
+
+
+class LLMReply(models.Model):
+    """An answer kept for an equal request inside one collection; holds document text, so it can be erased."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="+")
+    request_hash = models.CharField(max_length=64)
+    reply = models.JSONField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["collection", "request_hash"], name="reply_once")]

@@ -38,14 +38,12 @@ def candidates_of(run: Run) -> list[Candidate]:
 
 
 def run_result(run: Run, candidates: list[Candidate] | None = None) -> RetrievalResult:
-    """The surviving evidence by effective role, primary first."""
+    """The surviving evidence by effective role, primary first; what nobody decided yet comes last."""
     rows = candidates_of(run) if candidates is None else candidates
     placed = [(candidate_role(row), row) for row in rows]
-    surviving = sorted(
-        ((role, row) for role, row in placed if role is not None and role in SURVIVING),
-        key=lambda pair: ROLE_ORDER[pair[0]],
-    )
     not_found = _not_found(run, roles=[role for role, _ in placed])
+    kept = [] if not_found else [pair for pair in placed if pair[0] != Role.DISCARDED]
+    surviving = sorted(kept, key=lambda pair: len(ROLE_ORDER) if pair[0] is None else ROLE_ORDER[pair[0]])
     return RetrievalResult(
         doc_id=run.question.document.name if run.question.document else run.collection.slug,
         question=run.question.text,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.http import QueryDict
 from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission
@@ -57,3 +59,39 @@ def runs_to_wake(*, free: Q) -> list[tuple[int, str]]:
     stale = Q(lease_until__isnull=False) | Q(created_at__lt=Now() - LOST_AFTER)
     rows = Run.objects.exclude(status__in=ENDED).filter(free, stale)
     return list(rows.order_by("id").values_list("pk", "status")[:100])
+
+
+@dataclass(frozen=True, slots=True)
+class RunSlice:
+    """Some runs, newest first, and the cursor of the next ones."""
+
+    items: list[Run]
+    next_cursor: str
+
+
+def run_page(*, user: User, query: QueryDict, size: int = 50) -> RunSlice:
+    """Runs the user may read, filtered by the address: collection, status, words of the question."""
+    runs = runs_visible(user=user)
+    if query.get("collection"):
+        runs = runs.filter(collection__slug=query["collection"])
+    if query.get("status") in RunStatus.values:
+        runs = runs.filter(status=query["status"])
+    if query.get("q", "").strip():
+        runs = runs.filter(question__text__icontains=query["q"].strip())
+    if query.get("before", "").isdecimal():
+        runs = runs.filter(pk__lt=int(query["before"]))
+    items = list(runs[: size + 1])
+    return RunSlice(items[:size], str(items[size - 1].pk) if len(items) > size else "")
+
+
+def neighbours(*, candidate: Candidate) -> tuple[int | None, int | None, int, int]:
+    """Keys of the candidates before and after this one in the ranked list of its run, its place, their number."""
+    ranked = list(
+        Candidate.objects.filter(run_id=candidate.run_id)
+        .order_by("verdict__order", "position")
+        .values_list("pk", flat=True)
+    )
+    place = ranked.index(candidate.pk)
+    before = ranked[place - 1] if place else None
+    after = ranked[place + 1] if place + 1 < len(ranked) else None
+    return before, after, place + 1, len(ranked)

@@ -10,16 +10,14 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from workbench.accounts.permissions import Permission, permissions_in
+from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
-from workbench.documents.selectors import page_view
 from workbench.errors import WorkbenchError
-from workbench.review.models import ReasonCode
 
-from . import cards, selectors, services
+from . import presenters, selectors, services
 from .forms import AskForm
-from .models import Candidate, RoleChoice
-from .records import anchor_of, candidates_of, context_of, run_audit, run_result
+from .models import Candidate
+from .strategies import strategy_descriptions
 
 
 @require_http_methods(["GET", "POST"])
@@ -55,7 +53,7 @@ def ask(request: HttpRequest) -> HttpResponse:
         "form": form,
         "collection": collection,
         "recent": selectors.runs_visible(user=request.user)[:8],
-        "strategies": services.strategy_descriptions(),
+        "strategies": strategy_descriptions(),
     }
     return render(request, "questions/ask.html", context)
 
@@ -69,9 +67,7 @@ def _chosen_collection(request: HttpRequest) -> Collection | None:
 @require_GET
 def run_list(request: HttpRequest) -> HttpResponse:
     """Runs of the user's collections, newest first."""
-    context = {
-        "page": selectors.run_page(user=request.user, before=request.GET.get("before"), query=request.GET)
-    }
+    context = presenters.run_list(user=request.user, query=request.GET)
     return render(request, "questions/runs.html", context)
 
 
@@ -79,35 +75,16 @@ def run_list(request: HttpRequest) -> HttpResponse:
 def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The run page: stages while it goes, then answer, candidates by role, and the tabs."""
     run = selectors.run_for(user=request.user, pk=pk)
-    context = {
-        "run": run,
-        "collection": run.collection,
-        "may": permissions_in(request.user, run.collection),
-        "tab": request.GET.get("tab", "verdicts"),
-        "reason_codes": ReasonCode.choices,
-        "roles": RoleChoice.choices,
-        **cards.run_cards(run=run, user=request.user),
-    }
-    template = (
-        "questions/run.html#live" if request.htmx and not request.htmx.boosted else "questions/run.html"
-    )
-    return render(request, template, context)
+    context = presenters.run_page(run=run, user=request.user, tab=request.GET.get("tab", ""))
+    return render(request, "questions/run.html#live" if request.htmx else "questions/run.html", context)
 
 
 @require_GET
 def run_json(request: HttpRequest, pk: int) -> HttpResponse:
     """The run in the audit format, as a file."""
     run = selectors.run_for(user=request.user, pk=pk)
-    rows = candidates_of(run)
-    body = {
-        "run_id": run.pk,
-        "strategy": run.strategy,
-        "result": run_result(run, rows).model_dump(mode="json"),
-        "audit": run_audit(run, rows).model_dump(mode="json"),
-    }
-    response = HttpResponse(
-        json.dumps(body, ensure_ascii=False, indent=2), content_type="application/json; charset=utf-8"
-    )
+    body = json.dumps(presenters.record(run), ensure_ascii=False, indent=2)
+    response = HttpResponse(body, content_type="application/json; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="run-{run.pk}.json"'
     return response
 
@@ -127,27 +104,8 @@ def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 def evidence(request: HttpRequest, pk: int) -> HttpResponse:
     """A candidate on its page: the exact lines boxed on the image, and the same text as text."""
     candidate = selectors.candidate_for(user=request.user, pk=pk)
-    anchor, context = anchor_of(candidate), context_of(candidate)
-    number = _evidence_page(request, candidate)
-    view = page_view(
-        document=candidate.document,
-        page_num=number,
-        anchor=((anchor.page_start, anchor.line_start), (anchor.page_end, anchor.line_end)),
-        context=((context.page_start, context.line_start), (context.page_end, context.line_end)),
-    )
-    neighbours = selectors.neighbours(candidate=candidate)
-    values = {
-        "candidate": candidate,
-        "run": candidate.run,
-        "document": candidate.document,
-        "page": view,
-        "pages_of_span": list(range(anchor.page_start, anchor.page_end + 1)),
-        "has_boxes": any(line.box for line in view.lines if line.is_marked),
-        "previous_hit": neighbours[0],
-        "next_hit": neighbours[1],
-    }
-    template = "questions/evidence.html#viewer" if request.htmx else "questions/evidence.html"
-    return render(request, template, values)
+    context = presenters.evidence_page(candidate=candidate, page_num=_evidence_page(request, candidate))
+    return render(request, "questions/evidence.html", context)
 
 
 def _evidence_page(request: HttpRequest, candidate: Candidate) -> int:

@@ -126,9 +126,18 @@ def item_page(*, item: QueueItem, user: User) -> dict[str, Any]:
         "why": [str(WHY.get(code, code)) for code in item.why],
         "remaining": waiting_for(user=user).filter(is_required=True).count(),
         "reason_choices": ReasonCode.choices,
+        "may_review": cards.may_decide(run=item.run, user=user),
+        "next_url": reverse("review:queue"),
+        "crumbs": [
+            {"label": _("Queue"), "url": reverse("review:queue")},
+            {"label": _("Item %(pk)d") % {"pk": item.pk}},
+        ],
     }
     if item.candidate_id is None:
-        return context | {"not_found_review": cards.not_found_review(run=item.run)}
+        return context | {
+            "not_found_review": cards.not_found_review(run=item.run),
+            "answer": item.run.answers.last(),
+        }
     candidate = candidate_for(user=user, pk=item.candidate_id)
     return context | cards.single_card(candidate=candidate, user=user)
 

@@ -1,0 +1,212 @@
+"""What the pages of collections and documents show; the shapes are those of the partials they fill."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, permissions_in
+
+from . import selectors
+from .models import Collection, Document, DocumentStatus
+from .selectors import OutlineEntry, PageView, PlacedLine
+
+_STATES = {
+    DocumentStatus.READY: "ready",
+    DocumentStatus.FAILED: "failed",
+    DocumentStatus.CANCELLED: "cancelled",
+    DocumentStatus.QUEUED: "queued",
+}
+ACCEPTED = ".pdf,.md,.markdown,.txt"
+
+
+def document_row(document: Document, *, may_upload: bool) -> dict[str, Any]:
+    """One document of a list (``_document_row.html``)."""
+    state = _STATES.get(DocumentStatus(document.status), "running")
+    ended_badly = state in {"failed", "cancelled"}
+    return {
+        "dom_id": f"document-{document.pk}",
+        "title": str(document),
+        "url": document.get_absolute_url(),
+        "kind": document.kind or document.name.rsplit(".", 1)[-1][:8],
+        "pages": document.page_count,
+        "lines": document.line_count,
+        "sections": document.section_count,
+        "size": document.size,
+        "added_at": document.created_at,
+        "added_by": document.uploaded_by,
+        "state": state,
+        "stage": _stage(document) if state == "running" else "",
+        "reason": document.failure_reason if state == "failed" else "",
+        "poll_url": reverse("documents:status", args=[document.pk]),
+        "retry_url": reverse("documents:retry", args=[document.pk]) if ended_badly and may_upload else "",
+        "tags": document.tags,
+        "version": document.version_number,
+    }
+
+
+def _stage(document: Document) -> str:
+    label = str(document.get_status_display())
+    if not document.stage_total:
+        return label
+    share = round(100 * document.stage_done / document.stage_total)
+    return _("%(stage)s, %(share)d %%") % {"stage": label, "share": share}
+
+
+def collection_page(*, collection: Collection, user: User, query: QueryDict) -> dict[str, Any]:
+    """A collection: its documents with progress, upload, and the ways on."""
+    may = permissions_in(user, collection)
+    text = query.get("q", "").strip()
+    page = selectors.document_page(collection=collection, before=query.get("before"), text=text)
+    address = collection.get_absolute_url()
+    return {
+        "collection": collection,
+        "may": may,
+        "may_manage": Permission.MANAGE in may,
+        "documents": [document_row(d, may_upload=Permission.UPLOAD in may) for d in page.items],
+        "filters": {
+            "url": address,
+            "fields": [
+                {"name": "q", "label": _("Find a document"), "kind": "search", "value": text, "grow": True}
+            ],
+            "active": [{"label": text, "remove_url": address}] if text else [],
+        },
+        "pager": {
+            "shown": len(page.items),
+            "next_url": f"{address}?{_with(query, before=page.next_cursor)}" if page.next_cursor else "",
+            "first_url": address if query.get("before") else "",
+        },
+        "upload": upload_box(collection) if Permission.UPLOAD in may else None,
+        "ask_url": f"{reverse('questions:ask')}?collection={collection.slug}"
+        if Permission.ASK in may
+        else "",
+        "crumbs": [
+            {"label": _("Collections"), "url": reverse("documents:collections")},
+            {"label": collection.name},
+        ],
+        "is_filtered": bool(text or query.get("before")),
+    }
+
+
+def upload_box(collection: Collection) -> dict[str, Any]:
+    """The drop zone (``_dropzone.html``)."""
+    limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
+    return {
+        "url": reverse("documents:upload", args=[collection.slug]),
+        "accept": ACCEPTED,
+        "help": _("PDF, Markdown and plain text, up to %(limit)d MB each.") % {"limit": limit},
+        "max_bytes": settings.MAX_UPLOAD_BYTES,
+        "list_id": "documents",
+    }
+
+
+def _with(query: QueryDict, **changes: str) -> str:
+    copy = query.copy()
+    for name, value in changes.items():
+        copy[name] = value
+    return copy.urlencode()
+
+
+def viewer(view: PageView, *, address: str, box_note: str = "") -> dict[str, Any]:
+    """A page with its lines (``_page_image.html``); ``address`` is the page's own, without query."""
+    return {
+        "page": {
+            "number": view.page_num,
+            "image_url": reverse("documents:page-image", args=[view.document.pk, view.page_num])
+            if view.has_image
+            else "",
+            "width": view.width,
+            "height": view.height,
+            "pixel_width": round(view.width * 1.6),
+            "pixel_height": round(view.height * 1.6),
+        },
+        "lines": [_line(line) for line in view.lines],
+        "box_note": box_note,
+        "previous_page_url": f"{address}?page={view.previous}" if view.previous else "",
+        "next_page_url": f"{address}?page={view.next}" if view.next else "",
+    }
+
+
+def _line(line: PlacedLine) -> dict[str, Any]:
+    x0, y0, width, height = line.box or (None, None, None, None)
+    return {
+        "dom_id": f"p{line.page_num}-l{line.line_num}",
+        "number": line.line_num,
+        "text": line.text,
+        "x0": x0,
+        "y0": y0,
+        "width": width,
+        "height": height,
+        "mark": "anchor" if line.is_marked else "context" if line.is_context else "",
+        "flag": "hidden" if line.is_hidden else "furniture" if line.is_furniture else "",
+    }
+
+
+def outline_nodes(entries: list[OutlineEntry], *, address: str) -> list[dict[str, Any]]:
+    """The table of contents (``_outline_tree.html``)."""
+    return [
+        {
+            "title": entry.section.title,
+            "url": f"{address}?page={entry.section.start_page}"
+            f"#p{entry.section.start_page}-l{entry.section.line_start}",
+            "page": entry.section.start_page,
+            "children": outline_nodes(entry.children, address=address),
+            "current": entry.is_current,
+        }
+        for entry in entries
+    ]
+
+
+def document_page(*, document: Document, user: User, query: QueryDict) -> dict[str, Any]:
+    """A document: facts, outline, one page as image and text, search."""
+    number = _page_number(query.get("page", "1"), document)
+    address = document.get_absolute_url()
+    text = query.get("q", "").strip()
+    view = selectors.page_view(document=document, page_num=number) if document.page_count else None
+    may = permissions_in(user, document.collection)
+    return {
+        "document": document,
+        "row": document_row(document, may_upload=Permission.UPLOAD in may),
+        "collection": document.collection,
+        "may": may,
+        "facts": _facts(document),
+        "viewer": viewer(view, address=address) if view else None,
+        "outline": outline_nodes(selectors.outline(document=document, page_num=number), address=address),
+        "q": text,
+        "hits": [
+            {
+                "url": f"{address}?page={line.page_num}&q={text}#p{line.page_num}-l{line.line_num}",
+                "page": line.page_num,
+                "line": line.line_num,
+                "text": line.text,
+            }
+            for line in selectors.document_search(document=document, text=text)
+        ],
+        "ask_url": f"{reverse('questions:ask')}?collection={document.collection.slug}&document={document.pk}"
+        if Permission.ASK in may and document.status == DocumentStatus.READY
+        else "",
+        "crumbs": [
+            {"label": _("Collections"), "url": reverse("documents:collections")},
+            {"label": document.collection.name, "url": document.collection.get_absolute_url()},
+            {"label": str(document)},
+        ],
+    }
+
+
+def _page_number(raw: str, document: Document) -> int:
+    return max(1, min(int(raw), document.page_count or 1)) if raw.isdecimal() else 1
+
+
+def _facts(document: Document) -> list[str]:
+    pages = ngettext("%(n)d page", "%(n)d pages", document.page_count) % {"n": document.page_count}
+    lines = ngettext("%(n)d line", "%(n)d lines", document.line_count) % {"n": document.line_count}
+    sections = ngettext("%(n)d section", "%(n)d sections", document.section_count) % {
+        "n": document.section_count
+    }
+    return [pages, lines, sections] if document.page_count else []

@@ -1,0 +1,349 @@
+"""The stages of a run: detect, arbitrate, answer.
+
+Each stage claims the run by its status and a lease, works outside any transaction, and writes its results in one
+transaction that also moves the status and wakes the next stage. A worker that dies leaves nothing half done: the
+lease lapses, the sweeper wakes another worker, and the stage is done again from the rows of the one before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Sum
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from arbitration.errors import ArbitrationError
+from arbitration.pipeline import arbitrate, detect, write_answer
+from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.protocols import ProgressStage
+from arbitration.settings import EngineSettings
+from arbitration.strategies.base import StrategyServices, Verdict
+from arbitration.strategies.registry import get_strategy
+from workbench.accounts.models import User
+from workbench.audit.services import audit_record
+from workbench.documents.embedding import active_space, current_embedder
+from workbench.documents.ingest import text_hash
+from workbench.documents.store import DatabaseCandidateStore
+from workbench.ops.dispatch import dispatch_on_commit
+from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
+from workbench.review.enqueue import queue_fill
+
+from .decisions import decision_from_rows
+from .gateway import chat_model, give_connection_back
+from .models import Answer, Candidate, CandidateText, LLMCall, Run, RunPool, RunStatus
+from .models import Verdict as VerdictRow
+
+logger = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class StageClock:
+    """Collects the stages of a run with their times, and shows them on the page as they end."""
+
+    run: Run
+    started: float = field(default_factory=time.monotonic)
+    stages: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.stages = list(self.run.stages)
+
+    def __call__(self, stage: ProgressStage, detail: Mapping[str, Any]) -> None:
+        """Called by the engine at the end of each stage."""
+        now = time.monotonic()
+        self.stages = [known for known in self.stages if known["stage"] != stage]
+        self.stages.append(
+            {"stage": stage, "ms": round(1000 * (now - self.started), 1), "detail": _words(stage, detail)}
+        )
+        self.started = now
+        Run.objects.filter(pk=self.run.pk).update(stages=self.stages)
+
+
+def _words(stage: ProgressStage, detail: Mapping[str, Any]) -> str:
+    """What a stage's figures mean, for the page."""
+    match stage:
+        case "dispatch":
+            return ", ".join(detail.get("methods_run", []))
+        case "detect":
+            return ", ".join(f"{name}: {count}" for name, count in detail.items())
+        case _:
+            return ", ".join(f"{value} {name}" for name, value in detail.items() if isinstance(value, int))
+
+
+def run_detect(*, run_id: int) -> None:
+    """Stage one: the candidate pool."""
+    _stage(run_id, (RunStatus.QUEUED, RunStatus.DETECTING), RunStatus.DETECTING, _detect)
+
+
+def run_arbitrate(*, run_id: int) -> None:
+    """Stage two: a verdict for every candidate."""
+    _stage(run_id, (RunStatus.DETECTED, RunStatus.ARBITRATING), RunStatus.ARBITRATING, _arbitrate)
+
+
+def run_answer(*, run_id: int) -> None:
+    """Stage three: the answer, and the end of the run."""
+    _stage(run_id, (RunStatus.ARBITRATED, RunStatus.ANSWERING), RunStatus.ANSWERING, _answer)
+
+
+def _stage(
+    run_id: int,
+    takes: tuple[str, ...],
+    becomes: str,
+    work: Callable[[Run, str, Heartbeat], None],
+) -> None:
+    rows = Run.objects.filter(pk=run_id, status__in=takes)
+    owner = new_owner()
+    if not lease_claim(rows, owner=owner, count_attempt=False):
+        return
+    with leased(Run.objects.filter(pk=run_id), owner=owner) as heartbeat:
+        # An attempt is a second claim of the same stage: its first worker is gone.
+        Run.objects.filter(pk=run_id, lease_owner=owner, status=becomes).update(attempts=F("attempts") + 1)
+        run = Run.objects.select_related("question__document", "collection").get(pk=run_id)
+        if run.attempts >= settings.MAX_ATTEMPTS:
+            _fail(
+                run, _("This run stopped its worker three times. It was given up; ask again, or report it.")
+            )
+            return
+        try:
+            Run.objects.filter(pk=run_id, lease_owner=owner).update(status=becomes)
+            run.status = becomes
+            work(run, owner, heartbeat)
+        except LeaseLost:
+            logger.warning("run.lease_lost", run_id=run_id)
+        except ArbitrationError as error:
+            _fail(run, str(error))
+
+
+def _move(run: Run, owner: str, **values: Any) -> None:
+    """Writes the end of a stage, if this worker still holds the run and nobody stopped it."""
+    changed = Run.objects.filter(pk=run.pk, lease_owner=owner, status=run.status).update(
+        attempts=0, lease_owner="", lease_until=None, **values
+    )
+    if changed != 1:
+        raise LeaseLost
+
+
+def _fail(run: Run, reason: str) -> None:
+    with transaction.atomic():
+        changed = Run.objects.filter(pk=run.pk, status=run.status).update(
+            status=RunStatus.FAILED, failure_reason=reason, finished_at=Now()
+        )
+        if changed:
+            audit_record(
+                actor=User.objects.system(),
+                actor_kind="worker",
+                action="run.failed",
+                obj=run,
+                collection_id=run.collection_id,
+                reason=reason[:300],
+            )
+
+
+# --- detect -----------------------------------------------------------------------------------------
+
+
+def _store(run: Run) -> DatabaseCandidateStore:
+    document = run.question.document
+    return DatabaseCandidateStore(
+        collection=run.collection, space=active_space(), documents=[document] if document else None
+    )
+
+
+def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
+    from .tasks import arbitrate as next_task
+
+    clock = StageClock(run)
+    pool = detect(
+        question=run.question.text,
+        store=_store(run),
+        embedder=current_embedder(),
+        settings=EngineSettings.model_validate(run.settings),
+        progress=clock,
+    )
+    heartbeat.check()
+    with transaction.atomic():
+        _move(
+            run,
+            owner,
+            status=RunStatus.DETECTED,
+            parsed_question=_question_record(pool),
+            methods_run=[outcome.method for outcome in pool.outcomes if outcome.status == "ran"],
+            methods_skipped=[*pool.plan.methods_skipped, *_failed_methods(pool)],
+            skipped_reasons=dict(pool.plan.skipped_reasons) | _failed_methods(pool),
+        )
+        _candidates_store(run, pool)
+        RunPool.objects.update_or_create(run=run, defaults={"body": pool.model_dump(mode="json")})
+        dispatch_on_commit(next_task, run_id=run.pk)
+
+
+def _failed_methods(pool: CandidatePool) -> dict[str, str]:
+    return {
+        outcome.method: f"failed: {outcome.error}" for outcome in pool.outcomes if outcome.status == "failed"
+    }
+
+
+def _question_record(pool: CandidatePool) -> dict[str, Any]:
+    record: dict[str, Any] = pool.question.model_dump(mode="json")
+    record["method_reasons"] = dict(pool.plan.reasons)
+    record["searched"] = {term: pool.absence.hits.get(term, 0) for term in pool.absence.terms}
+    return record
+
+
+def _candidates_store(run: Run, pool: CandidatePool) -> None:
+    Candidate.objects.filter(run=run).delete()
+    rows = Candidate.objects.bulk_create(
+        _candidate_row(run, position, candidate) for position, candidate in enumerate(pool.candidates)
+    )
+    CandidateText.objects.bulk_create(
+        CandidateText(
+            candidate=row,
+            snippet=candidate.brief.snippet,
+            anchor=candidate.anchor_text,
+            context=candidate.context_text,
+        )
+        for row, candidate in zip(rows, pool.candidates, strict=True)
+    )
+
+
+def _candidate_row(run: Run, position: int, candidate: PoolCandidate) -> Candidate:
+    anchor, context = candidate.anchor, candidate.context
+    return Candidate(
+        run=run,
+        document_id=int(candidate.document_id.removeprefix("d")),
+        candidate_id=candidate.candidate_id,
+        position=position,
+        anchor_page_start=anchor.page_start,
+        anchor_line_start=anchor.line_start,
+        anchor_page_end=anchor.page_end,
+        anchor_line_end=anchor.line_end,
+        context_page_start=context.page_start,
+        context_line_start=context.line_start,
+        context_page_end=context.page_end,
+        context_line_end=context.line_end,
+        section_id=anchor.section_id or "",
+        section_title=candidate.section_title or "",
+        breadcrumb=candidate.breadcrumb or "",
+        methods=candidate.methods,
+        ranks=candidate.ranks,
+        scores=candidate.scores,
+        whys=candidate.why,
+        matched_keywords=list(candidate.matched_keywords),
+        rrf_score=candidate.rrf_score,
+        rrf_rank=candidate.rrf_rank,
+        text_hash=text_hash(candidate.anchor_text),
+    )
+
+
+# --- arbitrate --------------------------------------------------------------------------------------
+
+
+def _services(run: Run, clock: StageClock) -> StrategyServices:
+    return StrategyServices(chat=chat_model(run=run), store=_store(run), progress=clock)
+
+
+def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
+    from .tasks import answer as next_task
+
+    clock = StageClock(run)
+    pool = CandidatePool.model_validate(run.pool.body)
+    services = _services(run, clock)
+    give_connection_back()
+    decision = arbitrate(pool=pool, strategy=get_strategy(run.strategy), services=services)
+    heartbeat.check()
+    with transaction.atomic():
+        _move(
+            run,
+            owner,
+            status=RunStatus.ARBITRATED,
+            conflicts=[conflict.model_dump() for conflict in decision.conflicts],
+            unknown_ids=list(decision.unknown_ids),
+            repeated_ids=list(decision.repeated_ids),
+            notes=list(decision.notes),
+            not_found=decision.not_found,
+            not_found_reason=decision.not_found_reason or "",
+            confidence=decision.confidence,
+            needs_person=decision.needs_person,
+        )
+        rows = {row.candidate_id: row for row in run.candidates.all()}
+        VerdictRow.objects.bulk_create(
+            _verdict_row(rows[verdict.candidate_id], order, verdict)
+            for order, verdict in enumerate(decision.verdicts)
+        )
+        dispatch_on_commit(next_task, run_id=run.pk)
+
+
+def _verdict_row(candidate: Candidate, order: int, verdict: Verdict) -> VerdictRow:
+    return VerdictRow(
+        candidate=candidate,
+        role=verdict.role,
+        reason=verdict.reason,
+        decided_by_kind=verdict.decided_by.kind,
+        decided_by_name=verdict.decided_by.name[:120],
+        decided_by_version=(verdict.decided_by.version or "")[:80],
+        probability=verdict.probability,
+        raw_score=verdict.raw_score,
+        score_scale=verdict.score_scale or "",
+        normalised_score=verdict.normalised_score,
+        needs_person=verdict.needs_person,
+        needs_person_reasons=list(verdict.needs_person_reasons),
+        injection_suspected=verdict.injection_suspected,
+        quotes=[quote.model_dump() for quote in verdict.quotes],
+        counter_argument=verdict.counter_argument or "",
+        order=order,
+    )
+
+
+# --- answer -----------------------------------------------------------------------------------------
+
+
+def _answer(run: Run, owner: str, heartbeat: Heartbeat) -> None:
+    clock = StageClock(run)
+    pool = CandidatePool.model_validate(run.pool.body)
+    decision = decision_from_rows(run)
+    services = _services(run, clock)
+    give_connection_back()
+    written = write_answer(pool=pool, decision=decision, services=services)
+    heartbeat.check()
+    clock("answer", {})
+    with transaction.atomic():
+        spent = LLMCall.objects.filter(run=run).aggregate(total=Sum("cost"))["total"] or Decimal(0)
+        calls = LLMCall.objects.filter(run=run).count()
+        _move(
+            run,
+            owner,
+            status=RunStatus.DONE,
+            finished_at=Now(),
+            cost=spent,
+            llm_call_count=calls,
+            elapsed_ms=sum(stage["ms"] for stage in clock.stages),
+        )
+        Answer.objects.filter(run=run, version=1).delete()
+        Answer.objects.create(
+            run=run,
+            version=1,
+            body=written.model_dump(mode="json"),
+            evidence_hash=text_hash("|".join(sorted(c.text_hash for c in run.candidates.all()))),
+        )
+        candidates = list(run.candidates.select_related("verdict", "run"))
+        queue_fill(run=Run.objects.get(pk=run.pk), candidates=candidates)
+        audit_record(
+            actor=User.objects.system(),
+            actor_kind="worker",
+            action="run.finished",
+            obj=run,
+            collection_id=run.collection_id,
+            after={
+                "strategy": run.strategy,
+                "candidates": len(candidates),
+                "not_found": decision.not_found,
+                "llm_calls": calls,
+                "cost": str(spent),
+            },
+        )

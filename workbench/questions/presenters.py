@@ -1,0 +1,273 @@
+"""What the run page, its tabs and the evidence page show."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, permissions_in
+from workbench.audit.selectors import history_of
+from workbench.documents.models import Collection
+from workbench.documents.presenters import viewer
+from workbench.documents.selectors import page_view
+from workbench.review.models import ReasonCode
+from workbench.review.selectors import current_review
+
+from . import cards, selectors
+from .models import Candidate, Run, RunStatus
+from .records import anchor_of, candidate_role, candidates_of, context_of, run_audit, run_result, verdict_of
+
+TABS = ("verdicts", "provenance", "calls", "history", "json")
+
+
+def run_page(*, run: Run, user: User, tab: str) -> dict[str, Any]:
+    """The run page: progress while it goes; afterwards one tab, read with a fixed number of queries."""
+    tab = tab if tab in TABS else "verdicts"
+    may = permissions_in(user, run.collection)
+    context: dict[str, Any] = {
+        "run": run,
+        "collection": run.collection,
+        "tab": tab,
+        "tabs": _tabs(run, tab),
+        "tabs_label": _("Views of this run"),
+        "progress": cards.run_progress(run=run),
+        "again_url": _again_url(run) if Permission.ASK in may else "",
+        "crumbs": [
+            {"label": run.collection.name, "url": run.collection.get_absolute_url()},
+            {"label": _("Runs"), "url": f"{reverse('questions:runs')}?collection={run.collection.slug}"},
+            {"label": _("Run %(pk)d") % {"pk": run.pk}},
+        ],
+    }
+    if not run.is_ended:
+        return context
+    return context | _TAB_CONTEXTS[tab](run, Permission.REVIEW in may)
+
+
+def _tabs(run: Run, active: str) -> list[dict[str, Any]]:
+    labels = {
+        "verdicts": _("Verdicts"),
+        "provenance": _("Provenance"),
+        "calls": _("Model calls"),
+        "history": _("History"),
+        "json": "JSON",
+    }
+    address = run.get_absolute_url()
+    return [
+        {
+            "label": label,
+            "url": address if name == "verdicts" else f"{address}?tab={name}",
+            "active": name == active,
+        }
+        for name, label in labels.items()
+    ]
+
+
+def _again_url(run: Run) -> str:
+    query = {"collection": run.collection.slug, "q": run.question.text}
+    if run.question.document_id:
+        query["document"] = str(run.question.document_id)
+    return f"{reverse('questions:ask')}?{urlencode(query)}"
+
+
+def _verdicts(run: Run, may_decide: bool) -> dict[str, Any]:
+    rows = candidates_of(run)
+    may_review = may_decide and cards.is_reviewable(run)
+    return {
+        "groups": cards.card_groups(run=run, rows=rows, may_review=may_review),
+        "candidate_count": len(rows),
+        "open_count": sum(1 for row in rows if not cards.is_decided(current_review(row))),
+        "required_open": sum(
+            1 for row in rows if cards.is_required(row) and not cards.is_decided(current_review(row))
+        ),
+        "may_review": may_review,
+        "reason_choices": ReasonCode.choices,
+        "conflicts": _conflicts(run),
+        "not_found_review": cards.not_found_review(run=run),
+        "answer": run.answers.last(),
+    }
+
+
+def _conflicts(run: Run) -> list[dict[str, str]]:
+    return [
+        pair
+        | {
+            "first_dom_id": cards.dom_id_of(pair["first_id"]),
+            "second_dom_id": cards.dom_id_of(pair["second_id"]),
+        }
+        for pair in run.conflicts
+    ]
+
+
+def _provenance(run: Run, may_decide: bool) -> dict[str, Any]:
+    reasons = dict((run.parsed_question or {}).get("method_reasons", {})) | dict(run.skipped_reasons)
+    ran = list(run.methods_run)
+    methods = [
+        {
+            "label": cards.METHOD_LABELS.get(name, name),
+            "ran": name in ran,
+            "reason": reasons.get(name, ""),
+        }
+        for name in [*ran, *run.methods_skipped]
+    ]
+    rows = candidates_of(run)
+    return {
+        "methods": methods,
+        "searched": list(dict((run.parsed_question or {}).get("searched", {})).items()),
+        "provenance": [_provenance_row(row, ran) for row in rows],
+    }
+
+
+def _provenance_row(row: Candidate, methods: list[str]) -> dict[str, Any]:
+    verdict = verdict_of(row)
+    return {
+        "candidate_id": row.candidate_id,
+        "url": reverse("questions:evidence", args=[row.pk]),
+        "rrf_rank": row.rrf_rank,
+        "rrf_score": row.rrf_score,
+        "cells": [{"rank": row.ranks.get(name), "score": row.scores.get(name)} for name in methods],
+        "decided_by": {
+            "kind": verdict.decided_by_kind,
+            "name": verdict.decided_by_name,
+            "version": verdict.decided_by_version,
+        }
+        if verdict
+        else None,
+    }
+
+
+def _calls(run: Run, may_decide: bool) -> dict[str, Any]:
+    calls = list(run.llm_calls.select_related("body").order_by("id")[:200])
+    for call in calls:
+        body = getattr(call, "body", None)
+        call.request_text = _indented(body.request) if body else ""
+        call.response_text = _indented(body.response) if body else ""
+    return {"calls": calls}
+
+
+def _indented(value: Any) -> str:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return str(value)
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _history(run: Run, may_decide: bool) -> dict[str, Any]:
+    return {"events": history_of(run, *candidates_of(run))}
+
+
+def _json(run: Run, may_decide: bool) -> dict[str, Any]:
+    return {"json_text": json.dumps(record(run), ensure_ascii=False, indent=2)}
+
+
+_TAB_CONTEXTS = {
+    "verdicts": _verdicts,
+    "provenance": _provenance,
+    "calls": _calls,
+    "history": _history,
+    "json": _json,
+}
+
+
+def record(run: Run) -> dict[str, Any]:
+    """The run in the audit format, as plain JSON."""
+    rows = candidates_of(run)
+    return {
+        "run_id": run.pk,
+        "strategy": run.strategy,
+        "result": run_result(run, rows).model_dump(mode="json"),
+        "audit": run_audit(run, rows).model_dump(mode="json"),
+    }
+
+
+def run_list(*, user: User, query: QueryDict) -> dict[str, Any]:
+    """Runs of the user's collections with filters that live in the address."""
+    address = reverse("questions:runs")
+    page = selectors.run_page(user=user, query=query)
+    collections = Collection.objects.visible_to(user).order_by("name")
+    onward = query.copy()
+    onward["before"] = page.next_cursor
+    return {
+        "page": page,
+        "filters": {
+            "url": address,
+            "fields": [
+                {
+                    "name": "q",
+                    "label": _("Find a question"),
+                    "kind": "search",
+                    "value": query.get("q", ""),
+                    "grow": True,
+                },
+                {
+                    "name": "collection",
+                    "label": _("Collection"),
+                    "kind": "select",
+                    "value": query.get("collection", ""),
+                    "options": [("", _("All")), *((c.slug, c.name) for c in collections)],
+                },
+                {
+                    "name": "status",
+                    "label": _("Status"),
+                    "kind": "select",
+                    "value": query.get("status", ""),
+                    "options": [("", _("Any")), *((v, str(label)) for v, label in RunStatus.choices)],
+                },
+            ],
+            "active": [],
+        },
+        "pager": {
+            "shown": len(page.items),
+            "next_url": f"{address}?{onward.urlencode()}" if page.next_cursor else "",
+            "first_url": address if query.get("before") else "",
+        },
+    }
+
+
+def evidence_page(*, candidate: Candidate, page_num: int) -> dict[str, Any]:
+    """A candidate on a page of its document: the exact lines boxed on the image, and the same text as text."""
+    anchor, context = anchor_of(candidate), context_of(candidate)
+    view = page_view(
+        document=candidate.document,
+        page_num=page_num,
+        anchor=((anchor.page_start, anchor.line_start), (anchor.page_end, anchor.line_end)),
+        context=((context.page_start, context.line_start), (context.page_end, context.line_end)),
+    )
+    marked = [line for line in view.lines if line.is_marked]
+    missing = bool(marked) and view.has_image and not all(line.box for line in marked)
+    address = reverse("questions:evidence", args=[candidate.pk])
+    before, after, place, count = selectors.neighbours(candidate=candidate)
+    verdict = verdict_of(candidate)
+    return {
+        "candidate": candidate,
+        "document": candidate.document,
+        "anchor": anchor,
+        "role": candidate_role(candidate) or "",
+        "reason": verdict.reason if verdict else "",
+        "viewer": viewer(
+            view,
+            address=address,
+            box_note=_("Some of these lines could not be placed on the image; read them in the text.")
+            if missing
+            else "",
+        ),
+        "hits": {
+            "index": place,
+            "count": count,
+            "previous_url": reverse("questions:evidence", args=[before]) if before else "",
+            "next_url": reverse("questions:evidence", args=[after]) if after else "",
+        },
+        "back_url": f"{candidate.run.get_absolute_url()}#{cards.dom_id(candidate)}",
+        "crumbs": [
+            {"label": candidate.run.collection.name, "url": candidate.run.collection.get_absolute_url()},
+            {"label": _("Run %(pk)d") % {"pk": candidate.run_id}, "url": candidate.run.get_absolute_url()},
+            {"label": candidate.candidate_id},
+        ],
+    }

@@ -1,0 +1,94 @@
+"""Which strategies this installation offers, and what of the engine goes into cache keys."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+import arbitration
+from arbitration.settings import EngineSettings
+from arbitration.strategies.registry import STRATEGIES
+from workbench.documents.embedding import active_space
+from workbench.documents.models import Collection
+from workbench.errors import WorkbenchError
+
+from .gateway import endpoint_configured, installation_model
+
+
+def strategy_for(*, collection: Collection, wanted: str = "") -> str:
+    """The strategy to use: the one asked for, else the collection's, else the installation's, else ``arbiter``
+    with a language model and ``offline`` without.
+
+    Raises :class:`WorkbenchError` for an unknown name, or one that needs a model where none is configured.
+    """
+    fallback = "arbiter" if endpoint_configured() and "arbiter" in STRATEGIES else "offline"
+    name = wanted or collection.default_strategy or settings.DEFAULT_STRATEGY or fallback
+    if name not in STRATEGIES:
+        raise WorkbenchError(
+            _("There is no strategy “%(name)s”. Choose one of: %(names)s.")
+            % {"name": name, "names": ", ".join(STRATEGIES)},
+            code="strategy_unknown",
+        )
+    if needs_model(name) and not endpoint_configured():
+        raise WorkbenchError(
+            _("“%(name)s” needs a language model. Set OPENAI_API_KEY or OPENAI_BASE_URL, or use “offline”.")
+            % {"name": name},
+            code="strategy_needs_model",
+        )
+    return name
+
+
+def needs_model(name: str) -> bool:
+    """Whether the strategy cannot run without a language model."""
+    return bool({"chat", "logprobs"} & set(STRATEGIES[name].requires))
+
+
+def strategy_choices() -> list[tuple[str, str]]:
+    """(name, label) of the strategies that can run here."""
+    return [
+        (name, f"{name} — {strategy.description}")
+        for name, strategy in STRATEGIES.items()
+        if endpoint_configured() or not needs_model(name)
+    ]
+
+
+def strategy_descriptions() -> list[dict[str, Any]]:
+    """Every strategy with what it does and whether it can run here."""
+    return [
+        {
+            "name": name,
+            "description": strategy.description,
+            "available": endpoint_configured() or not needs_model(name),
+        }
+        for name, strategy in STRATEGIES.items()
+    ]
+
+
+def engine_settings(*, collection: Collection) -> EngineSettings:
+    """The engine's settings for a collection."""
+    return EngineSettings(timeout_s=float(settings.LLM_TIMEOUT_SECONDS))
+
+
+def engine_state(*, strategy: str) -> dict[str, str]:
+    """What else changes an answer: the engine's own code and prompts, the embedding space, the language model."""
+    return {
+        "code": engine_digest(),
+        "space": active_space().name,
+        "model": installation_model() if needs_model(strategy) else "",
+    }
+
+
+@lru_cache(maxsize=1)
+def engine_digest() -> str:
+    """SHA-256 over the engine's source and prompts: a new release never answers from an old one's cache."""
+    root = Path(arbitration.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted([*root.rglob("*.py"), *root.rglob("*.md")]):
+        digest.update(str(path.relative_to(root)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
