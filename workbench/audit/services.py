@@ -9,7 +9,7 @@ from django.db import connection, models, transaction
 
 from .chain import SELECT_EVENT, canonical_event
 from .locks import LockSpace, advisory_lock
-from .models import ActorKind, AuditEvent, AuditPending, AuditSeal, object_type_of
+from .models import ActorKind, AuditEvent, AuditSeal, object_type_of
 from .redaction import redacted, redacted_reason
 from .verifier import GENESIS, event_hash, link_hash
 from .verify import VerifyReport, audit_verify
@@ -24,6 +24,11 @@ _PENDING = f"""
     FROM audit_pending p JOIN audit_event e ON e.id = p.event_id
     ORDER BY e.id LIMIT %s
 """  # noqa: S608  (constants only)
+# Several times faster than one ORM object a seal; unnest keeps the order, which the trigger checks.
+_INSERT_SEALS = """
+    INSERT INTO audit_seal (position, event_id, event_hash, prev_hash, hash)
+    SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[])
+"""
 _NOBODY = {ActorKind.PERSON: "anonymous", ActorKind.SYSTEM: "system", ActorKind.WORKER: "worker"}
 
 
@@ -80,23 +85,9 @@ def audit_seal(*, limit: int = 5000) -> int:
         if not advisory_lock(LockSpace.AUDIT_SEAL, wait=False):
             return 0
         events = _pending_events(limit)
-        if not events:
-            return 0
-        head = AuditSeal.objects.order_by("-position").values_list("position", "hash").first()
-        position, prev_hash = head or (0, GENESIS)
-        seals = []
-        for place, event in enumerate(events, start=position + 1):
-            digest = event_hash(event)
-            link = link_hash(prev_hash=prev_hash, event_hash=digest)
-            seals.append(
-                AuditSeal(
-                    position=place, event_id=event["id"], event_hash=digest, prev_hash=prev_hash, hash=link
-                )
-            )
-            prev_hash = link
-        AuditSeal.objects.bulk_create(seals)
-        AuditPending.objects.filter(pk__in=[event["id"] for event in events]).delete()
-        return len(seals)
+        if events:
+            _write_seals(events)
+        return len(events)
 
 
 def audit_seal_all() -> int:
@@ -111,6 +102,20 @@ def _pending_events(limit: int) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(_PENDING, [limit])
         return [canonical_event(row) for row in cursor.fetchall()]
+
+
+def _write_seals(events: list[dict[str, Any]]) -> None:
+    head = AuditSeal.objects.order_by("-position").values_list("position", "hash").first()
+    position, prev_hash = head or (0, GENESIS)
+    ids = [event["id"] for event in events]
+    digests = [event_hash(event) for event in events]
+    links = [prev_hash]
+    for digest in digests:
+        links.append(link_hash(prev_hash=links[-1], event_hash=digest))
+    places = list(range(position + 1, position + 1 + len(events)))
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT_SEALS, [places, ids, digests, links[:-1], links[1:]])
+        cursor.execute("DELETE FROM audit_pending WHERE event_id = ANY(%s)", [ids])
 
 
 def _kind_of(actor: User | None) -> ActorKind:

@@ -15,6 +15,7 @@ from .verifier import GENESIS, event_hash, link_hash
 _CHAIN = f"""
     SELECT s.position, s.event_id, s.event_hash, s.prev_hash, s.hash, {SELECT_EVENT}
     FROM audit_seal s LEFT JOIN audit_event e ON e.id = s.event_id
+    WHERE s.position > %s
     ORDER BY s.position
 """  # noqa: S608  (constants only)
 # Neither sealed nor waiting: the seal was taken away, or the row was put in behind the triggers' back.
@@ -41,6 +42,7 @@ class VerifyReport:
     unsealed: int
     head: str | None
     position: int
+    checked: int
     first_broken: int | None
     problem: str
 
@@ -68,38 +70,68 @@ class Fault:
     problem: str
 
 
-def audit_verify(*, anchors: dict[int, str] | None = None) -> VerifyReport:
+def audit_verify(*, anchors: dict[int, str] | None = None, newest: int | None = None) -> VerifyReport:
     """Recomputes the whole chain and finds the first row that was changed, deleted, inserted or moved.
 
     ``anchors`` (position to hash, kept outside) prove in addition that the end of the chain was not cut off
     or written anew. Events that still wait for their seal are counted, not faulted.
+
+    ``newest`` computes only that many links at the end of the chain anew, for a page that must answer soon.
     """
     with snapshot():
-        head, position, fault = _walk(anchors or {})
-        fault = fault or _orphan()
+        start, prev_hash = _start(newest)
+        walk = _walk(start, prev_hash, anchors or {})
+        fault = walk.fault or _orphan()
         events, unsealed = _counts()
     return VerifyReport(
         events=events,
         unsealed=unsealed,
-        head=head,
-        position=position,
+        head=walk.head if walk.position else None,
+        position=walk.position,
+        checked=walk.checked,
         first_broken=fault.event_id if fault else None,
         problem=fault.problem if fault else "",
     )
 
 
-def _walk(anchors: dict[int, str]) -> tuple[str | None, int, Fault | None]:
-    """The head as it is stored, its position, and the first fault on the way there."""
+@dataclass(slots=True)
+class _Walk:
+    """How far the walk along the chain has come: the place, its link as stored, the first fault met."""
+
+    position: int
+    head: str
+    event_id: int = 0
+    checked: int = 0
     fault: Fault | None = None
-    expected, position, last = GENESIS, 0, 0
-    for row in stream(_CHAIN):
-        if fault is None:
-            fault = _fault_of(row, after=position, prev_hash=expected, anchors=anchors)
-        position, last, expected = row[0], row[1], row[4]
-    missing = min((place for place in anchors if place > position), default=None)
-    if fault is None and missing is not None:
-        fault = Fault(last, f"the chain ends at position {position}, but position {missing} was anchored")
-    return (expected if position else None), position, fault
+
+
+def _start(newest: int | None) -> tuple[int, str]:
+    """The place after which to begin, and its link."""
+    if newest is None:
+        return 0, GENESIS
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT position, hash FROM audit_seal "
+            "WHERE position <= (SELECT max(position) FROM audit_seal) - %s ORDER BY position DESC LIMIT 1",
+            [newest],
+        )
+        row = cursor.fetchone()
+    return row or (0, GENESIS)
+
+
+def _walk(start: int, prev_hash: str, anchors: dict[int, str]) -> _Walk:
+    walk = _Walk(start, prev_hash)
+    for row in stream(_CHAIN, [start]):
+        if walk.fault is None:
+            walk.fault = _fault_of(row, after=walk.position, prev_hash=walk.head, anchors=anchors)
+        walk.position, walk.event_id, walk.head = row[0], row[1], row[4]
+        walk.checked += 1
+    missing = min((place for place in anchors if place > walk.position), default=None)
+    if walk.fault is None and missing is not None:
+        walk.fault = Fault(
+            walk.event_id, f"the chain ends at position {walk.position}, but position {missing} was anchored"
+        )
+    return walk
 
 
 def _fault_of(row: tuple[Any, ...], *, after: int, prev_hash: str, anchors: dict[int, str]) -> Fault | None:

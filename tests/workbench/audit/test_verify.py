@@ -246,3 +246,11 @@ def test_verification_only_reads(sealed: Sealed, record: Record) -> None:
     record()
     assert audit_verify().unsealed == 1
     assert audit_verify().unsealed == 1
+
+
+def test_a_part_of_the_chain_can_be_verified(sealed: Sealed) -> None:
+    as_superuser("UPDATE audit_event SET reason = 'x' WHERE id = %s", sealed[1].pk)
+    newest = audit_verify(newest=3)
+    assert (newest.ok, newest.checked, newest.events, newest.position) == (True, 3, 5, 5)
+    assert audit_verify(newest=4).first_broken == sealed[1].pk
+    assert audit_verify(newest=99).checked == 5
