@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from statistics import median
 
 from arbitration.parsing.drafts import DraftLine
@@ -13,21 +14,21 @@ _INDENT = 7.0  # points
 
 
 def mark_blocks(lines: Iterable[DraftLine]) -> None:
-    """Set ``starts_block`` on the body lines of one page, given in reading order."""
+    """Set ``starts_block`` on the body lines of one page, given in reading order; marks already set stay."""
     body = [line for line in lines if line.is_body and line.y0 is not None and line.is_upright]
     if not body:
         return
     pitch = _usual_pitch(body)
     body[0].starts_block = True
-    for above, line in zip(body, body[1:], strict=False):
-        line.starts_block = _begins(above, line, pitch)
+    for above, line in pairwise(body):
+        line.starts_block = line.starts_block or _begins(above, line, pitch)
 
 
 def _usual_pitch(body: Sequence[DraftLine]) -> float:
     """Usual distance from line to line in units of the font size; prose sets it, so the lower half decides."""
     pitches = [
         distance / line.size
-        for above, line in zip(body, body[1:], strict=False)
+        for above, line in pairwise(body)
         if 0 < (distance := _distance(above, line)) < 3.5 * line.size and abs(above.size - line.size) < 0.5
     ]
     if not pitches:

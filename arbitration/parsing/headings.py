@@ -20,8 +20,13 @@ _MAX_SHARE = 0.25  # of the body lines; more "headings" than that are something 
 _MIN_HEADINGS = 2
 _LEADERS = re.compile(r"\.{4,}|(?:\.\s){4,}|…{2,}|_{4,}")
 _PAGE_AT_END = re.compile(r"\s\d{1,4}$")
-_CAPTION = re.compile(r"^(?:table|figure|fig\.|chart|exhibit \d+:|tabla|figura|source:|note:)\s*\d*", re.IGNORECASE)
-_SIGNATURE = re.compile(r"^(?:by|name|title|date|signature|signed|attest|witness|dated?|its|firma|nombre|fecha)\s*:", re.IGNORECASE)
+_CAPTION = re.compile(
+    r"^(?:table|figure|fig\.|chart|exhibit \d+:|tabla|figura|source:|note:)\s*\d*", re.IGNORECASE
+)
+_SIGNATURE = re.compile(
+    r"^(?:by|name|title|date|signature|signed|attest|witness|dated?|its|firma|nombre|fecha)\s*:",
+    re.IGNORECASE,
+)
 
 
 @dataclass(slots=True)
@@ -76,7 +81,7 @@ def _usual_look(body: Iterable[DraftLine]) -> tuple[float, bool]:
 
 
 def _candidates(
-    body: Sequence[DraftLine], body_size: float, body_bold: bool  # noqa: FBT001
+    body: Sequence[DraftLine], body_size: float, body_bold: bool
 ) -> Iterator[tuple[int, _Heading]]:
     for place, line in enumerate(body):
         if not _could_be(line.text) or line.cells > 2:
@@ -90,10 +95,15 @@ def _candidates(
         bold = line.bold and not body_bold
         caps = is_upper_case(line.text)
         apart = line.starts_block or above is None or above.page_num != line.page_num
-        ends = below is None or below.starts_block or below.page_num != line.page_num or _looks_unlike(line, below)
-        if not apart or not (big or bold or ((caps or (number and number.is_named)) and ends)):
-            if not _continues_heading(line, above, big=big, bold=bold):
-                continue
+        ends = (
+            below is None
+            or below.starts_block
+            or below.page_num != line.page_num
+            or _looks_unlike(line, below)
+        )
+        stands_out = big or bold or ((caps or (number is not None and number.is_named)) and ends)
+        if not (apart and stands_out) and not _continues_heading(line, above, big=big, bold=bold):
+            continue
         if not big and line.text.rstrip().endswith((".", ";")) and not (number or caps):
             continue
         if not big and line.size < 0.93 * body_size:
@@ -167,5 +177,9 @@ def _entries(headings: Iterable[_Heading]) -> Iterator[TocEntry]:
             open_keys.pop()
         open_keys.append(key)
         line = heading.lines[0]
-        title = _PAGE_AT_END.sub("", heading.title) if line.cells == 2 and heading.number is None else heading.title
+        title = (
+            _PAGE_AT_END.sub("", heading.title)
+            if line.cells == 2 and heading.number is None
+            else heading.title
+        )
         yield TocEntry(title, len(open_keys), line.page_num, y=line.y0, x=line.x0, line_num=line.line_num)

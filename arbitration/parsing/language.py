@@ -9,13 +9,17 @@ from collections.abc import Iterable
 _WORD = re.compile(r"[a-záéíóúüñ]+")
 _SAMPLE = 60_000  # characters
 _ENGLISH = frozenset(
-    "the of and to in that is was for it with as on be at by this have from or are not which but an they you were "
-    "their been has will would shall may any such other its all if these under upon each".split()
+    """
+    the of and to in that is was for it with as on be at by this have from or are not which but an they
+    you were their been has will would shall may any such other its all if these under upon each
+    """.split()  # noqa: SIM905
 )
 _SPANISH = frozenset(
-    "de la que el en y los del se las por un para con una su al lo como más pero sus le ya o este sí porque esta "
-    "entre cuando muy sin sobre también hasta hay donde quien desde todo nos durante ni contra ese eso será son "
-    "usted cualquier podrá".split()
+    """
+    de la que el en y los del se las por un para con una su al lo como más pero sus le ya o este sí
+    porque esta entre cuando muy sin sobre también hasta hay donde quien desde todo nos durante ni
+    contra ese eso será son usted cualquier podrá
+    """.split()  # noqa: SIM905
 )
 
 

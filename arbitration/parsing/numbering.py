@@ -56,7 +56,9 @@ def heading_number(text: str) -> HeadingNumber | None:
     match = _DIVISION.match(text)
     if match is not None:
         number = match.group("number")
-        return HeadingNumber(_DIVISIONS[match.group("name").casefold()], 1 + number.count("."), match.group(0), True)
+        return HeadingNumber(
+            _DIVISIONS[match.group("name").casefold()], 1 + number.count("."), match.group(0), True
+        )
     match = _DECIMAL.match(text)
     if match is not None:
         return HeadingNumber(_DECIMAL_RANK, 1 + match.group("number").count("."), match.group(0), False)

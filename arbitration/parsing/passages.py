@@ -1,8 +1,8 @@
 """Passages: the units of embedding and of lexical search.
 
 A passage is a stretch of consecutive body lines of one section, about 60 to 120 words long, broken where the text
-itself breaks (paragraphs, list items, pages) when it can be. No line is in two passages and none is left out. An anchor of
-more than 120 words never counts as a hit in evaluation, so only a single overlong line may exceed it.
+itself breaks (paragraphs, list items, pages) when it can be. No line is in two passages and none is left out. An
+anchor of more than 120 words never counts as a hit in evaluation, so only a single overlong line may exceed it.
 """
 
 from __future__ import annotations
@@ -91,12 +91,18 @@ def _without_crumbs(parts: list[list[DraftLine]]) -> list[list[DraftLine]]:
     """Join a very short part to the one before it on the same page, where the limit allows."""
     joined: list[list[DraftLine]] = []
     for part in parts:
-        if joined and _words(part) < _MIN_WORDS and joined[-1][-1].page_num == part[0].page_num:
-            if _words(joined[-1]) + _words(part) <= MAX_WORDS:
-                joined[-1].extend(part)
-                continue
-        joined.append(part)
+        if joined and _is_crumb_of(joined[-1], part):
+            joined[-1].extend(part)
+        else:
+            joined.append(part)
     return joined
+
+
+def _is_crumb_of(before: Sequence[DraftLine], part: Sequence[DraftLine]) -> bool:
+    words = _words(part)
+    return (
+        words < _MIN_WORDS and before[-1].page_num == part[0].page_num and _words(before) + words <= MAX_WORDS
+    )
 
 
 def _blocks(stretch: Iterable[DraftLine]) -> Iterator[list[DraftLine]]:

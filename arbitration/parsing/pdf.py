@@ -16,6 +16,7 @@ from arbitration.parsing.headings import find_headings
 from arbitration.parsing.limits import ParseLimits
 from arbitration.parsing.pdf_hidden import flag_hidden
 from arbitration.parsing.pdf_layout import PageLayout, lines_of, look_at, usual_columns
+from arbitration.parsing.pdf_objects import read_objects
 from arbitration.parsing.pdf_outline import read_outline
 from arbitration.parsing.pdf_text import PageReader, PageText
 
@@ -35,18 +36,23 @@ def open_pdf(path: Path, *, password: str | None = None) -> pdfium.PdfDocument:
     except pdfium.PdfiumError as error:
         raise _open_failure(error, password) from error
     if empty:
-        raise ParseFailure("corrupt", "The PDF holds no page. Save or export it again and upload the new file.")
+        raise ParseFailure(
+            "corrupt", "The PDF holds no page. Save or export it again and upload the new file."
+        )
     return document
 
 
 def _open_failure(error: pdfium.PdfiumError, password: str | None) -> ParseFailure:
     if error.err_code == pdfium_c.FPDF_ERR_PASSWORD:
         if password:
-            return PasswordRequired("wrong_password", "The password does not open this PDF. Check it and try again.")
+            return PasswordRequired(
+                "wrong_password", "The password does not open this PDF. Check it and try again."
+            )
         return PasswordRequired("encrypted", "The PDF is encrypted. Give its password to open it.")
     if error.err_code == pdfium_c.FPDF_ERR_SECURITY:
         return ParseFailure(
-            "unsupported_type", "The PDF uses a kind of encryption that cannot be read. Upload a copy without it."
+            "unsupported_type",
+            "The PDF uses a kind of encryption that cannot be read. Upload a copy without it.",
         )
     return ParseFailure(
         "corrupt", "The PDF is damaged and cannot be opened. Open it in a PDF program and save it again."
@@ -60,7 +66,7 @@ def parse_pdf(path: Path, *, limits: ParseLimits, password: str | None = None) -
         if len(document) > limits.max_pages:
             raise ParseFailure(
                 "too_many_pages",
-                f"The PDF has {len(document)} pages; at most {limits.max_pages} are read. Split it and upload the parts.",
+                f"The PDF has {len(document)} pages; at most {limits.max_pages} are read. Split it.",
             )
         return _parse(document, limits)
     finally:
@@ -142,7 +148,11 @@ def _read_page(document: pdfium.PdfDocument, index: int) -> tuple[PageText | Non
         return None, False
     try:
         text = PageReader(page, text_page, index + 1).read()
-        return text, flag_hidden(text, page)
+        if not text.runs:
+            return text, False
+        objects = read_objects(page)
+        text.rules = objects.rules
+        return text, flag_hidden(text, objects, page)
     finally:
         text_page.close()
         page.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from arbitration.parsing.pdf_rows import Row, Segment, rows_of
@@ -47,11 +48,12 @@ SINGLE = Columns()
 
 
 def find_columns(segments: Sequence[Segment], *, hint: Columns = SINGLE) -> Columns:
-    """The columns of one page.
+    """The columns of one page, read from the segments that are not in a drawn table.
 
     ``hint`` holds the columns of other pages of the document: a page that is too empty to decide by itself
     (a last page, a page of references) follows them when nothing on it speaks against.
     """
+    segments = [segment for segment in segments if not segment.block]
     if len(segments) < 4:
         return SINGLE
     edges = _left_edges(segments)
@@ -59,7 +61,7 @@ def find_columns(segments: Sequence[Segment], *, hint: Columns = SINGLE) -> Colu
     for count in range(min(_MAX_COLUMNS, len(edges) + 1), 1, -1):
         for chosen in _choices(edges, count - 1):
             columns = Columns((left, *chosen))
-            if _is_prose(columns, segments, min_rows=_MIN_ROWS, min_fill=_MIN_FILL):
+            if _is_prose(columns, segments):
                 return columns
     if hint.count > 1 and _follows(hint, segments):
         return hint
@@ -106,17 +108,17 @@ def _members(columns: Columns, segments: Sequence[Segment]) -> list[list[Segment
     return members
 
 
-def _is_prose(columns: Columns, segments: Sequence[Segment], *, min_rows: int, min_fill: float) -> bool:
+def _is_prose(columns: Columns, segments: Sequence[Segment]) -> bool:
     members = _members(columns, segments)
-    if any(len(column) < min_rows for column in members) or not _may_be_prose(members, columns):
+    if any(len(column) < _MIN_ROWS for column in members) or not _may_be_prose(members, columns):
         return False
     blocks = [rows_of(column) for column in members]
-    if any(len(rows) < min_rows for rows in blocks):
+    if any(len(rows) < _MIN_ROWS for rows in blocks):
         return False
     widths = [_block_width(rows) for rows in blocks]
     if min(widths) < _MIN_WIDTH_RATIO * max(widths):
         return False
-    filled = all(_fills(rows, width, min_fill) for rows, width in zip(blocks, widths, strict=True))
+    filled = all(_fills(rows, width) for rows, width in zip(blocks, widths, strict=True))
     if not filled or not _side_by_side(blocks) or _is_ruled_by_gaps(blocks):
         return False
     return not _crossed(columns, segments, blocks)
@@ -140,8 +142,8 @@ def _block_width(rows: Sequence[Row]) -> float:
     return max(rights[int(0.9 * (len(rows) - 1))] - lefts[len(rows) // 10], 1.0)
 
 
-def _fills(rows: Sequence[Row], width: float, min_fill: float) -> bool:
-    if median(row.x1 - row.x0 for row in rows) < min_fill * width:
+def _fills(rows: Sequence[Row], width: float) -> bool:
+    if median(row.x1 - row.x0 for row in rows) < _MIN_FILL * width:
         return False
     if median(row.characters for row in rows) < _MIN_CHARACTERS:
         return False
@@ -157,9 +159,7 @@ def _crossed(columns: Columns, segments: Sequence[Segment], blocks: Sequence[Seq
     bands = sorted({round(segment.baseline) for segment in spanning})
     heights = [row.baseline for rows in blocks for row in rows]
     changes = sum(
-        1
-        for above, below in zip(bands, bands[1:], strict=False)
-        if any(above + 2 < height < below - 2 for height in heights)
+        1 for above, below in pairwise(bands) if any(above + 2 < height < below - 2 for height in heights)
     )
     return changes > max(4, 0.15 * len(heights))
 
@@ -178,15 +178,11 @@ def _is_ruled_by_gaps(blocks: Sequence[Sequence[Row]]) -> bool:
 
 
 def _paragraph_starts(rows: Sequence[Row]) -> list[float]:
-    pitches = [below.baseline - above.baseline for above, below in zip(rows, rows[1:], strict=False)]
+    pitches = [below.baseline - above.baseline for above, below in pairwise(rows)]
     if not pitches:
         return []
     usual = median(pitches)
-    return [
-        below.baseline
-        for below, pitch in zip(rows[1:], pitches, strict=True)
-        if pitch > 1.35 * usual
-    ]
+    return [below.baseline for below, pitch in zip(rows[1:], pitches, strict=True) if pitch > 1.35 * usual]
 
 
 def _side_by_side(blocks: Sequence[Sequence[Row]]) -> bool:

@@ -9,10 +9,14 @@ from dataclasses import dataclass, replace
 
 from arbitration.parsing.drafts import DraftLine, DraftPage
 from arbitration.parsing.pdf_columns import SINGLE, Columns, find_columns
+from arbitration.parsing.pdf_grid import take_grids
 from arbitration.parsing.pdf_rows import Row, Segment, rows_of, segments_of, text_of
 from arbitration.parsing.pdf_text import PageText, Run
 
+Box = tuple[float, float, float, float]
+
 _UPRIGHT = 0.06  # radians
+_UPRIGHT_SHARE = 0.25  # of a page's characters; with this much upright text the page is upright
 
 
 @dataclass(slots=True)
@@ -43,6 +47,8 @@ def look_at(page: PageText) -> PageLayout:
         main = [_turned(run, turn, page.width, page.height) for run in main]
     segments = segments_of(run for run in main if not run.is_hidden)
     hidden = segments_of(run for run in main if run.is_hidden)
+    if not turn:
+        segments = take_grids(segments, page.rules, (page.width, page.height))
     return PageLayout(page, turn, segments, hidden, others, find_columns(segments))
 
 
@@ -65,9 +71,10 @@ def lines_of(layout: PageLayout, *, usual: Columns = SINGLE) -> tuple[DraftPage,
     columns = layout.columns
     if columns.count == 1 and usual.count > 1:
         columns = find_columns(layout.segments, hint=usual)
-    lines = [
-        _line(row, layout, column) for column, row in _in_reading_order(layout.segments, columns)
-    ]
+    lines: list[DraftLine] = []
+    for column, row in _in_reading_order(layout.segments, columns):
+        block = row.segments[0].block
+        lines.extend(_line(part, layout, column) for part in block or (row,))
     for row in rows_of(layout.hidden):
         line = _line(row, layout, 0)
         line.is_hidden = True
@@ -106,7 +113,10 @@ def _main_turn(runs: Sequence[Run]) -> int:
     for run in runs:
         characters[_quarter_turns(run)] += len(run.text)
     del characters[-1]
-    return max(characters, key=lambda turn: (characters[turn], -turn), default=0)
+    # Labels of a figure may outweigh its caption; a landscape page has next to nothing upright.
+    if characters[0] >= _UPRIGHT_SHARE * sum(characters.values()):
+        return 0
+    return max(characters, key=lambda turn: (characters[turn], -turn))
 
 
 def _turned(run: Run, turn: int, width: float, height: float) -> Run:
@@ -121,7 +131,9 @@ def _turned(run: Run, turn: int, width: float, height: float) -> Run:
     return replace(run, x0=box[0], y0=box[1], x1=box[2], y1=box[3], baseline=box[3] - descent)
 
 
-def _turned_back(box: tuple[float, float, float, float], turn: int, width: float, height: float) -> tuple[float, float, float, float]:
+def _turned_back(
+    box: tuple[float, float, float, float], turn: int, width: float, height: float
+) -> tuple[float, float, float, float]:
     x0, y0, x1, y1 = box
     if turn == 1:
         return y0, height - x1, y1, height - x0
@@ -150,6 +162,7 @@ def _line(row: Row, layout: PageLayout, column: int, *, turn: int | None = None)
         italic=words.italic,
         cells=words.cells,
         is_upright=quarter == layout.turn,
+        starts_block=row.starts_cell,
     )
 
 
@@ -170,7 +183,9 @@ def _lines_in_other_directions(layout: PageLayout) -> list[DraftLine]:
         if _quarter_turns(run) < 0:
             box = (run.x0, run.y0, run.x1, run.y1)
             lines.append(
-                DraftLine(page.page_num, run.text, 0, *box, size=run.size, is_upright=False, is_hidden=run.is_hidden)
+                DraftLine(
+                    page.page_num, run.text, 0, *box, size=run.size, is_upright=False, is_hidden=run.is_hidden
+                )
             )
     return lines
 

@@ -94,9 +94,8 @@ def _target(
 
 
 def _has_y(destination: pdfium_c.FPDF_DEST) -> bool:
-    flags = [ctypes.c_int() for _ in range(3)]
-    values = [ctypes.c_float() for _ in range(3)]
-    known = pdfium_c.FPDFDest_GetLocationInPage(
-        destination, *(ctypes.byref(item) for item in (*flags, *values))
-    )
-    return bool(known) and bool(flags[1].value)
+    has_x, has_y, has_zoom = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    x, y, zoom = ctypes.c_float(), ctypes.c_float(), ctypes.c_float()
+    places = [ctypes.byref(flag) for flag in (has_x, has_y, has_zoom)]
+    places.extend(ctypes.byref(value) for value in (x, y, zoom))
+    return bool(pdfium_c.FPDFDest_GetLocationInPage(destination, *places)) and bool(has_y.value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from arbitration.parsing.pdf_text import CELL_GAP, Run
 
@@ -16,7 +16,10 @@ _OVERLAP = 0.35
 
 @dataclass(slots=True)
 class Segment:
-    """Runs that follow each other on one baseline without a wide gap: a column's line, or a table cell."""
+    """Runs that follow each other on one baseline without a wide gap: a column's line, or a table cell.
+
+    ``block`` holds the lines of a drawn table row that is read cell by cell and stands here as one thing.
+    """
 
     runs: list[Run]
     x0: float
@@ -27,6 +30,7 @@ class Segment:
     size: float
     characters: int
     longest: int  # characters of the run that sets baseline and size
+    block: list[Row] = field(default_factory=list)
 
     @property
     def width(self) -> float:
@@ -73,7 +77,10 @@ def segments_of(runs: Iterable[Run]) -> list[Segment]:
 
 @dataclass(slots=True)
 class Row:
-    """Segments of one visual line; the longest one sets ``baseline`` and ``size``."""
+    """Segments of one visual line; the longest one sets ``baseline`` and ``size``.
+
+    ``starts_cell`` marks the first line of a cell that is read by itself.
+    """
 
     segments: list[Segment]
     x0: float
@@ -84,6 +91,7 @@ class Row:
     size: float
     characters: int
     longest: int
+    starts_cell: bool = False
 
     def add(self, segment: Segment) -> None:
         """Take a segment in."""
@@ -192,10 +200,10 @@ def _vertical_share(small: Row, row: Row) -> float:
 
 
 def _may_hang_on(small: Row, row: Row) -> bool:
-    if small.size >= _SMALL * row.size and small.characters > _FEW_CHARACTERS:
-        # Equal sizes on nearly one baseline: a line drawn in pieces with rounding between them.
-        if abs(small.baseline - row.baseline) > 0.3 * min(small.size, row.size):
-            return False
+    is_raised = small.size < _SMALL * row.size or small.characters <= _FEW_CHARACTERS
+    # Otherwise only a line drawn in pieces, with rounding between them, is one line.
+    if not is_raised and abs(small.baseline - row.baseline) > 0.3 * min(small.size, row.size):
+        return False
     return all(not row.collides(part) and row.gap_to(part) < CELL_GAP * row.size for part in small.segments)
 
 

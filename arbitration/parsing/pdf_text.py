@@ -11,7 +11,7 @@ import ctypes
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -23,7 +23,17 @@ _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _SOFT_HYPHEN_MARKS = "\ufffe\x02"
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff\ud800-\udfff]")
 _LIGATURES = str.maketrans(
-    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00a0": " ", "\u00ad": "-"}
+    {
+        "ﬀ": "ff",
+        "ﬁ": "fi",
+        "ﬂ": "fl",
+        "ﬃ": "ffi",
+        "ﬄ": "ffl",
+        "ﬅ": "st",
+        "ﬆ": "st",
+        "\u00a0": " ",
+        "\u00ad": "-",
+    }
 )
 
 # Share of the font size that an average character may take before a run is suspected to hold a wide gap.
@@ -78,13 +88,14 @@ class Run:
 
 @dataclass(slots=True)
 class PageText:
-    """The runs of one page in content order."""
+    """The runs of one page in content order, and the boxes of the rules and frames that it draws."""
 
     page_num: int
     width: float
     height: float
     runs: list[Run]
     unreadable_share: float = 0.0
+    rules: list[tuple[float, float, float, float]] = field(default_factory=list)
 
 
 def bind(function: Any, result: Any, *arguments: Any) -> Callable[..., Any]:
@@ -105,9 +116,7 @@ _get_matrix = bind(pdfium_c.FPDFText_GetMatrix, _int, _handle, _int, _pointer)
 _get_size = bind(pdfium_c.FPDFText_GetFontSize, ctypes.c_double, _handle, _int)
 _get_unicode = bind(pdfium_c.FPDFText_GetUnicode, ctypes.c_uint, _handle, _int)
 _get_render_mode = bind(pdfium_c.FPDFTextObj_GetTextRenderMode, _int, _handle)
-_get_fill = bind(
-    pdfium_c.FPDFPageObj_GetFillColor, _int, _handle, _pointer, _pointer, _pointer, _pointer
-)
+_get_fill = bind(pdfium_c.FPDFPageObj_GetFillColor, _int, _handle, _pointer, _pointer, _pointer, _pointer)
 _get_font = bind(pdfium_c.FPDFTextObj_GetFont, _handle, _handle)
 _font_weight = bind(pdfium_c.FPDFFont_GetWeight, _int, _handle)
 _font_flags = bind(pdfium_c.FPDFFont_GetFlags, _int, _handle)
@@ -248,7 +257,12 @@ class PageReader:
         return _get_text_object(self._handle, (word[0] + word[1] - 1) // 2) or 0
 
     def _split(
-        self, words: list[tuple[int, int]], objects: list[int | None], low: int, high: int, spans: list[tuple[int, int]]
+        self,
+        words: list[tuple[int, int]],
+        objects: list[int | None],
+        low: int,
+        high: int,
+        spans: list[tuple[int, int]],
     ) -> None:
         """Append the spans of consecutive words of one text object, found by bisection."""
         if objects[low] == objects[high]:
@@ -305,7 +319,7 @@ class PageReader:
         boxes = [self._tight(first), self._tight(last)]
         x0, y0 = min(box[0] for box in boxes), min(box[1] for box in boxes)
         x1, y1 = max(box[2] for box in boxes), max(box[3] for box in boxes)
-        size = _plausible_size(style.size, min(x1 - x0, y1 - y0))
+        size = style.size if style.size > 1.0 else min(x1 - x0, y1 - y0) or 1.0
         return Run(words, x0, y0, x1, y1, self._baseline(first), size, style, text_object)
 
     def _tight(self, index: int) -> tuple[float, float, float, float]:

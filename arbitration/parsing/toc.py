@@ -181,7 +181,7 @@ def _likeness(title: str, texts: Sequence[tuple[str, str]], place: int) -> int:
         return 0
     if text == whole:
         return 3
-    if bare and (plain == bare or text == bare or plain == whole):
+    if bare and (plain in (bare, whole) or text == bare):
         return 2
     if len(text) < len(whole) and _wrapped(whole, bare, texts, place):
         return 2

@@ -1,0 +1,96 @@
+"""The isolated child: ``python -m arbitration.parsing [--render]``.
+
+Reads one JSON request from standard input (the password comes this way only), writes the ParsedDocument as JSON,
+or with ``--render`` the image, to standard output and exits 0; or writes ``{"code": ..., "message": ...}`` and
+exits 3. It limits itself before it touches the file; the parent in :mod:`arbitration.parsing.isolation` watches
+the clock and the size of the output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from arbitration.errors import ParseFailure
+from arbitration.parsing.limits import ParseLimits
+
+FAILED = 3
+_OPEN_FILES = 32
+
+
+def main() -> int:
+    """Answer one request; the exit status is 0 or ``FAILED``."""
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not mix with the answer
+    request = json.loads(sys.stdin.buffer.read())
+    limits = ParseLimits(**{item.name: request["limits"][item.name] for item in fields(ParseLimits)})
+    _limit_self(limits)
+    try:
+        answer = _render(request, limits) if "--render" in sys.argv[1:] else _parse(request, limits)
+        status = 0
+    except ParseFailure as failure:
+        answer, status = _failure(failure.code, failure.message), FAILED
+    except MemoryError:
+        answer, status = (
+            _failure("out_of_memory", "The file needs more memory than it may use. Split it."),
+            FAILED,
+        )
+    except RecursionError:
+        answer, status = _failure("corrupt", "The file is nested too deeply to be read."), FAILED
+    with contextlib.suppress(BrokenPipeError):
+        output.write(answer)
+        output.close()
+    return status
+
+
+def _parse(request: dict[str, Any], limits: ParseLimits) -> bytes:
+    from arbitration.parsing.drafts import to_wire
+    from arbitration.parsing.registry import parse_here
+
+    finished = parse_here(
+        Path(request["path"]), filename=request["filename"], limits=limits, password=request.get("password")
+    )
+    return to_wire(finished)
+
+
+def _render(request: dict[str, Any], limits: ParseLimits) -> bytes:
+    from arbitration.parsing.render import render_here
+
+    return render_here(
+        Path(request["path"]),
+        page_num=request["page_num"],
+        scale=request["scale"],
+        limits=limits,
+        image_format=request["image_format"],
+        password=request.get("password"),
+    )
+
+
+def _failure(code: str, message: str) -> bytes:
+    return json.dumps({"code": code, "message": message}, ensure_ascii=False).encode()
+
+
+def _limit_self(limits: ParseLimits) -> None:
+    """Hard limits of this process; where a system lacks one, the others and the parent's clock remain."""
+    for kind, value in (
+        (resource.RLIMIT_AS, limits.memory_bytes),
+        (resource.RLIMIT_CPU, limits.cpu_s),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(kind, (value, value))
+    # Should the parent be gone, the clock still ends this process.
+    signal.setitimer(signal.ITIMER_REAL, limits.wall_s + 1.0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,219 @@
+"""Parsing and rendering in a child process with hard limits: whatever a file does, it fails alone.
+
+The child (:mod:`arbitration.parsing.__main__`) runs in a session of its own with an empty environment and bounds its
+memory, processor time, file writes and open files. The parent bounds time and output, kills the whole process
+group at the end, and turns every outcome into a result or a :class:`~arbitration.errors.ParseFailure`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from pydantic import ValidationError
+
+from arbitration.documents import ParsedDocument
+from arbitration.errors import ParseFailure, PasswordRequired
+from arbitration.parsing.limits import ParseLimits
+from arbitration.parsing.render import ImageFormat
+
+__all__ = ["ParseLimits", "parse_isolated", "render_page"]
+
+_ROOT = Path(__file__).resolve().parents[2]
+_CHILD = (sys.executable, "-E", "-s", "-B", "-m", "arbitration.parsing")
+_FAILED = 3
+_CHUNK = 1 << 16
+_STDERR_TAIL = 2048
+_POLL = 0.002  # seconds
+_NEAR_LIMIT = 0.7  # of the memory limit; a crash up there was most likely caused by it
+_PASSWORD_CODES = frozenset({"encrypted", "wrong_password"})
+_CPU_SIGNALS = frozenset({signal.SIGXCPU, signal.SIGALRM})
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """How the child ended. ``status`` is its exit status, negative for a signal."""
+
+    status: int
+    output: bytes
+    stderr: bytes
+    peak_bytes: int
+    timed_out: bool
+    too_much_output: bool
+
+
+def parse_isolated(
+    *, path: Path, filename: str, limits: ParseLimits | None = None, password: str | None = None
+) -> ParsedDocument:
+    """The parsed file. ``filename`` is the name it was uploaded under; its extension counts.
+
+    Raises :class:`PasswordRequired` (``encrypted``, ``wrong_password``) and :class:`ParseFailure` with one of the codes
+    ``unsupported_type``, ``type_mismatch``, ``empty``, ``corrupt``, ``too_large``, ``too_many_pages``, ``no_text``,
+    ``time_out``, ``out_of_memory``, ``crashed``.
+    """
+    limits = limits or ParseLimits()
+    request = {"path": str(path.resolve()), "filename": filename, "password": password}
+    output = _answer(_CHILD, request, limits)
+    try:
+        return ParsedDocument.model_validate_json(output)
+    except ValidationError as error:
+        logger.warning("parser answered something else than a document: %s", error.error_count())
+        raise _crashed() from error
+
+
+def render_page(
+    *,
+    path: Path,
+    page_num: int,
+    scale: float = 1.5,
+    image_format: ImageFormat = "png",
+    limits: ParseLimits | None = None,
+    password: str | None = None,
+) -> bytes:
+    """One page (1-based) of a PDF as an image; ``scale`` is pixels per point, bounded by ``limits.max_pixels``.
+
+    Raises like :func:`parse_isolated`, and ``no_such_page``.
+    """
+    limits = limits or ParseLimits(cpu_s=30, wall_s=45.0)
+    request = {
+        "path": str(path.resolve()),
+        "page_num": page_num,
+        "scale": scale,
+        "image_format": image_format,
+        "password": password,
+    }
+    return _answer((*_CHILD, "--render"), request, limits)
+
+
+def _answer(command: Sequence[str], request: dict[str, Any], limits: ParseLimits) -> bytes:
+    """The child's output when it did as asked; else raises what its end means."""
+    body = json.dumps({**request, "limits": asdict(limits)}).encode()
+    outcome = _run(command, body, limits)
+    if outcome.stderr:
+        logger.debug("parser said: %s", outcome.stderr.decode("utf-8", "replace"))
+    if outcome.timed_out or -outcome.status in _CPU_SIGNALS:
+        raise ParseFailure(
+            "time_out",
+            f"The file could not be read within {limits.wall_s:.0f} seconds. Split or simplify it.",
+        )
+    if outcome.too_much_output:
+        raise ParseFailure(
+            "too_large", "The file unfolds to more text than is read. Split it and upload the parts."
+        )
+    if outcome.status == 0:
+        return outcome.output
+    if outcome.status == _FAILED:
+        raise _reported(outcome.output)
+    if outcome.status == -signal.SIGKILL or outcome.peak_bytes > _NEAR_LIMIT * limits.memory_bytes:
+        raise ParseFailure(
+            "out_of_memory", "The file needs more memory than it may use. Split or simplify it."
+        )
+    logger.warning("parser ended with status %s", outcome.status)
+    raise _crashed()
+
+
+def _crashed() -> ParseFailure:
+    return ParseFailure(
+        "crashed",
+        "The file made the parser fail. Open it in its own program, save it again and upload the new file.",
+    )
+
+
+def _reported(output: bytes) -> ParseFailure:
+    try:
+        report = json.loads(output)
+        code, message = str(report["code"]), str(report["message"])
+    except (ValueError, KeyError, TypeError):
+        return _crashed()
+    return PasswordRequired(code, message) if code in _PASSWORD_CODES else ParseFailure(code, message)
+
+
+def _run(command: Sequence[str], body: bytes, limits: ParseLimits) -> _Outcome:
+    deadline = time.monotonic() + limits.wall_s
+    child = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=_ROOT,
+        env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"},
+        start_new_session=True,
+        close_fds=True,
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    assert child.stderr is not None
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.write(body)
+            child.stdin.close()
+        output, stderr, in_time = _read(child.stdout, child.stderr, deadline, limits.max_output_bytes)
+        too_much = len(output) > limits.max_output_bytes
+        if not in_time or too_much:
+            _kill(child)
+        status, peak = _reap(child, deadline)
+        return _Outcome(status, bytes(output), bytes(stderr), peak, not in_time, too_much)
+    finally:
+        if child.returncode is None:
+            _kill(child)
+            child.wait()
+        child.stdout.close()
+        child.stderr.close()
+
+
+def _read(
+    stdout: IO[bytes], stderr: IO[bytes], deadline: float, max_output: int
+) -> tuple[bytearray, bytearray, bool]:
+    """Both streams until they end, the deadline passes or the output is too long; the tail of stderr only."""
+    output, errors = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(stdout, selectors.EVENT_READ, output)
+        selector.register(stderr, selectors.EVENT_READ, errors)
+        while selector.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return output, errors, False
+            for key, _ in selector.select(timeout=left):
+                chunk = os.read(key.fd, _CHUNK)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                    continue
+                key.data.extend(chunk)
+                del errors[:-_STDERR_TAIL]
+            if len(output) > max_output:
+                break
+    return output, errors, True
+
+
+def _reap(child: subprocess.Popen[bytes], deadline: float) -> tuple[int, int]:
+    """Exit status and peak resident memory in bytes; the whole group is gone afterwards."""
+    # The child stays a zombie until its group is killed, so that its number cannot name another process.
+    while os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        if time.monotonic() > deadline:
+            _kill(child)
+        time.sleep(_POLL)
+    _kill(child)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return child.returncode, usage.ru_maxrss * unit
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    """End the child and whatever it started, unless it was reaped already."""
+    if child.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)

@@ -1,0 +1,85 @@
+"""What kind of file this is: its first bytes and its name must agree."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePath
+
+from arbitration.errors import ParseFailure
+from arbitration.parsing.drafts import Kind
+
+_HEAD = 4096
+_PDF_WITHIN = 1024  # ISO 32000-1, annex H: the header may stand within the first 1024 bytes
+EXTENSIONS: dict[str, Kind] = {".pdf": "pdf", ".md": "markdown", ".markdown": "markdown", ".txt": "text"}
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"PK\x03\x04", "a ZIP or Office file"),
+    (b"PK\x05\x06", "a ZIP file"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an older or encrypted Office file"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"II*\x00", "a TIFF image"),
+    (b"MM\x00*", "a TIFF image"),
+    (b"{\\rtf", "an RTF file"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90", "a program"),
+    (b"%!PS", "a PostScript file"),
+)
+_UTF_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def detect_kind(source: Path | bytes, filename: str) -> Kind:
+    """The kind of a file, given as path or as its (first) bytes.
+
+    Raises :class:`ParseFailure`: ``empty``, ``unsupported_type`` (by extension) or ``type_mismatch`` (name and
+    content disagree).
+    """
+    head = source[:_HEAD] if isinstance(source, bytes) else _head_of(source)
+    if not head.strip(b"\x00 \t\r\n\x0c") and (isinstance(source, bytes) or not _has_content(source)):
+        raise ParseFailure("empty", "The file is empty. Upload one that holds text.")
+    extension = PurePath(filename).suffix.lower()
+    kind = EXTENSIONS.get(extension)
+    if kind is None:
+        accepted = ", ".join(sorted(EXTENSIONS))
+        named = f'"{extension}" files' if extension else "files without an extension"
+        raise ParseFailure("unsupported_type", f"{named} cannot be read. Accepted are {accepted}.")
+    _check(kind, extension, head)
+    return kind
+
+
+def _head_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD)
+
+
+def _has_content(path: Path) -> bool:
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            if chunk.strip(b"\x00 \t\r\n\x0c"):
+                return True
+    return False
+
+
+def _check(kind: Kind, extension: str, head: bytes) -> None:
+    is_pdf = b"%PDF-" in head[: _PDF_WITHIN + 5]
+    if kind == "pdf":
+        if not is_pdf:
+            actual = _named(head)
+            looks = f"it looks like {actual}" if actual else "its content is something else"
+            raise ParseFailure(
+                "type_mismatch", f"The name says PDF, but {looks}. Upload it under its real type."
+            )
+        return
+    if head.startswith(b"%PDF-"):
+        raise ParseFailure("type_mismatch", f"The name says {extension}, but it is a PDF. Rename it to .pdf.")
+    actual = _named(head)
+    if actual is not None:
+        raise ParseFailure("type_mismatch", f"The name says {extension}, but it looks like {actual}.")
+    if b"\x00" in head and not head.startswith(_UTF_MARKS) and not head.startswith(b"\x00\x00\xfe\xff"):
+        raise ParseFailure("type_mismatch", f"The name says {extension}, but it holds binary data.")
+
+
+def _named(head: bytes) -> str | None:
+    return next((name for signature, name in _SIGNATURES if head.startswith(signature)), None)

@@ -1,0 +1,62 @@
+"""One page of a PDF as an image, so that a browser never gets the original."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+from typing import Literal
+
+import pypdfium2 as pdfium
+
+from arbitration.errors import ParseFailure
+from arbitration.parsing.limits import ParseLimits
+from arbitration.parsing.pdf import open_pdf
+
+ImageFormat = Literal["png", "webp"]
+MAX_SCALE = 8.0
+
+
+def render_here(
+    path: Path,
+    *,
+    page_num: int,
+    scale: float,
+    limits: ParseLimits,
+    image_format: ImageFormat = "png",
+    password: str | None = None,
+) -> bytes:
+    """The page (1-based) as PNG or WebP; ``scale`` is pixels per point.
+
+    A page that would exceed ``limits.max_pixels`` is drawn smaller. Raises :class:`ParseFailure` (``no_such_page``,
+    ``corrupt``) and what ``open_pdf`` raises.
+    """
+    document = open_pdf(path, password=password)
+    try:
+        if not 1 <= page_num <= len(document):
+            raise ParseFailure(
+                "no_such_page", f"There is no page {page_num}: the document has {len(document)}."
+            )
+        try:
+            page = document[page_num - 1]
+            width, height = page.get_size()
+            bitmap = page.render(scale=_bounded(scale, width, height, limits.max_pixels))
+        except (pdfium.PdfiumError, ValueError) as error:
+            raise ParseFailure("corrupt", f"Page {page_num} is damaged and cannot be drawn.") from error
+        buffer = io.BytesIO()
+        bitmap.to_pil().convert("RGB").save(buffer, **_options(image_format))
+        return buffer.getvalue()
+    finally:
+        document.close()
+
+
+def _bounded(scale: float, width: float, height: float, max_pixels: int) -> float:
+    wanted = min(max(scale, 0.05), MAX_SCALE)
+    area = max(width, 1.0) * max(height, 1.0)
+    return min(wanted, math.sqrt(max_pixels / area))
+
+
+def _options(image_format: ImageFormat) -> dict[str, object]:
+    if image_format == "webp":
+        return {"format": "WEBP", "quality": 85, "method": 2}
+    return {"format": "PNG", "compress_level": 4}
