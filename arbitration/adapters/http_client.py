@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import httpcore2
@@ -60,14 +61,20 @@ def _left(timeout: float | None) -> float | None:
     return left if timeout is None else min(left, timeout)
 
 
+@lru_cache(maxsize=1)
+def _tls() -> ssl.SSLContext:
+    """One context for all clients: reading the system's certificates takes tens of milliseconds."""
+    return httpx2.create_ssl_context()
+
+
 class _BoundedTransport(httpx2.HTTPTransport):
     """The library's transport over a connection pool of our own network operations."""
 
     def __init__(self, *, address_rule: AddressRule | None) -> None:
-        super().__init__(trust_env=False)
+        super().__init__(verify=_tls(), trust_env=False)
         self._pool.close()
         self._pool = httpcore2.ConnectionPool(
-            ssl_context=httpx2.create_ssl_context(),
+            ssl_context=_tls(),
             max_connections=None,
             max_keepalive_connections=64,
             keepalive_expiry=KEEPALIVE_S,

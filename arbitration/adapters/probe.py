@@ -82,7 +82,7 @@ class Prober:
         try:
             self._call(capabilities, user=user, schema=schema, want_logprobs=want_logprobs)
         except LLMFailure as failure:
-            if failure.outcome in _CANNOT or _not_implemented(failure):
+            if failure.outcome in _CANNOT or _fails_on_it(failure):
                 return False
             raise
         return True
@@ -156,5 +156,7 @@ def _adapted(capabilities: EndpointCapabilities, failure: CallFailure) -> Endpoi
     return capabilities
 
 
-def _not_implemented(failure: LLMFailure) -> bool:
-    return isinstance(failure, CallFailure) and failure.status == 501
+def _fails_on_it(failure: LLMFailure) -> bool:
+    """Some servers answer what they lack with an error of their own. A plain call has just gone through, so
+    500 and 501 speak of the capability; 502 and 503 speak of the server's state and say nothing."""
+    return isinstance(failure, CallFailure) and failure.status in (500, 501)

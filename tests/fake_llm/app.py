@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 import json
 import math
 import re
+import traceback
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -75,6 +77,9 @@ class FakeApp:
             if refused is not None:
                 return refused
             return await self._answer(request, call, fault)
+        except Exception:
+            self.script.crashes.append(traceback.format_exc())
+            raise
         finally:
             self.script.left()
 
@@ -95,7 +100,7 @@ class FakeApp:
         prompt_tokens, cached = len(tokens(call.prompt)), self.script.cached_tokens(call.prompt)
         await self._take_time(request, prompt_tokens=prompt_tokens, reply=reply)
         answer = envelope(call, reply, prompt_tokens=prompt_tokens, cached_tokens=cached)
-        if kind == "no_logprobs":
+        if kind == "no_logprobs" and call.api == "chat":
             answer["choices"][0]["logprobs"] = None
         return self._sent(answer, kind)
 
@@ -110,6 +115,9 @@ class FakeApp:
         content = json.dumps(answer).encode()
         if kind == "half_body":  # promises all, sends half: uvicorn then breaks the connection
             return _Truncated(content)
+        if kind == "gzip":  # asked not to
+            headers = {"Content-Encoding": "gzip"}
+            return Response(gzip.compress(content), media_type="application/json", headers=headers)
         if kind == "half_json":
             return Response(content[: len(content) // 2], media_type="application/json")
         if kind == "dribble":

@@ -63,8 +63,8 @@ def candidates_in(request: FakeRequest) -> list[Candidate]:
     for found in CANDIDATE_ID.finditer(request.user):
         first.setdefault(found[0], found.start())
     ids = list(first)
-    ends = [*list(first.values())[1:], len(request.user)]
-    return [Candidate(name, request.user[first[name] : end]) for name, end in zip(ids, ends, strict=True)]
+    starts = [*first.values(), len(request.user)]
+    return [Candidate(name, request.user[starts[i] : starts[i + 1]]) for i, name in enumerate(ids)]
 
 
 def question_of(request: FakeRequest) -> str:

@@ -18,7 +18,9 @@ def fake_llm_server() -> Iterator[FakeLLM]:
 
 @pytest.fixture
 def fake_llm(fake_llm_server: FakeLLM) -> Iterator[FakeLLM]:
-    """The server with a clean script."""
+    """The server with a clean script. A behaviour that raises fails the test."""
     fake_llm_server.reset()
     yield fake_llm_server
+    crashes = fake_llm_server.script.crashes
     fake_llm_server.reset()
+    assert not crashes, f"a behaviour of the fake server failed:\n{crashes[0]}"

@@ -16,6 +16,7 @@ FaultKind = Literal[
     "hang",
     "drop",
     "dribble",
+    "gzip",
     "half_body",
     "half_json",
     "rate_limit",
@@ -109,6 +110,7 @@ class Script:
     cache_block: int = 128
     requests: list[FakeRequest] = field(default_factory=list)
     embedding_requests: list[dict[str, Any]] = field(default_factory=list)
+    crashes: list[str] = field(default_factory=list)
     running: int = 0
     most_running: int = 0
     _prompts: list[str] = field(default_factory=list)
