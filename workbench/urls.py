@@ -17,7 +17,7 @@ urlpatterns = [
     path("audit/", include("workbench.audit.urls")),
     path("api/v1/", include("workbench.api.urls")),
     path("accounts/", include("allauth.urls")),
-    path("language/", set_language, name="set_language"),
+    path("i18n/", set_language, name="set_language"),
     path("backdoor/", admin.site.urls),
     path("healthz", ops_views.healthz, name="healthz"),
     path("readyz", ops_views.readyz, name="readyz"),

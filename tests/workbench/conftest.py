@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from django.test import Client
 
     from tests.workbench.cast import Cast
+    from tests.workbench.scene import Scene
     from workbench.accounts.models import User
 
 
@@ -43,3 +45,41 @@ def client_as(db: None) -> Callable[[User | None], Client]:
         return client
 
     return make
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None:
+    """Everything in this process and this transaction: a small embedder, detectors one after another, files and
+    index in a temporary folder, no broker."""
+    from tests.workbench.scene import HashEmbedder
+    from workbench.questions import execution, strategies
+
+    engine_settings = strategies.engine_settings
+
+    def in_this_thread(**arguments: Any) -> Any:
+        return engine_settings(**arguments).model_copy(update={"concurrent": False})
+
+    monkeypatch.setattr(execution, "current_embedder", HashEmbedder)
+    monkeypatch.setattr("workbench.questions.services.engine_settings", in_this_thread)
+    monkeypatch.setattr("workbench.ops.dispatch.dispatch", lambda *args, **kwargs: True)
+    monkeypatch.setattr("workbench.ops.leases.Heartbeat._renew", lambda self: None)
+    settings.WORKBENCH_HOME = tmp_path
+    settings.STORAGES = settings.STORAGES | {
+        "default": {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {"location": str(tmp_path / "files")},
+        }
+    }
+
+
+@pytest.fixture
+def scene(cast: Cast, here: None) -> Scene:
+    """A finished run of alpha with a decision on it."""
+    from tests.workbench.scene import Scene, make_document, make_run
+    from workbench.review.services import candidate_approve
+
+    document = make_document(collection=cast.alpha, owner=cast.analyst)
+    run = make_run(asker=cast.analyst, document=document)
+    decided = run.candidates.filter(verdict__role__isnull=False).first()
+    candidate_approve(actor=cast.reviewer, candidate=decided)
+    return Scene(document=document, run=run)

@@ -1,0 +1,183 @@
+"""A finished run in a collection, made through the product's own steps from a hand-made document.
+
+No parser and no encoder: the document's rows are written as ingestion writes them, and the vectors are those of a
+small deterministic embedder, so that tests of pages and decisions are quick and the same everywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from django.core.files.base import ContentFile
+from django.db.models.functions import Now
+
+from arbitration.documents import Line, Page, ParsedDocument, Passage, Section
+from workbench.accounts.models import User
+from workbench.documents import ingest
+from workbench.documents.models import Collection, Document, DocumentStatus, PassageVector
+from workbench.documents.services import index_epoch_bump
+from workbench.questions.execution import run_answer, run_arbitrate, run_detect
+from workbench.questions.models import Run
+from workbench.questions.services import question_ask
+
+TEXT = {
+    "1 Purpose": [
+        "This policy says how access records are kept.",
+        "It applies to every system that holds client data.",
+    ],
+    "2 Retention": [
+        "Access records are kept for twenty-four months.",
+        "The period starts on the day of the access.",
+        "Payment records are kept for ten years.",
+    ],
+    "3 Deletion": [
+        "At the end of the period the records are deleted within thirty days.",
+        "A legal hold stops the deletion until it is lifted.",
+    ],
+}
+
+
+class HashEmbedder:
+    """Unit vectors from the hashes of a text's words: near when words are shared."""
+
+    space = "all-MiniLM-L6-v2-int8@8199be6f/384"
+    width = 384
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """One vector per text."""
+        rows = np.zeros((len(texts), self.width), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in text.lower().split():
+                row[int(hashlib.sha256(word.strip(".,?").encode()).hexdigest(), 16) % self.width] += 1
+            row /= np.linalg.norm(row) or 1.0
+        return rows
+
+
+def parsed(text: dict[str, list[str]] = TEXT) -> ParsedDocument:
+    """A document of one page: each heading a section, each section one passage."""
+    lines: list[Line] = []
+    sections: list[Section] = []
+    passages: list[Passage] = []
+    for number, (title, body) in enumerate(text.items(), start=1):
+        first = len(lines) + 1
+        for content in [title, *body]:
+            top = 40.0 + 16 * len(lines)
+            lines.append(
+                Line(
+                    page_num=1,
+                    line_num=len(lines) + 1,
+                    text=content,
+                    x0=60,
+                    y0=top,
+                    x1=60 + 5 * len(content),
+                    y1=top + 12,
+                    character_count=len(content),
+                    section_id=f"s{number}",
+                )
+            )
+        sections.append(
+            Section(
+                section_id=f"s{number}",
+                level=1,
+                title=title,
+                breadcrumb=title,
+                start_page=1,
+                end_page=1,
+                start_line=first,
+            )
+        )
+        passages.append(
+            Passage(
+                ordinal=number - 1,
+                page_start=1,
+                line_start=first,
+                page_end=1,
+                line_end=len(lines),
+                section_id=f"s{number}",
+                text="\n".join([title, *body]),
+            )
+        )
+    page = Page(page_num=1, text="\n".join(line.text for line in lines), width=612, height=792)
+    return ParsedDocument(
+        kind="text",
+        title="Access records policy",
+        toc_source="headings",
+        pages=(page,),
+        lines=tuple(lines),
+        sections=tuple(sections),
+        passages=tuple(passages),
+    )
+
+
+def make_document(
+    *, collection: Collection, owner: User, name: str = "policy.txt", text: dict[str, list[str]] = TEXT
+) -> Document:
+    """A ready document with rows and vectors, as ingestion leaves it."""
+    content = "\n".join(f"{title}\n" + "\n".join(body) for title, body in text.items()).encode()
+    document = Document(
+        collection=collection,
+        sha256=hashlib.sha256(content + name.encode()).hexdigest(),
+        name=name,
+        size=len(content),
+        uploaded_by=owner,
+    )
+    document.file.save(f"{collection.pk}/{document.sha256}", ContentFile(content), save=False)
+    document.save()
+    record = parsed(text)
+    ingest._store(document, record)
+    space, embedder = ingest.active_space(), HashEmbedder()
+    passages = list(document.passages.all())
+    PassageVector.objects.bulk_create(
+        PassageVector(
+            passage=passage,
+            space=space,
+            document=document,
+            collection=collection,
+            embedding=vector.tolist(),
+        )
+        for passage, vector in zip(passages, embedder.embed([p.text for p in passages]), strict=True)
+    )
+    Document.objects.filter(pk=document.pk).update(
+        status=DocumentStatus.READY,
+        title=record.title,
+        kind=record.kind,
+        toc_source=record.toc_source,
+        page_count=1,
+        line_count=len(record.lines),
+        section_count=len(record.sections),
+        section_depth=1,
+        passage_count=len(record.passages),
+        finished_at=Now(),
+    )
+    index_epoch_bump(collection_ids=[collection.pk])
+    document.refresh_from_db()
+    return document
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A collection's document and a finished run on it."""
+
+    document: Document
+    run: Run
+
+
+def make_run(
+    *, asker: User, document: Document, text: str = "How long are access records kept?", **options: object
+) -> Run:
+    """Asks and carries out the stages here, one after another."""
+    outcome = question_ask(
+        actor=asker,
+        collection=document.collection,
+        document=document,
+        text=text,
+        strategy="offline",
+        **options,  # type: ignore[arg-type]
+    )
+    for stage in (run_detect, run_arbitrate, run_answer):
+        stage(run_id=outcome.run.pk)
+    return Run.objects.select_related("question__document", "collection").get(pk=outcome.run.pk)

@@ -1,0 +1,138 @@
+"""Nothing of a collection reaches a person outside it: every address of the product is asked.
+
+The addresses come from the URL map itself, so that a new one is covered by being there. An address whose arguments
+this test cannot fill fails it: say here what it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from tests.workbench.cast import Cast
+from tests.workbench.scene import Scene
+from workbench.accounts.models import User
+
+ClientAs = Callable[[User | None], Client]
+
+#: Parts of the map that belong to other packages and hold nothing of a collection.
+FOREIGN = ("admin", "account", "mfa", "allauth")
+#: Addresses without arguments that speak of no collection or show each person only their own.
+OWN_OR_PUBLIC = {"healthz", "readyz"}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One entry of the URL map."""
+
+    name: str
+    route: str
+    arguments: tuple[str, ...]
+
+
+def addresses(resolver: URLResolver | None = None, prefix: str = "", space: str = "") -> Iterator[Address]:
+    """Every named address of our own."""
+    resolver = resolver or get_resolver()
+    for entry in resolver.url_patterns:
+        route = prefix + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            name = ":".join(part for part in (space, entry.namespace or "") if part)
+            if (entry.app_name or "") not in FOREIGN and not route.startswith("accounts/"):
+                yield from addresses(entry, route, name)
+        elif isinstance(entry, URLPattern) and not route.startswith("accounts/"):
+            yield Address(f"{space}:{entry.name}" if space else str(entry.name), route, _arguments(entry))
+
+
+def _arguments(entry: URLPattern) -> tuple[str, ...]:
+    return tuple(entry.pattern.regex.groupindex)
+
+
+def fill(address: Address, scene: Scene) -> dict[str, object] | None:
+    """Arguments that name an object of the scene; None for an address without any."""
+    names = set(address.arguments) - {"format"}
+    if not names:
+        return None
+    run = scene.run
+    item = run.queue_items.order_by("id").first()
+    candidate = run.candidates.first()
+    review = run.reviews.first()
+    by_space: dict[str, object] = {
+        "accounts:": scene.run.requested_by_id,
+        "documents:": scene.document.pk,
+        "questions:evidence": candidate.pk,
+        "questions:": run.pk,
+        "review:approve": candidate.pk,
+        "review:override": candidate.pk,
+        "review:unsure": candidate.pk,
+        "review:not-found": run.pk,
+        "review:": item.pk,
+        "api:document": scene.document.pk,
+        "api:run": run.pk,
+        "api:candidate": candidate.pk,
+        "api:review": review.pk if review else None,
+    }
+    key = next((value for start, value in by_space.items() if address.name.startswith(start)), None)
+    known = {"slug": scene.document.collection.slug, "pk": key, "page_num": 1}
+    missing = [name for name in names if known.get(name) is None]
+    assert not missing, f"say in tests/workbench/test_border.py what {missing} of {address.name} names"
+    return {name: known[name] for name in names}
+
+
+def path_of(address: Address, scene: Scene) -> str:
+    """The address as a path."""
+    from django.urls import reverse
+
+    return reverse(address.name, kwargs=fill(address, scene))
+
+
+ALL = [a for a in addresses() if "format" not in a.arguments]
+OBJECTS = [a for a in ALL if a.arguments]
+
+
+@pytest.mark.parametrize("address", OBJECTS, ids=lambda a: a.name)
+def test_an_outsider_sees_no_object(address: Address, cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    client = client_as(cast.outsider)
+    path = path_of(address, scene)
+    for method in ("get", "post", "delete", "put", "patch"):
+        response = getattr(client, method)(path)
+        assert response.status_code in {404, 405}, f"{method} {path}: {response.status_code}"
+        assert b"access records" not in response.content.lower()
+    assert 404 in {client.get(path).status_code, client.post(path).status_code}
+
+
+@pytest.mark.parametrize("address", ALL, ids=lambda a: a.name)
+def test_an_outsider_finds_none_of_its_words_anywhere(
+    address: Address, cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    response = client_as(cast.outsider).get(path_of(address, scene))
+    body = b"".join(response.streaming_content) if response.streaming else response.content
+    for secret in (b"twenty-four", b"How long are access", b"policy.txt", b"Alpha"):
+        assert secret not in body, f"{path_of(address, scene)} shows {secret!r}"
+
+
+@pytest.mark.parametrize("address", ALL, ids=lambda a: a.name)
+def test_a_stranger_is_sent_to_the_door(address: Address, client_as: ClientAs, cast: Cast, scene: Scene) -> None:
+    if address.name in OWN_OR_PUBLIC:
+        return
+    response = client_as(None).get(path_of(address, scene))
+    assert response.status_code in {302, 401, 403, 405}, f"{address.name}: {response.status_code}"
+    if response.status_code == 302:
+        assert response["Location"].startswith("/accounts/login/")
+
+
+@pytest.mark.parametrize("address", OBJECTS, ids=lambda a: a.name)
+def test_a_member_gets_further(address: Address, cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    """The 404 of outsiders means something only where members do not get it."""
+    from workbench.accounts.models import Membership, MemberRole
+
+    for role in MemberRole:
+        Membership.objects.get_or_create(user=cast.admin, collection=cast.alpha, role=role)
+    client = client_as(cast.admin)
+    statuses = {client.get(path_of(address, scene)).status_code, client.post(path_of(address, scene)).status_code}
+    if address.name == "documents:page-image":  # a text document has no page image
+        return
+    assert statuses != {404}, address.name
