@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from arbitration.evaluation.records import RankedAnchor
+from arbitration.evaluation.records import RankedAnchor, SpanEvidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +56,10 @@ class LineMap:
     def word_count(self, spans: Sequence[UnitSpan]) -> int:
         """Words in the spans, as a reader counts them: runs between white space."""
         return sum(len(self._texts[span.unit_id][span.start : span.end].split()) for span in spans)
+
+    def covers(self, span: UnitSpan | SpanEvidence) -> bool:
+        """Whether any line shows some of the span's characters."""
+        return any(
+            line.unit_id == span.unit_id and line.start < span.end and span.start < line.end
+            for line in self._positions
+        )
