@@ -22,7 +22,7 @@ from .errors import StackError, StopRequested
 from .project import Project
 from .signals import Signals
 
-UNIT_TESTS = ("tests/arbitration", "tests/training", "tests/workbench/stack")
+UNIT_TESTS = ("tests/arbitration", "tests/training", "tests/workbench/stack", "tests/test_docs.py")
 SERVICE_TESTS = ("tests/workbench", "tests/integration")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: Variables of a developer's shell that must not change what is tested.
