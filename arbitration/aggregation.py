@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from arbitration.detectors.base import Anchor, DetectorContext, Span, StoreSession, section_span, subtree_span
 from arbitration.protocols import LineRow, SectionRow
 from arbitration.settings import EngineSettings
-from arbitration.text import TermMatcher, word_count
+from arbitration.text import word_count
 
 SectionKey = tuple[str, str]
 
@@ -159,7 +159,7 @@ class _Builder:
         covered = {(line.page_num, line.line_num) for unit in inside for line in unit.lines}
         pieces = [piece for gap in _gaps(lines, covered) for piece in split_lines(gap, self._words)]
         room = max(self._context.settings.section_chunks - len(inside), 1 if not inside else 0)
-        inside += [self._add(piece) for piece in _most_telling(pieces, self._matcher(span), room)]
+        inside += [self._add(piece) for piece in self._most_telling(pieces, room)]
         for unit in inside:
             unit.anchors.append(anchor)
 
@@ -173,7 +173,7 @@ class _Builder:
         if not lines:
             return None
         pieces = split_lines(lines, self._words)
-        best = _most_telling(pieces, self._matcher(anchor.span), 1)[0]
+        best = self._most_telling(pieces, 1)[0]
         if anchor.passage_id is None:
             best = self._grown(best)
         return self._covering(span_of(best)) or self._add(best)
@@ -205,8 +205,13 @@ class _Builder:
         self._by_document[lines[0].document_id].append(unit)
         return unit
 
-    def _matcher(self, span: Span) -> TermMatcher:
-        return self._context.matcher(span.document_id)
+    def _most_telling(self, pieces: list[list[LineRow]], room: int) -> list[list[LineRow]]:
+        """The pieces with the most keywords, in reading order; the first piece wins ties."""
+        if len(pieces) <= room:
+            return pieces
+        counts = [len(self._context.matched_in(piece)) for piece in pieces]
+        best = sorted(range(len(pieces)), key=lambda index: (-counts[index], index))[:room]
+        return [pieces[index] for index in sorted(best)]
 
 
 def _contiguous(lines: Sequence[LineRow]) -> bool:
@@ -225,15 +230,6 @@ def _gaps(lines: Sequence[LineRow], covered: set[tuple[int, int]]) -> list[list[
         else:
             gaps[-1].append(line)
     return [gap for gap in gaps if gap]
-
-
-def _most_telling(pieces: list[list[LineRow]], matcher: TermMatcher, room: int) -> list[list[LineRow]]:
-    """The pieces with the most keywords, in reading order; the first piece wins ties."""
-    if len(pieces) <= room:
-        return pieces
-    counts = [len(matcher.matched(" ".join(line.text for line in piece))) for piece in pieces]
-    best = sorted(range(len(pieces)), key=lambda index: (-counts[index], index))[:room]
-    return [pieces[index] for index in sorted(best)]
 
 
 def _sections_to_read(anchors: Sequence[Anchor]) -> list[Anchor]:
@@ -315,24 +311,31 @@ def _with_context(
     unit.section = sections.get((unit.span.document_id, unit.section_id or ""))
     around = table.between(_context_span(unit.span, unit.section, settings))
     if unit.section is not None:
-        around = [line for line in around if line.section_id == unit.section_id or line in unit.lines]
+        own = {(line.page_num, line.line_num) for line in unit.lines}
+        around = [
+            line
+            for line in around
+            if line.section_id == unit.section_id or (line.page_num, line.line_num) in own
+        ]
     unit.context = _trimmed(around, unit.lines, settings.context_words) or unit.lines
     return unit
 
 
 def _trimmed(around: Sequence[LineRow], anchor: Sequence[LineRow], max_words: int) -> list[LineRow]:
     """The anchor with as many lines before and after it, alternately, as the size allows."""
-    if anchor[0] not in around or anchor[-1] not in around:
+    places = {(line.page_num, line.line_num): index for index, line in enumerate(around)}
+    low = places.get((anchor[0].page_num, anchor[0].line_num))
+    high = places.get((anchor[-1].page_num, anchor[-1].line_num))
+    if low is None or high is None:
         return list(anchor)
-    low, high = around.index(anchor[0]), around.index(anchor[-1])
-    size = sum(word_count(line.text) for line in around[low : high + 1])
+    sizes = [word_count(line.text) for line in around]
+    size = sum(sizes[low : high + 1])
     grew = True
     while grew:
         grew = False
-        for step in (-1, 1):
-            index = low - 1 if step < 0 else high + 1
-            if 0 <= index < len(around) and size + word_count(around[index].text) <= max_words:
-                size += word_count(around[index].text)
+        for index in (low - 1, high + 1):
+            if 0 <= index < len(around) and size + sizes[index] <= max_words:
+                size += sizes[index]
                 low, high = min(low, index), max(high, index)
                 grew = True
     return list(around[low : high + 1])

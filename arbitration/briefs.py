@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arbitration.contracts import CandidateBrief
+from arbitration.detectors.base import DetectorContext
 from arbitration.protocols import LineRow
-from arbitration.text import TermMatcher
 
 SNIPPET_LINES = 5
 _FEWEST_LINES = 3
@@ -35,25 +35,27 @@ def build_brief(
     )
 
 
-def snippet_of(anchor: Sequence[LineRow], context: Sequence[LineRow], matcher: TermMatcher) -> str:
-    """3 to 5 lines around the best matching ones of the anchor; a shorter anchor borrows from its context."""
-    lines = list(anchor) if len(anchor) >= _FEWEST_LINES else _borrowed(anchor, context)
+def snippet_of(anchor: Sequence[LineRow], around: Sequence[LineRow], context: DetectorContext) -> str:
+    """3 to 5 lines about the best matching ones of the anchor; a shorter anchor borrows from its context."""
+    lines = list(anchor) if len(anchor) >= _FEWEST_LINES else _borrowed(anchor, around)
     if len(lines) > SNIPPET_LINES:
-        start = _best_window([len(matcher.matched(line.text)) for line in lines], SNIPPET_LINES)
+        counts = [len(context.matched(line.document_id, line.text)) for line in lines]
+        start = _best_window(counts, SNIPPET_LINES)
         lines = lines[start : start + SNIPPET_LINES]
-    return "\n".join(_shortened(line.text, matcher) for line in lines)
+    return "\n".join(_shortened(line, context) for line in lines)
 
 
-def _borrowed(anchor: Sequence[LineRow], context: Sequence[LineRow]) -> list[LineRow]:
-    if anchor[0] not in context:
+def _borrowed(anchor: Sequence[LineRow], around: Sequence[LineRow]) -> list[LineRow]:
+    first = (anchor[0].page_num, anchor[0].line_num)
+    low = next((i for i, line in enumerate(around) if (line.page_num, line.line_num) == first), None)
+    if low is None:
         return list(anchor)
-    low = context.index(anchor[0])
     high = low + len(anchor)
-    while high - low < _FEWEST_LINES and (low > 0 or high < len(context)):
-        high = min(high + 1, len(context))
+    while high - low < _FEWEST_LINES and (low > 0 or high < len(around)):
+        high = min(high + 1, len(around))
         if high - low < _FEWEST_LINES:
             low = max(low - 1, 0)
-    return list(context[low:high])
+    return list(around[low:high])
 
 
 def _best_window(counts: Sequence[int], size: int) -> int:
@@ -68,11 +70,12 @@ def _best_window(counts: Sequence[int], size: int) -> int:
     return min(candidates, key=lambda start: abs(start - centre))
 
 
-def _shortened(text: str, matcher: TermMatcher) -> str:
+def _shortened(line: LineRow, context: DetectorContext) -> str:
     """A very long line cut around its first match, the cuts marked."""
+    text = line.text
     if len(text) <= _LINE_CHARACTERS:
         return text
-    found = matcher.find(text)
+    found = context.matcher(line.document_id).find(text)
     start = max(0, (found[0].start if found else 0) - _LINE_CHARACTERS // 4)
     end = min(len(text), start + _LINE_CHARACTERS)
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"

@@ -60,13 +60,12 @@ class _CandidateBuilder:
         methods: list[str] = [method for method in METHODS if method in scores]
         ranks = {method: self._ranks[method][index] for method in methods}
         best = {method: _best(unit.anchors, method) for method in methods}
-        signals = self._signals(unit, best)
         span, document_id = unit.span, unit.span.document_id
         anchor = scope_of(span, unit.section_id)
         identity = candidate_id(anchor, document_id if context.profile.is_collection else None)
-        matcher = context.matcher(document_id)
-        matched = tuple(matcher.matched(unit.text))
-        snippet = snippet_of(unit.lines, unit.context, matcher)
+        matched = context.matched_in(unit.lines)
+        snippet = snippet_of(unit.lines, unit.context, context)
+        signals = self._signals(unit, best, matched)
         breadcrumb = unit.section.breadcrumb or unit.section.title if unit.section else None
         return PoolCandidate(
             candidate_id=identity,
@@ -95,8 +94,7 @@ class _CandidateBuilder:
             ),
         )
 
-    def _signals(self, unit: Unit, best: Mapping[str, Anchor]) -> CandidateSignals:
-        matched = self._context.matcher(unit.span.document_id).matched(unit.text)
+    def _signals(self, unit: Unit, best: Mapping[str, Anchor], matched: Sequence[str]) -> CandidateSignals:
         covered = sum(self._weights.get(term, 0.0) for term in matched)
         title = self._title(unit)
         meeting, pattern = best.get("cooccurrence"), best.get("pattern")

@@ -7,6 +7,7 @@ store, by the same matching rules (:mod:`arbitration.text`), with plain BM25 and
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -56,6 +57,10 @@ class InMemoryStore:
         self._embedder = embedder
         self._doc_id = doc_id or (documents[0].document_id if len(documents) == 1 else "collection")
         self._lines = {d.document_id: [line for line in d.parsed.lines if _searched(line)] for d in documents}
+        self._line_keys = {
+            document_id: [(line.page_num, line.line_num) for line in lines]
+            for document_id, lines in self._lines.items()
+        }
         self._matchers: dict[tuple[tuple[str, ...], str], TermMatcher] = {}
 
     def profile(self) -> ScopeProfile:
@@ -157,11 +162,10 @@ class InMemoryStore:
         self, document_id: str, page_start: int, line_start: int, page_end: int, line_end: int
     ) -> list[LineRow]:
         """The body lines of a span, in reading order."""
-        return [
-            _line_row(document_id, line)
-            for line in self._lines.get(document_id, ())
-            if (page_start, line_start) <= (line.page_num, line.line_num) <= (page_end, line_end)
-        ]
+        keys = self._line_keys.get(document_id, [])
+        first = bisect_left(keys, (page_start, line_start))
+        last = bisect_right(keys, (page_end, line_end))
+        return [_line_row(document_id, line) for line in self._lines.get(document_id, [])[first:last]]
 
     def lines_of_scopes(self, scopes: Sequence[tuple[str, int, int, int, int]]) -> list[list[LineRow]]:
         """``lines_between`` for many spans."""

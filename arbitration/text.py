@@ -7,6 +7,7 @@ accents and hyphens; codes match as whole strings. Offsets always refer to the t
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,17 +19,18 @@ import snowballstemmer
 from arbitration.stopwords import STOP_WORDS
 
 _STEMMERS = {"en": snowballstemmer.stemmer("english"), "es": snowballstemmer.stemmer("spanish")}
+_STEMMER_LOCK = threading.Lock()
 _ZERO_WIDTH = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\ufffe]")
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _LETTER_SPACED = re.compile(r"(?<!\S)[A-ZÀ-Þ](?: [A-ZÀ-Þ]){2,}(?!\S)")
+_MAYBE_SPACED = re.compile(r"[A-ZÀ-Þ] [A-ZÀ-Þ] [A-ZÀ-Þ]")
 _PHRASE_GAP = re.compile(r"(?:['’]s)?[\s\-/]{1,3}\Z")
 _JOINABLE_LENGTH = 10  # only long words may be written apart ("cyber security"); short ones would collide
 
 _PUNCTUATION = dict.fromkeys(map(ord, "‐‑‒–—―−"), "-")
 _PUNCTUATION |= dict.fromkeys(map(ord, "‘’‚‛′"), "'")
 _PUNCTUATION |= dict.fromkeys(map(ord, "“”„‟«»″"), '"')
-_NO_HYPHEN = dict.fromkeys(map(ord, "-‐‑‒–—―−"), None)
 _PUNCTUATION |= {0x00A0: " ", 0x2007: " ", 0x202F: " "}
 
 
@@ -53,6 +55,8 @@ def normalise(text: str) -> str:
 
 def fold(text: str) -> str:
     """Lower case without accents, same length as the input."""
+    if text.isascii():
+        return text.lower()
     folded = text.translate(_FOLDING).lower()
     return folded if len(folded) == len(text) else "".join(_fold_one(char) for char in text)
 
@@ -64,6 +68,8 @@ def _fold_one(char: str) -> str:
 
 def join_letter_spaced(text: str) -> str:
     """``S C O P E`` becomes ``SCOPE``: for matching of headings only, never for display."""
+    if not _MAYBE_SPACED.search(text):
+        return text
     return _LETTER_SPACED.sub(lambda match: match[0].replace(" ", ""), text)
 
 
@@ -81,7 +87,9 @@ def supported_language(language: str) -> str:
 def stem(word: str, language: str = "en") -> str:
     """The Snowball stem of one word, lower case and without accents."""
     stemmer = _STEMMERS[supported_language(language)]
-    return fold(str(stemmer.stemWord(word.lower().replace("’", "'"))))
+    with _STEMMER_LOCK:  # a Snowball stemmer keeps the word it works on in itself
+        stemmed = str(stemmer.stemWord(word.lower().replace("’", "'")))
+    return fold(stemmed)
 
 
 def words(text: str) -> list[str]:
@@ -205,6 +213,8 @@ class TermMatcher:
             if not is_code(term):
                 self._add_words(term)
         wanted = {part for variants in self._phrases.values() for _, parts in variants for part in parts}
+        self._wanted = frozenset(wanted)
+        self._stems: dict[str, str] = {}
         long_words = {part for part in wanted if len(part) >= _JOINABLE_LENGTH}
         self._pattern = _any_of(_prefix(part) for part in wanted)
         self._apart = _any_of(r"[ \-]?".join(map(re.escape, _prefix(part))) for part in long_words)
@@ -220,49 +230,57 @@ class TermMatcher:
     def find(self, text: str) -> list[TermMatch]:
         """Every match, ordered by position, then by length."""
         joined, offsets = _joined_with_offsets(text)
-        matches = [*self._find_codes(joined), *self._find_words(joined)]
+        matches = self._found(joined)
         if offsets is not None:
             matches = [TermMatch(m.term, offsets[m.start], offsets[m.end - 1] + 1) for m in matches]
         return sorted(matches, key=lambda match: (match.start, match.end, match.term))
 
     def matched(self, text: str) -> list[str]:
         """The distinct terms that stand in the text, in the order they were given."""
-        joined = join_letter_spaced(text)
-        present = {m.term for m in self._find_words(joined)} | {m.term for m in self._find_codes(joined)}
+        present = {match.term for match in self._found(join_letter_spaced(text))}
         return [term for term in self.terms if term in present] if present else []
 
-    def _find_codes(self, text: str) -> list[TermMatch]:
-        return [
+    def _found(self, text: str) -> list[TermMatch]:
+        plain = text if text.isascii() else text.translate(_PUNCTUATION)
+        folded = fold(plain)
+        found = [
             TermMatch(term, match.start(), match.end())
             for term, pattern in self._codes
-            for match in pattern.finditer(text.translate(_PUNCTUATION))
+            for match in pattern.finditer(plain)
         ]
+        hits = self._hits(self._pattern, plain, folded)
+        for position in range(len(hits)):
+            self._add_phrases(found, hits, position, plain)
+        for hit in self._hits(self._apart, plain, folded):
+            if " " in plain[hit.start : hit.end] or "-" in plain[hit.start : hit.end]:
+                self._add_phrases(found, [hit], 0, plain)
+        return found
 
-    def _find_words(self, text: str) -> list[TermMatch]:
-        if self._pattern is None:
+    def _hits(self, pattern: re.Pattern[str] | None, plain: str, folded: str) -> list[_WordHit]:
+        """Words of the text whose stem is wanted; a surface form is stemmed once."""
+        if pattern is None:
             return []
-        folded = fold(text)
-        hits = [self._hit(text, match) for match in self._pattern.finditer(folded)]
-        found = [match for position in range(len(hits)) for match in self._phrases_at(hits, position, text)]
-        if self._apart is not None:
-            written_apart = (m for m in self._apart.finditer(folded) if " " in m[0] or "-" in m[0])
-            found += [
-                match for m in written_apart for match in self._phrases_at([self._hit(text, m)], 0, text)
-            ]
-        return found
+        hits = []
+        for match in pattern.finditer(folded):
+            start, end = match.span()
+            surface = plain[start:end]
+            if surface not in self._stems:
+                self._stems[surface] = stem(surface.replace(" ", "").replace("-", ""), self.language)
+            if self._stems[surface] in self._wanted:
+                hits.append(_WordHit(self._stems[surface], start, end))
+        return hits
 
-    def _hit(self, text: str, match: re.Match[str]) -> _WordHit:
-        surface = text[match.start() : match.end()].replace(" ", "").translate(_NO_HYPHEN)
-        return _WordHit(stem(surface, self.language), match.start(), match.end())
-
-    def _phrases_at(self, hits: Sequence[_WordHit], position: int, text: str) -> list[TermMatch]:
-        found = []
-        for term, sequence in self._phrases.get(hits[position].stem, ()):
-            end = position + len(sequence)
-            run = hits[position:end]
+    def _add_phrases(
+        self, found: list[TermMatch], hits: Sequence[_WordHit], position: int, text: str
+    ) -> None:
+        first = hits[position]
+        for term, sequence in self._phrases.get(first.stem, ()):
+            if len(sequence) == 1:
+                found.append(TermMatch(term, first.start, first.end))
+                continue
+            run = hits[position : position + len(sequence)]
             if tuple(hit.stem for hit in run) == sequence and _adjacent(run, text):
-                found.append(TermMatch(term, run[0].start, run[-1].end))
-        return found
+                found.append(TermMatch(term, first.start, run[-1].end))
 
 
 def highlight_spans(text: str, terms: Iterable[str], language: str = "en") -> list[tuple[int, int]]:
@@ -278,7 +296,7 @@ def highlight_spans(text: str, terms: Iterable[str], language: str = "en") -> li
 
 def _adjacent(run: Sequence[_WordHit], text: str) -> bool:
     gaps = (text[left.end : right.start] for left, right in pairwise(run))
-    return all(_PHRASE_GAP.match(gap.translate(_PUNCTUATION)) for gap in gaps)
+    return all(_PHRASE_GAP.match(gap) for gap in gaps)
 
 
 def _code_pattern(term: str) -> re.Pattern[str]:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, Protocol, TypeVar, cast
 
 from arbitration.pool import MatchType
@@ -148,25 +149,44 @@ class DetectorContext:
     settings: EngineSettings
     embedder: Embedder | None = None
     _matchers: dict[str, TermMatcher] = field(default_factory=dict)
+    _matched: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
 
     def matcher(self, document_id: str | None = None) -> TermMatcher:
         """Matches all keywords of the question in the language of a document."""
         language = self.languages.get(document_id or "", self.profile_language)
         if language not in self._matchers:
-            self._matchers[language] = TermMatcher(self.question.terms(), language)
+            self._matchers[language] = TermMatcher(self.terms, language)
         return self._matchers[language]
 
-    @property
+    def matched(self, document_id: str, text: str) -> tuple[str, ...]:
+        """The keywords that stand in a line; asked once per line, however many steps need it."""
+        matcher = self.matcher(document_id)
+        key = (matcher.language, text)
+        if key not in self._matched:
+            self._matched[key] = tuple(matcher.matched(text))
+        return self._matched[key]
+
+    def matched_in(self, lines: Sequence[LineRow]) -> tuple[str, ...]:
+        """The keywords that stand in any of some lines of one document, in the question's order."""
+        present = {term for line in lines for term in self.matched(line.document_id, line.text)}
+        return tuple(term for term in self.terms if term in present) if present else ()
+
+    @cached_property
+    def terms(self) -> tuple[str, ...]:
+        """All keywords of the question, in order."""
+        return self.question.terms()
+
+    @cached_property
     def languages(self) -> dict[str, str]:
         """Language of each document in scope."""
         return _languages(self.profile)
 
-    @property
+    @cached_property
     def profile_language(self) -> str:
         """Language of the first document, the default."""
         return self.profile.documents[0].language if self.profile.documents else self.question.language
 
-    @property
+    @cached_property
     def keywords(self) -> dict[str, Keyword]:
         """Keywords by term."""
         return {keyword.term: keyword for keyword in self.question.keywords}

@@ -21,17 +21,15 @@ class LexicalDetector:
         return [self._anchor(row, context) for row in rows if row.score > 0]
 
     def _anchor(self, row: PassageRow, context: DetectorContext) -> Anchor:
-        matched = tuple(context.matcher(row.document_id).matched(row.text))
-        codes = [term for term in matched if term in context.question.exact_codes]
-        named = ", ".join(f"'{term}'" for term in (codes or matched)[:5]) or "words of the question"
+        codes = [code for code in context.question.exact_codes if code in row.text]
+        named = ", holds " + ", ".join(f"'{code}'" for code in codes[:5]) if codes else ""
         return Anchor(
             method=self.method,
             span=Span(row.document_id, row.page_start, row.line_start, row.page_end, row.line_end),
             score=row.score,
             raw=row.score,
-            why=f"BM25 {row.score:.2f}: holds {'exact code ' if codes else ''}{named}",
+            why=f"words of the question weigh BM25 {row.score:.2f}{named}",
             section_id=row.section_id,
-            matched=matched,
             passage_id=row.passage_id,
             text=row.text,
         )
