@@ -179,7 +179,6 @@ def _why_it_failed(home: Home, code: int) -> str:
 
 def _set_up_without_services(home: Home, project: Project) -> None:
     """Enough for Django's settings to load; a key of this moment where none is kept yet."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", project.settings)
     if not (os.environ.get("SECRET_KEY") or os.environ.get("SECRET_KEY_FILE")):
         kept = home.find_secrets()
         os.environ["SECRET_KEY"] = kept.secret_key if kept else random.token_urlsafe(48)

@@ -9,8 +9,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import psutil
-
 from . import bringup, client, locks, ports, preparation, state
 from .console import say
 from .errors import StackError, StopRequested
@@ -181,10 +179,13 @@ def stop(home: Home) -> int:
     for path in (home.web_state, home.stack_state):
         last = state.read(path)
         process = last.supervisor.find() if last is not None else None
-        if process is not None:
-            say(f"stopping pid {process.pid}")
-            process.terminate()
-            psutil.wait_procs([process], timeout=STOP_SECONDS)
+        if last is None or process is None:
+            continue
+        say(f"stopping pid {process.pid}")
+        process.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        while last.supervisor.find() is not None and time.monotonic() < deadline:
+            time.sleep(0.1)
     if client.running(home) is not None:
         raise StackError(f"the stack of {home.root} is still stopping; see {home.log('stack')}")
     return 0

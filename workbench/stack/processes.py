@@ -164,6 +164,8 @@ def stop_leftover(record: Record) -> bool:
     """Stop a child that outlived its supervisor, with its group. True when anything was found."""
     found = record.find()
     if found is not None:
+        with suppress(psutil.NoSuchProcess):
+            found.send_signal(signal.SIGCONT)  # a suspended process takes no other signal
         for number, seconds in record.stop:
             with suppress(psutil.NoSuchProcess):
                 found.send_signal(number)

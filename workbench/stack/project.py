@@ -47,7 +47,8 @@ class Project:
             # psql, pg_dump and pg_restore of the same version as the server.
             "PATH": os.pathsep.join(filter(None, (os.environ.get("PATH"), str(postgres.BINARIES)))),
         }
-        environment.setdefault("DJANGO_SETTINGS_MODULE", self.settings)
+        if self.settings:
+            environment.setdefault("DJANGO_SETTINGS_MODULE", self.settings)
         environment.setdefault("WORKBENCH_MEDIA_ROOT", str(home.files))
         return environment
 

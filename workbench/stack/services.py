@@ -43,6 +43,6 @@ class Services:
         """
         environment = self.environment(project)
         if "DJANGO_SETTINGS_MODULE" not in os.environ:
-            environment.pop("DJANGO_SETTINGS_MODULE")
+            environment.pop("DJANGO_SETTINGS_MODULE", None)
         superuser = postgres.url(postgres.SUPERUSER, self.secrets.superuser_password, self.ports.postgres)
         return {**environment, "DATABASE_OWNER_URL": self.owner_url, "TEST_DATABASE_URL": superuser}
