@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldRole:
-    """One role of one person, in the word that people read."""
+class RoleName:
+    """A role, and the word that people read."""
 
     value: str
     label: str
@@ -23,10 +23,12 @@ class HeldRole:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A member of a collection with every role held there; ``is_waiting`` until a password is set."""
+    """A member of a collection, with the roles held there and the others; ``is_waiting`` until a password is
+    set."""
 
     user: User
-    roles: list[HeldRole]
+    roles: list[RoleName]
+    missing_roles: list[RoleName]
     is_waiting: bool
 
 
@@ -39,7 +41,8 @@ def people_of(*, collection: Collection) -> list[Person]:
     return [
         Person(
             user=user,
-            roles=[HeldRole(role.value, role.label) for role in MemberRole if role in held],
+            roles=[RoleName(role.value, role.label) for role in MemberRole if role in held],
+            missing_roles=[RoleName(role.value, role.label) for role in MemberRole if role not in held],
             is_waiting=not user.has_usable_password(),
         )
         for user, held in roles.items()

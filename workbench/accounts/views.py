@@ -104,7 +104,6 @@ def _page(
     context = {
         "collection": collection,
         "people": people_of(collection=collection),
-        "roles": form.fields["role"].choices,
         "form": form,
         "may_manage": has_permission(request.user, collection, Permission.MANAGE),
     }

@@ -172,10 +172,13 @@ def _object_label(event: AuditEvent, collections: Mapping[int, str]) -> str:
 
 
 def _object_url(event: AuditEvent) -> str:
-    page = _PAGES.get(event.object_type)
-    if page is None:
+    kind, key = event.object_type, event.object_id
+    if kind == "candidate":
+        # A candidate is looked at on the page of its run, which its events name.
+        kind, key = "run", str((event.after or {}).get("run", ""))
+    if kind not in _PAGES or not key:
         return ""
     try:
-        return reverse(page, args=[event.object_id])
+        return reverse(_PAGES[kind], args=[key])
     except NoReverseMatch:
         return ""

@@ -226,3 +226,22 @@ def test_the_history_of_an_object_and_its_parts(
         "account.created",
         "collection.renamed",
     ]
+
+
+@pytest.mark.parametrize(
+    ("details", "url"),
+    [
+        ({"object_type": "document", "object_id": 7}, "/documents/7/"),
+        ({"object_type": "run", "object_id": 7}, "/runs/7/"),
+        ({"object_type": "candidate", "object_id": 9, "after": {"run": 7}}, "/runs/7/"),
+        ({"object_type": "candidate", "object_id": 9}, ""),
+        ({"object_type": "document", "object_id": "not-a-number"}, ""),
+        ({"object_type": "membership", "object_id": 7}, ""),
+    ],
+)
+def test_an_event_links_to_the_page_of_its_object(
+    cast: Cast, record: Record, details: dict[str, object], url: str
+) -> None:
+    record("thing.done", collection_id=cast.alpha.pk, **details)
+    (row,) = trail_page(user=cast.admin, filters=TrailFilter()).rows
+    assert row.object_url == url
