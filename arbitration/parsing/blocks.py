@@ -44,7 +44,8 @@ def _distance(above: DraftLine, line: DraftLine) -> float:
 def _begins(above: DraftLine, line: DraftLine, pitch: float) -> bool:
     if is_list_item(line.text) or line.cells > 1 or above.cells > 1:
         return True
-    if line.bold != above.bold and abs(_distance(above, line)) > 0.5 * line.size:
+    goes_on = line.text[:1].islower()
+    if line.bold != above.bold and not goes_on and abs(_distance(above, line)) > 0.5 * line.size:
         return True
     if abs(line.size - above.size) > 0.08 * above.size:
         return True

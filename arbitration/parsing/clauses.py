@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _CLAUSE = re.compile(
-    r"^(?:(?P<name>section|article|clause|cláusula|artículo|sección)\s+)?(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?\)?[\s:.–—-]+"
+    r"^(?:(?P<name>section|article|clause|cláusula|artículo|sección)\s+(?=\d)|(?=\d{1,2}\.))"
+    r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?\)?[\s:.–—-]+"
     r"(?P<title>[A-ZÁÉÍÓÚÑ\"“][^.:;–—]{2,79}?)(?P<stop>\.|:|\s[–—-]|$)",
     re.IGNORECASE,
 )

@@ -13,6 +13,7 @@ _MARGIN = 0.1  # share of the page's width or height in which a turned line is a
 _SAME_HEIGHT = 8.0  # points by which a running line may move from page to page
 _NUMBER = re.compile(r"\d+")
 _ROMAN = re.compile(r"\b[ivxlc]+\b")
+_TIGHT = 0.5  # of the font size; running lines keep more distance from the text
 _MAX_LENGTH = 200
 
 
@@ -65,10 +66,19 @@ def _mark_running(edge_lines: Mapping[int, Sequence[DraftLine]], n_pages: int) -
     needed = 2 if n_pages <= 3 else 3
     running = {id(line) for key, group in groups.items() for line in _repeated(group, needed) if key}
     for lines in edge_lines.values():
-        for line in lines:
+        for place, line in enumerate(lines):
             if id(line) not in running:
                 break
+            inner = lines[place + 1] if place + 1 < len(lines) else None
+            if place and inner is not None and id(inner) not in running and _adjoins(line, inner):
+                break
             line.is_furniture = True
+
+
+def _adjoins(line: DraftLine, inner: DraftLine) -> bool:
+    """Whether a line is set as tight to the text as the text's own lines are."""
+    upper, lower = sorted((line, inner), key=lambda item: item.y0 or 0.0)
+    return (lower.y0 or 0.0) - (upper.y1 or 0.0) < _TIGHT * max(line.size, 1.0)
 
 
 def _key(text: str) -> str:

@@ -6,20 +6,30 @@ Conservative: a missed heading costs little, a sentence taken for a heading cuts
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from arbitration.parsing.clauses import find_clauses
 from arbitration.parsing.drafts import DraftLine, TocEntry
-from arbitration.parsing.numbering import HeadingNumber, heading_number, is_upper_case
+from arbitration.parsing.levels import Look, levels_of
+from arbitration.parsing.numbering import HeadingNumber, heading_number, is_list_item, is_upper_case
 
 _BIG = 1.12  # times the body size
 _MAX_CHARACTERS = 120
 _MAX_WORDS = 16
+_MAX_LINES = 3
 _MAX_SHARE = 0.25  # of the body lines; more "headings" than that are something else
+_COVER_SHARE = 0.5  # of a page's lines; more than that are a cover, not headings
+_REPEATED = 3  # times that an unnumbered heading may not come again word for word
 _MIN_HEADINGS = 2
-_LEADERS = re.compile(r"\.{4,}|(?:\.\s){4,}|…{2,}|_{4,}")
+_LEADERS = re.compile(r"\.{4,}|(?:\.\s){4,}|…{2,}|_{4,}|-{4,}")
 _PAGE_AT_END = re.compile(r"\s\d{1,4}$")
+_CONTENTS_LINE = re.compile(r"(?:\.{3,}|(?:\.\s){3,}|…|\s{2,}|_{3,}|-{3,})\s*(?:\d{1,4}|[ivxl]{1,6})$")
+_MIN_CONTENTS = 5
+_ABSTRACT = re.compile(
+    r"^(?:abstract|executive summary|summary|resumen|resumen ejecutivo)\W*$", re.IGNORECASE
+)
 _CAPTION = re.compile(
     r"^(?:table|figure|fig\.|chart|exhibit \d+:|tabla|figura|source:|note:)\s*\d*", re.IGNORECASE
 )
@@ -27,46 +37,87 @@ _SIGNATURE = re.compile(
     r"^(?:by|name|title|date|signature|signed|attest|witness|dated?|its|firma|nombre|fecha)\s*:",
     re.IGNORECASE,
 )
+_OPEN_END = re.compile(
+    r"(?:[,;(–—-]|\b(?:a|an|the|of|and|or|to|for|in|on|by|with|from|that|which|are|is|be|as|at|de|la|el|los|las|y|o|"
+    r"que|en|por|para|con))$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(slots=True)
 class _Heading:
-    """Consecutive lines of one look that together are a heading."""
+    """Consecutive lines of one look that together are a heading. ``place`` is that of the first body line."""
 
+    place: int
     lines: list[DraftLine]
     number: HeadingNumber | None
     is_big: bool
     is_caps: bool
+    run_in_title: str | None = None
 
     @property
     def title(self) -> str:
-        return " ".join(line.text for line in self.lines)
+        if self.run_in_title is not None:
+            return self.run_in_title
+        title = " ".join(" ".join(line.text.split()) for line in self.lines)
+        first = self.lines[0]
+        return _PAGE_AT_END.sub("", title) if first.cells == 2 and self.number is None else title
 
     @property
-    def key(self) -> tuple[float, int, int, int, int]:
-        """Order of importance, smaller is higher: size, named division, capitals, weight, depth of the number."""
+    def look(self) -> Look:
         first = self.lines[0]
-        rank, depth = (self.number.rank, self.number.depth) if self.number else (20, 1)
-        if self.number and self.number.is_named:
-            return (-_half(first.size), rank, 0 if self.is_caps else 1, 0 if first.bold else 1, depth)
-        return (-_half(first.size), 19 + (depth > 1), 0 if self.is_caps else 1, 0 if first.bold else 1, depth)
+        bold = first.bold if self.run_in_title is None else False
+        return Look(_half(first.size), bold, self.is_caps, _kind(self.title, self.number))
 
 
 def _half(size: float) -> float:
     return round(size * 2) / 2
 
 
+def _kind(title: str, number: HeadingNumber | None) -> tuple[str, int]:
+    if number is None:
+        return ("item", 0) if is_list_item(title) else ("none", 0)
+    if number.is_named:
+        return ("named", number.rank)
+    return ("decimal" if number.text.strip("§ ")[:1].isdigit() else "letter", number.depth)
+
+
 def find_headings(lines: Sequence[DraftLine]) -> list[TocEntry]:
     """Entries for the headings among the lines, with level, page, height and line; empty when none can be trusted."""
     body = [line for line in lines if line.is_body and line.is_upright]
+    contents = _contents_pages(body)
+    body = [line for line in body if line.page_num not in contents]
     if len(body) < 5:
         return []
     body_size, body_bold = _usual_look(body)
-    found = list(_joined(_candidates(body, body_size, body_bold)))
-    found = _without_title(found)
+    found = list(_joined(_candidates(body, body_size, body_bold=body_bold), body))
+    found = _with_clauses(_without_repeats(_without_covers(found, body)), body)
+    found = _without_opening(found)
     if len(found) < _MIN_HEADINGS or sum(len(h.lines) for h in found) > _MAX_SHARE * len(body):
         return []
-    return list(_entries(found))
+    levels = levels_of(heading.look for heading in found)
+    return [
+        TocEntry(
+            heading.title,
+            level,
+            heading.lines[0].page_num,
+            y=heading.lines[0].y0,
+            x=heading.lines[0].x0,
+            line_num=heading.lines[0].line_num,
+        )
+        for heading, level in zip(found, levels, strict=True)
+    ]
+
+
+def _contents_pages(body: Iterable[DraftLine]) -> set[int]:
+    """Pages that print a table of contents: most of their lines end with a page number."""
+    total: Counter[int] = Counter()
+    ending: Counter[int] = Counter()
+    for line in body:
+        total[line.page_num] += 1
+        if _CONTENTS_LINE.search(line.text):
+            ending[line.page_num] += 1
+    return {page for page, count in ending.items() if count >= _MIN_CONTENTS and count >= 0.4 * total[page]}
 
 
 def _usual_look(body: Iterable[DraftLine]) -> tuple[float, bool]:
@@ -80,35 +131,29 @@ def _usual_look(body: Iterable[DraftLine]) -> tuple[float, bool]:
     return max(sizes, key=lambda size: (sizes[size], size)), bold > 0.5 * total
 
 
-def _candidates(
-    body: Sequence[DraftLine], body_size: float, body_bold: bool
-) -> Iterator[tuple[int, _Heading]]:
+def _candidates(body: Sequence[DraftLine], body_size: float, *, body_bold: bool) -> Iterator[_Heading]:
     for place, line in enumerate(body):
         if not _could_be(line.text) or line.cells > 2:
             continue
-        above = body[place - 1] if place else None
-        below = body[place + 1] if place + 1 < len(body) else None
         number = heading_number(line.text)
         if line.cells == 2 and number is None:
             continue
+        above = body[place - 1] if place else None
+        below = body[place + 1] if place + 1 < len(body) else None
         big = line.size >= _BIG * body_size
+        if number is None and not big and below is not None and below.cells > 2:
+            continue  # the head of a table
         bold = line.bold and not body_bold
         caps = is_upper_case(line.text)
-        apart = line.starts_block or above is None or above.page_num != line.page_num
-        ends = (
-            below is None
-            or below.starts_block
-            or below.page_num != line.page_num
-            or _looks_unlike(line, below)
-        )
+        ends = below is None or below.starts_block or below.page_num != line.page_num or _differ(line, below)
         stands_out = big or bold or ((caps or (number is not None and number.is_named)) and ends)
-        if not (apart and stands_out) and not _continues_heading(line, above, big=big, bold=bold):
-            continue
-        if not big and line.text.rstrip().endswith((".", ";")) and not (number or caps):
+        apart = line.starts_block or above is None or above.page_num != line.page_num
+        goes_on = above is not None and (big or bold or caps) and not _differ(line, above)
+        if not (apart and stands_out) and not goes_on:
             continue
         if not big and line.size < 0.93 * body_size:
             continue
-        yield place, _Heading([line], number, big, caps)
+        yield _Heading(place, [line], number, big, caps)
 
 
 def _could_be(text: str) -> bool:
@@ -117,69 +162,106 @@ def _could_be(text: str) -> bool:
     letters = sum(c.isalpha() for c in text)
     if letters < 3 or letters < 0.5 * sum(not c.isspace() for c in text):
         return False
-    if text.rstrip().endswith((",", "-", "—")) or text[:1] in "•●○◦▪■-*·":
-        return False
-    if text[:1].islower():
+    if text[:1] in "•●○◦▪■-*·" or text[:1].islower():
         return False
     return not (_LEADERS.search(text) or _CAPTION.match(text) or _SIGNATURE.match(text))
 
 
-def _looks_unlike(line: DraftLine, below: DraftLine) -> bool:
-    return line.bold != below.bold or abs(line.size - below.size) > 0.4
+def _differ(line: DraftLine, other: DraftLine) -> bool:
+    return line.bold != other.bold or abs(line.size - other.size) > 0.4
 
 
-def _continues_heading(line: DraftLine, above: DraftLine | None, *, big: bool, bold: bool) -> bool:
-    """Whether a line goes on with a heading that wrapped: same look, no block of its own."""
-    return above is not None and (big or bold) and not _looks_unlike(line, above)
-
-
-def _joined(candidates: Iterable[tuple[int, _Heading]]) -> Iterator[_Heading]:
-    """Wrapped headings put together."""
+def _joined(candidates: Iterable[_Heading], body: Sequence[DraftLine]) -> Iterator[_Heading]:
+    """Wrapped headings put together; those that turn out to be paragraphs or broken sentences left out."""
     current: _Heading | None = None
-    last = -2
-    for place, heading in candidates:
-        line = heading.lines[0]
-        if current is not None and place == last + 1 and _wraps(current, heading):
-            current.lines.append(line)
-        else:
-            if current is not None:
-                yield current
-            current = heading
-        last = place
-    if current is not None:
+    for heading in candidates:
+        if current is not None and _wraps(current, heading):
+            current.lines.extend(heading.lines)
+            continue
+        if current is not None and _is_heading(current, body):
+            yield current
+        current = heading
+    if current is not None and _is_heading(current, body):
         yield current
 
 
 def _wraps(current: _Heading, heading: _Heading) -> bool:
     line, above = heading.lines[0], current.lines[-1]
-    if line.starts_block or heading.number is not None or line.page_num != above.page_num:
+    if heading.place != current.place + len(current.lines) or line.page_num != above.page_num:
         return False
-    return len(current.lines) < 3 and not _looks_unlike(line, above) and heading.is_caps == current.is_caps
+    if heading.number is not None or _differ(line, above) or line.column_position != above.column_position:
+        return False
+    if heading.is_caps != current.is_caps:
+        return False
+    if not line.starts_block:
+        return True
+    # A wide gap inside a large title; elsewhere a new block is a new heading.
+    return bool(_OPEN_END.search(above.text)) and current.is_big
 
 
-def _without_title(headings: list[_Heading]) -> list[_Heading]:
-    """Drop the document's title: larger than every other heading, once, on the first page."""
-    if len(headings) < 3:
-        return headings
-    first = headings[0]
-    size = _half(first.lines[0].size)
-    if first.lines[0].page_num > 2 or first.number is not None:
-        return headings
-    others = max(_half(heading.lines[0].size) for heading in headings[1:])
-    return headings[1:] if size > others else headings
+def _is_heading(heading: _Heading, body: Sequence[DraftLine]) -> bool:
+    first, last = heading.lines[0], heading.lines[-1]
+    if len(heading.lines) > _MAX_LINES or not first.starts_block:
+        return False
+    after = heading.place + len(heading.lines)
+    below = body[after] if after < len(body) else None
+    if below is not None and below.page_num == last.page_num and not below.starts_block:
+        if not _differ(below, last):
+            return False  # the block goes on in the same look: a bold paragraph
+        if (last.x1 or 0.0) > (below.x1 or 0.0) - 2 * last.size:
+            return False  # a full line that goes on in another look: a paragraph that begins in bold
+    if _OPEN_END.search(last.text.rstrip()):
+        return False
+    ends_like_sentence = last.text.rstrip().endswith((".", ";")) and not heading.is_caps
+    return heading.is_big or not ends_like_sentence or heading.number is not None
 
 
-def _entries(headings: Iterable[_Heading]) -> Iterator[TocEntry]:
-    open_keys: list[tuple[float, int, int, int, int]] = []
+def _without_covers(headings: Sequence[_Heading], body: Sequence[DraftLine]) -> list[_Heading]:
+    """Drop the "headings" of pages that hold little else: covers and dividers keep only their largest line."""
+    total = Counter(line.page_num for line in body)
+    by_page: dict[int, list[_Heading]] = defaultdict(list)
     for heading in headings:
-        key = heading.key
-        while open_keys and open_keys[-1] >= key:
-            open_keys.pop()
-        open_keys.append(key)
-        line = heading.lines[0]
-        title = (
-            _PAGE_AT_END.sub("", heading.title)
-            if line.cells == 2 and heading.number is None
-            else heading.title
-        )
-        yield TocEntry(title, len(open_keys), line.page_num, y=line.y0, x=line.x0, line_num=line.line_num)
+        by_page[heading.lines[0].page_num].append(heading)
+    kept: list[_Heading] = []
+    for page, found in by_page.items():
+        if len(found) > 1 and sum(len(heading.lines) for heading in found) > _COVER_SHARE * total[page]:
+            kept.append(max(found, key=lambda heading: (heading.lines[0].size, -heading.place)))
+        else:
+            kept.extend(found)
+    return kept
+
+
+def _without_repeats(headings: Sequence[_Heading]) -> list[_Heading]:
+    """Drop column heads that a table repeats on every page."""
+    times = Counter(heading.title.casefold() for heading in headings)
+    return [
+        heading
+        for heading in headings
+        if heading.look.kind[0] in ("decimal", "named") or times[heading.title.casefold()] < _REPEATED
+    ]
+
+
+def _without_opening(headings: list[_Heading]) -> list[_Heading]:
+    """Drop title and authors: what stands before the abstract, and a single heading above all others."""
+    for place, heading in enumerate(headings):
+        if heading.lines[0].page_num > 2:
+            break
+        if _ABSTRACT.match(heading.title):
+            headings = headings[place:]
+            break
+    if len(headings) < 3 or headings[0].lines[0].page_num > 2 or headings[0].number is not None:
+        return headings
+    levels = levels_of(heading.look for heading in headings)
+    return headings[1:] if levels.count(1) == 1 else headings
+
+
+def _with_clauses(headings: list[_Heading], body: Sequence[DraftLine]) -> list[_Heading]:
+    """Add numbered clauses whose headings run into the text."""
+    taken = {heading.place for heading in headings}
+    starts = ((place, line.text) for place, line in enumerate(body) if line.starts_block)
+    for clause in find_clauses(starts):
+        if clause.key not in taken:
+            line = body[clause.key]
+            number = heading_number(line.text)
+            headings.append(_Heading(clause.key, [line], number, False, False, clause.title))
+    return sorted(headings, key=lambda heading: heading.place)

@@ -26,7 +26,7 @@ _DIVISION = re.compile(
     r"(?P<number>[IVXLCDM]+|\d+(?:\.\d+)*[A-Za-z]?|[A-Z](?:-\d+)?)\b(?P<stop>[.:)–—-]?)",
     re.IGNORECASE,
 )
-_DECIMAL = re.compile(r"^(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3}){0,5})(?P<stop>[.)]?)(?=\s+\S)")
+_DECIMAL = re.compile(r"^(?:§+\s*)?(?P<number>\d{1,3}(?:\.\d{1,3}){0,5})(?:[.)]?(?=\s+\S)|[.)](?=[^\W\d_]))")
 _LETTER = re.compile(r"^(?P<number>[A-Z]|[IVXLC]+)(?:\.\d{1,3})*[.)](?=\s+\S)")
 _ITEM = re.compile(
     r"^(?:[•●○◦▪■□–—*·➢✓]|-(?=\s)|o(?=\s)|\(?(?:\d{1,3}|[a-zA-Z]|[ivxlc]{1,6})[.)]|\d{1,3}(?:\.\d{1,3}){1,5}\.?(?=\s)|§)"
@@ -61,7 +61,8 @@ def heading_number(text: str) -> HeadingNumber | None:
         )
     match = _DECIMAL.match(text)
     if match is not None:
-        return HeadingNumber(_DECIMAL_RANK, 1 + match.group("number").count("."), match.group(0), False)
+        number = re.sub(r"(?:\.0)+$", "", match.group("number"))  # "2.0" is chapter 2
+        return HeadingNumber(_DECIMAL_RANK, 1 + number.count("."), match.group(0), False)
     match = _LETTER.match(text)
     if match is not None:
         return HeadingNumber(_LETTER_RANK, 1 + match.group(0).rstrip(".)").count("."), match.group(0), False)

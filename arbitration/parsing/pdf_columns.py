@@ -6,6 +6,7 @@ what prose never does: short fills, numbers, unlike widths, and rows whose gaps 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -109,19 +110,37 @@ def _members(columns: Columns, segments: Sequence[Segment]) -> list[list[Segment
 
 
 def _is_prose(columns: Columns, segments: Sequence[Segment]) -> bool:
-    members = _members(columns, segments)
-    if any(len(column) < _MIN_ROWS for column in members) or not _may_be_prose(members, columns):
+    """Whether the largest stretch of the page that nothing spans holds prose side by side.
+
+    The stretch, not the page: a wide figure or table on top must not hide the columns below it.
+    """
+    stretch, n_spanning = _largest_stretch(columns, segments)
+    members = _members(columns, stretch)
+    # Where most of the page spans, a few short rows side by side are more likely a list than columns.
+    needed = _MIN_ROWS if n_spanning < 0.5 * len(stretch) else 2 * _MIN_ROWS
+    if any(len(column) < needed for column in members) or not _may_be_prose(members, columns):
         return False
     blocks = [rows_of(column) for column in members]
-    if any(len(rows) < _MIN_ROWS for rows in blocks):
+    if any(len(rows) < needed for rows in blocks):
         return False
     widths = [_block_width(rows) for rows in blocks]
     if min(widths) < _MIN_WIDTH_RATIO * max(widths):
         return False
     filled = all(_fills(rows, width) for rows, width in zip(blocks, widths, strict=True))
-    if not filled or not _side_by_side(blocks) or _is_ruled_by_gaps(blocks):
-        return False
-    return not _crossed(columns, segments, blocks)
+    return filled and _side_by_side(blocks) and not _is_ruled_by_gaps(blocks)
+
+
+def _largest_stretch(columns: Columns, segments: Sequence[Segment]) -> tuple[list[Segment], int]:
+    """The segments of the band between two spanning lines that holds most text, and the number of spanning ones."""
+    cuts = sorted(segment.baseline for segment in segments if columns.index_of(segment) is None)
+    bands: dict[int, list[Segment]] = {}
+    for segment in segments:
+        if columns.index_of(segment) is not None:
+            bands.setdefault(bisect_right(cuts, segment.baseline), []).append(segment)
+    if not bands:
+        return [], len(cuts)
+    largest = max(bands, key=lambda place: (sum(s.characters for s in bands[place]), -place))
+    return bands[largest], len(cuts)
 
 
 def _may_be_prose(members: Sequence[Sequence[Segment]], columns: Columns) -> bool:
@@ -149,19 +168,6 @@ def _fills(rows: Sequence[Row], width: float) -> bool:
         return False
     several = sum(1 for row in rows if len(row.segments) > 1 and row.x1 - row.x0 > 0.5 * width)
     return several < 0.5 * len(rows)
-
-
-def _crossed(columns: Columns, segments: Sequence[Segment], blocks: Sequence[Sequence[Row]]) -> bool:
-    """Whether lines that span the columns are mixed among the columns' rows rather than above or below them."""
-    spanning = [segment for segment in segments if columns.index_of(segment) is None]
-    if not spanning:
-        return False
-    bands = sorted({round(segment.baseline) for segment in spanning})
-    heights = [row.baseline for rows in blocks for row in rows]
-    changes = sum(
-        1 for above, below in pairwise(bands) if any(above + 2 < height < below - 2 for height in heights)
-    )
-    return changes > max(4, 0.15 * len(heights))
 
 
 def _is_ruled_by_gaps(blocks: Sequence[Sequence[Row]]) -> bool:
@@ -199,6 +205,25 @@ def _side_by_side(blocks: Sequence[Sequence[Row]]) -> bool:
     return True
 
 
+def reads_in_columns(blocks: Sequence[Sequence[Row]]) -> bool:
+    """Whether a band of a page with columns is prose in columns, rather than labels of a figure or a few cells."""
+    filled = [block for block in blocks if block]
+    if len(filled) < 2:
+        return True
+    if max(len(block) for block in filled) <= 2 and _on_common_lines(filled):
+        return False
+    return all(median(row.characters for row in block) >= _MIN_CHARACTERS / 2 for block in filled)
+
+
+def _on_common_lines(blocks: Sequence[Sequence[Row]]) -> bool:
+    first = blocks[0]
+    return all(
+        any(abs(row.baseline - other.baseline) < 0.25 * row.size for other in first)
+        for block in blocks[1:]
+        for row in block
+    )
+
+
 def _follows(hint: Columns, segments: Sequence[Segment]) -> bool:
     """Whether a page fits the columns of its neighbours: little spans them, and rows start on their edges."""
     members = _members(hint, segments)
@@ -208,10 +233,10 @@ def _follows(hint: Columns, segments: Sequence[Segment]) -> bool:
     blocks = [rows_of(column) for column in members]
     rows = [(row, edge) for block, edge in zip(blocks, hint.edges, strict=True) for row in block]
     on_edge = sum(1 for row, edge in rows if row.x0 - edge < 30.0)
-    if on_edge < 0.6 * len(rows) or len(blocks[0]) < 3:
+    if on_edge < 0.5 * len(rows) or len(blocks[0]) < 3:
         return False
     filled = [block for block in blocks if block]
     if len(filled) == 1:
         return True
-    readable = all(median(row.characters for row in block) >= _MIN_CHARACTERS for block in filled)
+    readable = all(median(row.characters for row in block) >= _MIN_CHARACTERS / 2 for block in filled)
     return readable and _side_by_side(filled) and not _is_ruled_by_gaps(filled)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from arbitration.parsing.drafts import DraftLine, DraftPage
-from arbitration.parsing.pdf_columns import SINGLE, Columns, find_columns
+from arbitration.parsing.pdf_columns import SINGLE, Columns, find_columns, reads_in_columns
 from arbitration.parsing.pdf_grid import take_grids
 from arbitration.parsing.pdf_rows import Row, Segment, rows_of, segments_of, text_of
 from arbitration.parsing.pdf_text import PageText, Run
@@ -230,20 +230,8 @@ def _band(segments: Sequence[Segment], columns: Columns) -> list[tuple[int, Row]
     filled = [block for block in blocks if block]
     if not filled:
         return []
-    if len(filled) > 1 and _is_side_by_side(filled):
+    if not reads_in_columns(blocks):
         return [(0, row) for row in rows_of(segments)]
     if len(filled) == 1 and len(filled[0]) <= 2:
         return [(0, row) for row in filled[0]]
     return [(index + 1, row) for index, block in enumerate(blocks) for row in block]
-
-
-def _is_side_by_side(blocks: Sequence[Sequence[Row]]) -> bool:
-    """A few short rows on common baselines between spanning lines: one row of labels, not columns of prose."""
-    if max(len(block) for block in blocks) > 2:
-        return False
-    first = blocks[0]
-    return all(
-        any(abs(row.baseline - other.baseline) < 0.25 * row.size for other in first)
-        for block in blocks[1:]
-        for row in block
-    )

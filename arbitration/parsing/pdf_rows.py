@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -12,6 +13,9 @@ _SAME_BASELINE = 0.25  # of the smaller font size
 _SMALL = 0.82  # a font this much smaller than its neighbour's may be a superscript or subscript
 _FEW_CHARACTERS = 3
 _OVERLAP = 0.35
+_LABEL = re.compile(
+    r"[•●○◦▪■□–—*·➢✓\uf0b7-]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)]+|\d{1,3}(?:\.\d{1,3}){1,5}[.)]?|§+\s*[\d.]+"
+)
 
 
 @dataclass(slots=True)
@@ -207,6 +211,11 @@ def _may_hang_on(small: Row, row: Row) -> bool:
     return all(not row.collides(part) and row.gap_to(part) < CELL_GAP * row.size for part in small.segments)
 
 
+def is_label(text: str) -> bool:
+    """Whether a text is only the bullet or the number of what follows it after a tab, not a cell of its own."""
+    return _LABEL.fullmatch(text) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class RowText:
     """A row as text. ``cells`` counts the parts between wide gaps; style is that of most characters."""
@@ -226,7 +235,7 @@ def text_of(row: Row) -> RowText:
     right = runs[0].x0
     for run in runs:
         gap = run.x0 - right
-        if parts and gap > CELL_GAP * min(run.size, row.size):
+        if parts and gap > CELL_GAP * min(run.size, row.size) and not is_label("".join(parts)):
             parts.append("  ")
             cells += 1
         elif parts and gap > _SPACE_GAP * min(run.size, row.size):

@@ -157,13 +157,13 @@ def _by_text(entry: TocEntry, index: _BodyIndex, page: int, previous: Place) -> 
         if not quality:
             continue
         score = float(quality)
+        if (line.page_num, line.line_num) <= previous:
+            score -= 0.4
         if entry.y is not None and line.y0 is not None:
             distance = abs(line.y0 - entry.y)
             if quality < 2 and distance > _FAR:
                 continue
-            score -= min(distance, 800.0) / 1000.0
-        elif (line.page_num, line.line_num) <= previous:
-            score -= 0.5
+            score -= min(distance, 500.0) / 1000.0
         if best is None or score > best[0]:
             best = (score, line)
     return best[1] if best else None
@@ -181,6 +181,8 @@ def _likeness(title: str, texts: Sequence[tuple[str, str]], place: int) -> int:
         return 0
     if text == whole:
         return 3
+    if bare and plain == bare and _number_of(whole, bare) != _number_of(text, plain) != "":
+        return 0  # the same words under another number
     if bare and (plain in (bare, whole) or text == bare):
         return 2
     if len(text) < len(whole) and _wrapped(whole, bare, texts, place):
@@ -188,6 +190,10 @@ def _likeness(title: str, texts: Sequence[tuple[str, str]], place: int) -> int:
     if len(bare) >= _MIN_RUN_IN and (text.startswith(whole) or plain.startswith(bare)):
         return 1
     return 1 if _is_similar(whole, text) else 0
+
+
+def _number_of(text: str, bare: str) -> str:
+    return text.removesuffix(bare)
 
 
 def _wrapped(whole: str, bare: str, texts: Sequence[tuple[str, str]], place: int) -> bool:
