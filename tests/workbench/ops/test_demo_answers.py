@@ -1,0 +1,59 @@
+"""The demo keeps its promises: each example question finds what it says, without any language model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from workbench.documents.intake import Waiting, documents_await
+from workbench.documents.models import Collection, Document
+from workbench.ops.commands import system_user
+from workbench.ops.demo.questions import DEMO_QUESTIONS, DemoQuestion
+from workbench.ops.demo.services import demo_create
+from workbench.questions.execution import run_answer, run_arbitrate, run_detect
+from workbench.questions.models import Candidate, Run
+from workbench.questions.services import question_ask
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_example_question_finds_what_it_promises(
+    settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.WORKBENCH_HOME = tmp_path
+    default = dict(settings.STORAGES["default"])
+    default["OPTIONS"] = {**default["OPTIONS"], "location": str(tmp_path / "files")}
+    settings.STORAGES = {**settings.STORAGES, "default": default}
+    monkeypatch.setattr("workbench.ops.dispatch.dispatch", lambda *_, **__: True)
+
+    demo = demo_create(actor=system_user())
+    documents_await(document_ids=demo.document_ids, waiting=Waiting(patience=0.0))
+
+    assert {
+        document.name: document.failure_reason for document in Document.objects.exclude(status="ready")
+    } == {}
+    for question in DEMO_QUESTIONS:
+        check(question, answered(question))
+
+
+def answered(question: DemoQuestion) -> Run:
+    collection = Collection.objects.get(slug="demo")
+    document = Document.objects.get(name=question.document) if question.document else None
+    run = question_ask(
+        actor=system_user(), collection=collection, document=document, text=question.text, strategy="offline"
+    ).run
+    for stage in (run_detect, run_arbitrate, run_answer):
+        stage(run_id=run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def check(question: DemoQuestion, run: Run) -> None:
+    assert run.status == "done", run.failure_reason
+    assert run.not_found is not question.is_answerable
+    if run.not_found:
+        assert run.not_found_reason.startswith("no_keyword_match")
+    evidence = Candidate.objects.filter(run=run, verdict__role__in=["primary", "supporting"])
+    for name, words in question.expects.items():
+        found = evidence.filter(document__name=name).values_list("text__context", flat=True)
+        assert any(words in " ".join(text.split()) for text in found), f"{question.text}: {words!r} of {name}"
