@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from arbitration.parsing.isolation import ParseLimits, parse_isolated
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -25,14 +24,25 @@ from pgvector import Vector as PgVector
 
 from arbitration.documents import ParsedDocument
 from arbitration.errors import LLMFailure, ParseFailure
+from arbitration.parsing.isolation import ParseLimits, parse_isolated
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
 
 from .embedding import active_space, current_embedder
 from .extents import SectionExtent, section_extents
-from .models import WORKING_STATUSES, Document, DocumentStatus, Line, Page, Passage, PassageVector, Section
-from .services import index_epoch_bump
+from .models import (
+    WORKING_STATUSES,
+    Collection,
+    Document,
+    DocumentStatus,
+    Line,
+    Page,
+    Passage,
+    PassageVector,
+    Section,
+)
+from .services import document_row_for, index_epoch_bump
 
 logger = structlog.get_logger(__name__)
 
@@ -70,6 +80,13 @@ def _ingest(document: Document, *, owner: str, heartbeat: Heartbeat, password: s
     _advance(document, DocumentStatus.PARSING, owner=owner)
     parsed = _parse(document, password=password)
     heartbeat.check()
+    _take_in(document, parsed, owner=owner, heartbeat=heartbeat, started=started)
+
+
+def _take_in(
+    document: Document, parsed: ParsedDocument, *, owner: str, heartbeat: Heartbeat, started: float
+) -> None:
+    """Everything after parsing: rows, vectors, ready."""
     _advance(document, DocumentStatus.STORING, owner=owner, done=0, total=len(parsed.lines))
     with transaction.atomic():
         _store(document, parsed)
@@ -77,6 +94,23 @@ def _ingest(document: Document, *, owner: str, heartbeat: Heartbeat, password: s
     _advance(document, DocumentStatus.EMBEDDING, owner=owner, done=0, total=len(parsed.passages))
     _embed(document, owner=owner, heartbeat=heartbeat)
     _finish(document, parsed, owner=owner, seconds=time.monotonic() - started)
+
+
+def parsed_document_add(
+    *, actor: User, collection: Collection, name: str, parsed: ParsedDocument
+) -> Document:
+    """Takes in a document that comes as data and needs no parser (labelled sets). The same content again is the
+    same document; an interrupted one is done again."""
+    content = parsed.model_dump_json().encode()
+    document = document_row_for(actor=actor, collection=collection, name=name, content=content)
+    rows = Document.objects.filter(pk=document.pk).exclude(status=DocumentStatus.READY)
+    owner = new_owner()
+    if lease_claim(rows, owner=owner):
+        Document.objects.filter(pk=document.pk).update(status=DocumentStatus.STORING)
+        with leased(Document.objects.filter(pk=document.pk), owner=owner) as heartbeat:
+            _take_in(document, parsed, owner=owner, heartbeat=heartbeat, started=time.monotonic())
+    document.refresh_from_db()
+    return document
 
 
 def _parse(document: Document, *, password: str | None) -> ParsedDocument:

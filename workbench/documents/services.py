@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.core.files.base import File
+from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
 from django.db.models import F
@@ -96,6 +96,28 @@ def document_upload(*, actor: User, collection: Collection, file: File, name: st
         # Two identical uploads at once: the other one made the row.
         return UploadOutcome(Document.objects.get(collection=collection, sha256=sha256), is_duplicate=True)
     return UploadOutcome(document, is_duplicate=False)
+
+
+def document_row_for(*, actor: User, collection: Collection, name: str, content: bytes) -> Document:
+    """The document of these bytes in the collection, made if it is not there; nobody is woken to read it."""
+    sha256 = hashlib.sha256(content).hexdigest()
+    existing = Document.objects.filter(collection=collection, sha256=sha256).first()
+    if existing:
+        return existing
+    with transaction.atomic():
+        document = Document(
+            collection=collection, sha256=sha256, name=name, size=len(content), uploaded_by=actor
+        )
+        document.file.name = _store(ContentFile(content), path=f"{collection.pk}/{sha256[:2]}/{sha256}")
+        document.save(force_insert=True)
+        audit_record(
+            actor=actor,
+            action="document.uploaded",
+            obj=document,
+            collection_id=collection.pk,
+            after={"name": name, "sha256": sha256, "size": len(content)},
+        )
+    return document
 
 
 def _document_create(

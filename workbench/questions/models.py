@@ -342,3 +342,19 @@ class LLMReply(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["collection", "request_hash"], name="reply_once")]
+
+
+class EvaluationRun(models.Model):
+    """One evaluation of strategies on a labelled set, kept so that releases can be compared."""
+
+    dataset = models.CharField(max_length=80)
+    options = models.JSONField(default=dict)  # limit, seed, trained_on, cross_fit, revision of the code
+    report = models.JSONField()  # as printed by ``manage.py evaluate --json``
+    seconds = models.FloatField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.dataset} {self.created_at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,210 @@
+"""Labelled sets through the product's own store and strategies.
+
+The documents of a set are loaded once into a collection of its own, which nobody is a member of, and reused by
+content hash. Questions run through the same detection and arbitration as any run; they leave no run rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.core.files.base import File
+
+from arbitration.errors import ArbitrationError
+from arbitration.evaluation.metrics import QuestionOutcome
+from arbitration.evaluation.records import (
+    DatasetDocument,
+    DatasetError,
+    EvalQuestion,
+    LabelledSet,
+    RankedAnchor,
+)
+from arbitration.evaluation.structured import to_parsed_document
+from arbitration.pipeline import arbitrate, detect
+from arbitration.pool import CandidatePool
+from arbitration.protocols import ChatModel
+from arbitration.settings import EngineSettings
+from arbitration.strategies.base import StrategyServices
+from arbitration.strategies.registry import get_strategy
+from workbench.accounts.models import User
+from workbench.documents.embedding import active_space, current_embedder
+from workbench.documents.ingest import document_ingest, parsed_document_add
+from workbench.documents.models import Collection, Document, DocumentStatus
+from workbench.documents.services import collection_create, document_upload
+from workbench.documents.store import DatabaseCandidateStore
+
+Tell = Callable[[str], None]
+#: Candidates are told by who decided them under these names (``arbitration.evaluation.metrics.DECIDERS``).
+_DECIDERS = {"rule": "pattern", "gate": "gate", "mlp": "mlp", "llm": "llm", "person": "person"}
+
+
+@dataclass(slots=True)
+class LoadedSet:
+    """A labelled set whose documents are in the product."""
+
+    dataset: LabelledSet
+    collections: dict[str, Collection] = field(default_factory=dict)
+    documents: dict[tuple[str, str], Document] = field(default_factory=dict)
+    stores: dict[tuple[str, str | None], DatabaseCandidateStore] = field(default_factory=dict)
+
+    def store(self, question: EvalQuestion) -> DatabaseCandidateStore:
+        """The scope of a question: its document, or the whole collection; made once."""
+        key = (question.collection, question.document_id)
+        if key not in self.stores:
+            document = self.documents[key] if question.document_id else None  # type: ignore[index]
+            self.stores[key] = DatabaseCandidateStore(
+                collection=self.collections[question.collection],
+                space=active_space(),
+                documents=[document] if document else None,
+            )
+        return self.stores[key]
+
+    def source_id(self, collection: str, public_id: str) -> str:
+        """The set's own id of a document of the product."""
+        return self._source_ids[(collection, public_id)]
+
+    @property
+    def _source_ids(self) -> Mapping[tuple[str, str], str]:
+        return {(name, document.public_id): key for (name, key), document in self.documents.items()}
+
+
+def dataset_load(*, dataset: LabelledSet, tell: Tell) -> LoadedSet:
+    """Brings every document of the set into the product, or finds it there. Raises :class:`DatasetError` naming
+    the documents that could not be read."""
+    loaded = LoadedSet(dataset)
+    actor = User.objects.system()
+    for name in dataset.collections:
+        documents = [document for document in dataset.documents if document.collection == name]
+        collection = _collection(actor, dataset=dataset, name=name, documents=documents)
+        loaded.collections[name] = collection
+        for number, document in enumerate(documents, start=1):
+            tell(f"{dataset.name} {name}: document {number} of {len(documents)}")
+            loaded.documents[(name, document.document_id)] = _document(actor, collection, document)
+    failed = [
+        f"{d.name}: {d.failure_reason}" for d in loaded.documents.values() if d.status != DocumentStatus.READY
+    ]
+    if failed:
+        raise DatasetError("These documents could not be read: " + "; ".join(failed))
+    return loaded
+
+
+def _collection(
+    actor: User, *, dataset: LabelledSet, name: str, documents: list[DatasetDocument]
+) -> Collection:
+    """One collection per set of documents: other documents never take part in its statistics."""
+    identity = "\n".join(sorted(_identity(document) for document in documents))
+    slug = f"evaluation-{dataset.name}-{name}-{hashlib.sha256(identity.encode()).hexdigest()[:10]}".lower()
+    existing = Collection.objects.filter(slug=slug[:80]).first()
+    if existing:
+        return existing
+    return collection_create(actor=actor, name=f"Evaluation: {dataset.name} {name}", slug=slug[:80])
+
+
+def _identity(document: DatasetDocument) -> str:
+    if document.path is not None:
+        return f"{document.document_id} {hashlib.sha256(document.path.read_bytes()).hexdigest()}"
+    return f"{document.document_id} {hashlib.sha256(repr(document.units).encode()).hexdigest()}"
+
+
+def _document(actor: User, collection: Collection, document: DatasetDocument) -> Document:
+    if document.path is None:
+        return parsed_document_add(
+            actor=actor, collection=collection, name=document.name, parsed=to_parsed_document(document)
+        )
+    return _file(actor, collection, document.path)
+
+
+def _file(actor: User, collection: Collection, path: Path) -> Document:
+    with path.open("rb") as handle:
+        outcome = document_upload(actor=actor, collection=collection, file=File(handle), name=path.name)
+    document_ingest(document_id=outcome.document.pk)
+    return wait_for(outcome.document)
+
+
+def wait_for(document: Document) -> Document:
+    """The document once it has ended; a worker may have been quicker than this process."""
+    import time
+
+    document.refresh_from_db()
+    while document.is_working:
+        time.sleep(0.1)
+        document_ingest(document_id=document.pk)
+        document.refresh_from_db()
+    return document
+
+
+class QuestionRunner:
+    """Asks one question under one strategy (:class:`arbitration.evaluation.runner.RunQuestion`).
+
+    Detection is done once per question, for all strategies; its time counts for each of them.
+    """
+
+    def __init__(
+        self,
+        *,
+        loaded: LoadedSet,
+        strategies: list[str],
+        services: Callable[[EvalQuestion], StrategyServices] | None = None,
+        chat: ChatModel | None = None,
+    ) -> None:
+        self._loaded, self._strategies = loaded, strategies
+        self._settings = EngineSettings()
+        self._services = services or (lambda question: StrategyServices(chat=chat))
+        self._ready: dict[tuple[str, str], QuestionOutcome] = {}
+        self._source_ids = dict(loaded._source_ids)
+
+    def __call__(self, *, question: EvalQuestion, strategy: str) -> QuestionOutcome:
+        """The outcome; all strategies of a question are run together, so that no pool need be kept."""
+        key = (question.key, strategy)
+        if key not in self._ready:
+            pool = self.pool(question)
+            for name in self._strategies:
+                self._ready[(question.key, name)] = self._decided(question, pool, name)
+        return self._ready.pop(key)
+
+    def pool(self, question: EvalQuestion) -> CandidatePool:
+        """What detection finds for a question."""
+        return detect(
+            question=question.text,
+            store=self._loaded.store(question),
+            embedder=current_embedder(),
+            settings=self._settings,
+        )
+
+    def _decided(self, question: EvalQuestion, pool: CandidatePool, name: str) -> QuestionOutcome:
+        try:
+            decision = arbitrate(pool=pool, strategy=get_strategy(name), services=self._services(question))
+        except ArbitrationError as error:
+            return QuestionOutcome(error=str(error))
+        by_id = {candidate.candidate_id: candidate for candidate in pool.candidates}
+        ranked = [by_id[verdict.candidate_id] for verdict in decision.verdicts]
+        decided = Counter(_decider(v.decided_by.kind, needs_person=v.needs_person) for v in decision.verdicts)
+        return QuestionOutcome(
+            ranking=tuple(
+                RankedAnchor(
+                    self._source_ids[(question.collection, candidate.document_id)],
+                    candidate.anchor.page_start,
+                    candidate.anchor.line_start,
+                    candidate.anchor.page_end,
+                    candidate.anchor.line_end,
+                    len(candidate.anchor_text.split()),
+                )
+                for candidate in ranked
+            ),
+            not_found=decision.not_found,
+            latency_ms=pool.latency_ms + decision.latency_ms,
+            llm_calls=len(decision.calls),
+            tokens=sum(call.input_tokens + call.output_tokens for call in decision.calls),
+            cost=decision.cost,
+            candidates=len(decision.verdicts),
+            llm_candidates=decided["llm"],
+            decided=dict(decided),
+        )
+
+
+def _decider(kind: str, *, needs_person: bool) -> str:
+    return "person" if needs_person else _DECIDERS.get(kind, kind)

@@ -1,0 +1,130 @@
+"""``manage.py evaluate DIR --strategies a,b``: strategies on a labelled set, judged by the anchor rule."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+
+from arbitration.errors import ArbitrationError
+from arbitration.evaluation.datasets import load_dataset
+from arbitration.evaluation.judge import Judge
+from arbitration.evaluation.records import DatasetError
+from arbitration.evaluation.runner import EvaluationReport, evaluate
+from arbitration.evaluation.structured import line_maps
+from arbitration.strategies.registry import STRATEGIES
+from workbench.ops.commands import JsonCommand
+from workbench.questions.evaluation import QuestionRunner, dataset_load
+from workbench.questions.models import EvaluationRun
+
+
+class Command(JsonCommand):
+    """Evaluates strategies on a folder of labelled questions."""
+
+    help = "Run strategies over a labelled set and report ranking, not-found, cost and latency figures."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """See system.md, commands."""
+        super().add_arguments(parser)
+        parser.add_argument("folder", metavar="DIR", type=Path)
+        parser.add_argument("--strategies", required=True, metavar="A,B", help="comma-separated names")
+        parser.add_argument(
+            "--train-on", type=Path, metavar="DIR", help="train a scratch reranker on this folder"
+        )
+        parser.add_argument(
+            "--cross-fit", type=int, metavar="N", help="N parts by question, each tested unseen"
+        )
+        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--limit", type=int, metavar="N", help="the first N questions")
+        parser.add_argument("--runs", type=int, default=1, metavar="N", help="repeat the set N times")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Loads, runs, stores, prints."""
+        started = time.monotonic()
+        names = _strategy_names(options["strategies"])
+        try:
+            report = self._report(names, options)
+        except (DatasetError, ArbitrationError) as error:
+            raise CommandError(str(error)) from error
+        value = report.as_json()
+        EvaluationRun.objects.create(
+            dataset=report.dataset,
+            options={
+                "strategies": names,
+                "limit": options["limit"],
+                "seed": options["seed"],
+                "runs": options["runs"],
+                "train_on": str(options["train_on"] or ""),
+                "cross_fit": options["cross_fit"],
+                "revision": _revision(),
+            },
+            report=value,
+            seconds=time.monotonic() - started,
+        )
+        self.emit(value, human=_table)
+
+    def _report(self, names: list[str], options: dict[str, Any]) -> EvaluationReport:
+        dataset = load_dataset(options["folder"]).limited(options["limit"])
+        loaded = dataset_load(dataset=dataset, tell=self._tell)
+        judge = Judge(line_maps(dataset))
+        runner = QuestionRunner(loaded=loaded, strategies=names)
+        return evaluate(
+            dataset=dataset,
+            strategies=names,
+            run_question=runner,
+            judge=judge,
+            runs=options["runs"],
+            seed=options["seed"],
+            progress=lambda strategy, done, total: self._tell(f"{strategy}: {done} of {total}", done, total),
+        )
+
+    def _tell(self, text: str, done: int = 0, total: int = 0) -> None:
+        """Progress on standard error, where a person watches."""
+        if sys.stderr.isatty() or (total and done % max(1, total // 20) == 0):
+            self.stderr.write(text, ending="\r" if sys.stderr.isatty() else "\n")
+
+
+def _strategy_names(given: str) -> list[str]:
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    unknown = [name for name in names if name not in STRATEGIES]
+    if unknown or not names:
+        raise CommandError(f"Unknown strategies: {', '.join(unknown)}. There are: {', '.join(STRATEGIES)}.")
+    return names
+
+
+def _revision() -> str:
+    """The commit the figures belong to; empty outside a checkout."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"],
+            cwd=settings.BASE_DIR,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()
+
+
+def _table(value: dict[str, Any]) -> str:
+    """The figures of all strategies side by side."""
+    strategies = value["strategies"]
+    metrics = list(dict.fromkeys(name for figures in strategies.values() for name in figures))
+    lines = [f"{value['dataset']}: {value['questions']} questions, {value['answerable']} answerable"]
+    lines.append("".join([f"{'':<22}", *(f"{name:>28}" for name in strategies)]))
+    for metric in metrics:
+        cells = [_cell(figures.get(metric)) for figures in strategies.values()]
+        lines.append("".join([f"{metric:<22}", *(f"{cell:>28}" for cell in cells)]))
+    return "\n".join(lines)
+
+
+def _cell(figure: dict[str, Any] | None) -> str:
+    if figure is None or figure["value"] is None:
+        return "-"
+    return f"{figure['value']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
