@@ -74,7 +74,7 @@ def require_free(host: str, port: int) -> None:
 
 def parse_port(raw: str) -> int:
     """A port number from PORT."""
-    if raw.isdecimal() and 1 <= int(raw) <= 65535:
+    if raw.isascii() and raw.isdecimal() and 1 <= int(raw) <= 65535:
         return int(raw)
     raise StackError(f"PORT must be a number from 1 to 65535, not {raw!r}. For example: PORT=8080 make run")
 

@@ -1,0 +1,201 @@
+"""Children are stopped ever more firmly, recognised only when they really are the same, and restarted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.workbench.stack.conftest import eventually
+from workbench.stack.errors import StackError, StopRequested
+from workbench.stack.home import Home
+from workbench.stack.processes import Child, Program, Record, describe_exit, stop_leftover
+from workbench.stack.signals import Signals
+from workbench.stack.state import Mode
+from workbench.stack.supervisor import Supervisor
+
+IDLE = "import signal; print('up', flush=True); signal.pause()"
+DEAF = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {IDLE}; signal.pause()"
+PARENT = (
+    "import subprocess, sys, signal; "
+    "subprocess.Popen([sys.executable, '-S', '-c', 'import signal; print(\"up\", flush=True); signal.pause()']); "
+    "signal.pause()"
+)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return Program(
+        name="idle",
+        argv=(sys.executable, "-S", "-c", IDLE),
+        env={},
+        cwd=tmp_path,
+        log=tmp_path / "idle.log",
+        stop=((signal.SIGTERM, 5.0),),
+    )
+
+
+def started(program: Program, code: str) -> Child:
+    child = Child(replace(program, argv=(sys.executable, "-S", "-c", code)))
+    eventually(lambda: "up" in program.log.read_text())
+    return child
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
+    home = Home(tmp_path / "home")
+    home.create()
+    signals = Signals()
+    with (
+        signals.installed(),
+        suppress(StopRequested),
+        Supervisor(home=home, mode=Mode.SERVE, state_file=home.stack_state, signals=signals) as supervisor,
+    ):
+        yield supervisor
+
+
+def test_a_child_is_stopped_by_the_first_signal_that_it_obeys(program: Program) -> None:
+    child = started(program, IDLE)
+    child.stop()
+    assert child.exit_code() == -signal.SIGTERM
+
+
+def test_a_deaf_child_is_killed(program: Program) -> None:
+    child = started(replace(program, stop=((signal.SIGTERM, 0.2),)), DEAF)
+    child.stop()
+    assert child.exit_code() == -signal.SIGKILL
+
+
+def test_in_a_hurry_only_the_last_signal_is_sent(program: Program) -> None:
+    child = started(replace(program, stop=((signal.SIGTERM, 60.0), (signal.SIGINT, 60.0))), DEAF)
+    child.stop(hurried=lambda: True)
+    assert child.exit_code() in {-signal.SIGINT, 1}, "KeyboardInterrupt, at once"
+
+
+def test_grandchildren_do_not_outlive_a_child(program: Program) -> None:
+    child = started(program, PARENT)
+    grandchild = psutil.Process(child.process.pid).children()[0]
+    child.stop()
+    eventually(lambda: not grandchild.is_running() or grandchild.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_a_record_finds_only_the_very_process(program: Program) -> None:
+    child = started(program, IDLE)
+    try:
+        record = child.record
+        assert record.find().pid == child.process.pid
+        assert replace(record, started=record.started - 60).find() is None, "the number was used again"
+        assert replace(record, command=("other",)).find() is None
+        assert replace(record, pid=os.getpid()).find() is None
+    finally:
+        child.stop()
+    assert child.record.find() is None
+
+
+def test_a_leftover_is_stopped_with_its_group_and_strangers_are_not(program: Program) -> None:
+    child = started(program, PARENT)
+    grandchild = psutil.Process(child.process.pid).children()[0]
+    stranger = subprocess.Popen((sys.executable, "-S", "-c", "import signal; signal.pause()"))
+    try:
+        assert not stop_leftover(Record("x", stranger.pid, 0.0, ("other",)))
+        assert stranger.poll() is None
+        assert stop_leftover(child.record)
+        eventually(lambda: not grandchild.is_running() or grandchild.status() == psutil.STATUS_ZOMBIE)
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+        child.kill_group()
+    assert not stop_leftover(child.record)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's parent-death signal is Linux's own")
+def test_the_kernel_ends_a_child_whose_supervisor_was_killed(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from workbench.stack.processes import *; "
+        f"p = Path({str(tmp_path)!r}); "
+        "c = Child(Program('x', (sys.executable, '-S', '-c', 'import signal; signal.pause()'), {}, p, p / 'log')); "
+        "print(c.process.pid, flush=True); c.process.wait()"
+    )
+    parent = subprocess.Popen((sys.executable, "-c", code), stdout=subprocess.PIPE, text=True)
+    child = psutil.Process(int(parent.stdout.readline()))
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    eventually(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_an_exit_is_told_in_words() -> None:
+    assert describe_exit(3) == "exit status 3"
+    assert describe_exit(-9) == "signal SIGKILL"
+
+
+def test_restarts_come_ever_later(
+    supervisor: Supervisor, program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    supervisor.start(replace(program, argv=(sys.executable, "-S", "-c", "raise SystemExit(3)")))
+    told: list[str] = []
+
+    def was_restarted_twice() -> bool:
+        told.append(capsys.readouterr().err)
+        return "starting it again in 2 s" in "".join(told)
+
+    supervisor.watch(was_restarted_twice)
+    assert "idle ended (exit status 3); starting it again in 1 s" in "".join(told)
+
+
+def test_a_child_that_ends_before_it_is_ready_is_told_with_its_last_words(
+    supervisor: Supervisor, program: Program
+) -> None:
+    child = supervisor.start(
+        replace(program, argv=(sys.executable, "-S", "-c", "print('my last words'); raise SystemExit(4)"))
+    )
+    with pytest.raises(StackError, match=r"(?s)idle did not start \(exit status 4\).*my last words"):
+        supervisor.await_ready(child, lambda: False, seconds=30)
+
+
+def test_a_child_that_is_never_ready_is_told(supervisor: Supervisor, program: Program) -> None:
+    with pytest.raises(StackError, match="was not ready after 0 s"):
+        supervisor.await_ready(supervisor.start(program), lambda: False, seconds=0)
+
+
+def test_a_failing_command_is_told_with_its_last_words(supervisor: Supervisor, program: Program) -> None:
+    with pytest.raises(StackError, match=r"(?s)idle failed.*no such thing"):
+        supervisor.run_to_end(
+            replace(program, argv=(sys.executable, "-S", "-c", "raise SystemExit('no such thing')"))
+        )
+
+
+def test_a_signal_interrupts_waiting_and_the_children_end(tmp_path: Path, program: Program) -> None:
+    home = Home(tmp_path / "home")
+    home.create()
+    signals = Signals()
+    with signals.installed():
+        with Supervisor(
+            home=home, mode=Mode.SERVE, state_file=home.stack_state, signals=signals
+        ) as supervisor:
+            child = supervisor.start(program)
+            os.kill(os.getpid(), signal.SIGTERM)
+            with pytest.raises(StopRequested):
+                supervisor.watch()
+        assert child.exit_code() is not None
+        assert not signals.hurried()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert signals.hurried()
+    assert not home.stack_state.exists()
+
+
+def test_a_foreground_commands_status_is_passed_on(supervisor: Supervisor, tmp_path: Path) -> None:
+    def status(code: str) -> int:
+        return supervisor.run_in_foreground((sys.executable, "-S", "-c", code), {}, cwd=tmp_path)
+
+    assert status("raise SystemExit(9)") == 9
+    assert status("import os; os.kill(os.getpid(), 15)") == 143

@@ -1,0 +1,204 @@
+"""Small rules of the stack: which commands need services, which ports are free, what the gate reports."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workbench.stack import bootstrap, client, gate, locks, ports, preparation
+from workbench.stack.commands import Site
+from workbench.stack.errors import StackError
+from workbench.stack.gate import Outcome, Step
+from workbench.stack.home import Home
+from workbench.stack.preparation import Login
+from workbench.stack.project import ROOT, Project
+
+
+@pytest.mark.parametrize(
+    ("line", "needed"),
+    [
+        ("manage.py", False),
+        ("manage.py --version", False),
+        ("manage.py help ask", False),
+        ("manage.py ask --help", False),
+        ("manage.py ask -h", False),
+        ("manage.py check", False),
+        ("manage.py check --database default", True),
+        ("manage.py collectstatic --noinput", False),
+        ("manage.py shell", True),
+        ("manage.py shell -c pass -- --help", True),
+        ("manage.py migrate", True),
+        ("manage.py ask what?", True),
+        ("manage.py a-command-of-tomorrow", True),
+    ],
+)
+def test_a_command_gets_services_unless_it_surely_needs_none(line: str, *, needed: bool) -> None:
+    assert client.needs_services(line.split()) is needed
+
+
+def test_locks_exclude_and_end_with_release(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    first, second = locks.try_shared(path), locks.try_shared(path)
+    assert locks.try_exclusive(path) is None
+    assert locks.is_free(path), "nobody holds it alone"
+    first.release()
+    second.release()
+    alone = locks.try_exclusive(path)
+    assert alone is not None
+    assert not locks.is_free(path)
+    assert locks.try_shared(path) is None
+    alone.release()
+    alone.release()
+    assert locks.is_free(path)
+
+
+def test_a_lock_ends_with_a_killed_holder_and_is_not_inherited(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    code = (
+        "import subprocess, sys; from pathlib import Path; from workbench.stack import locks; "
+        f"lock = locks.try_exclusive(Path({str(path)!r})); "
+        "child = subprocess.Popen([sys.executable, '-S', '-c', 'import sys; sys.stdin.read()']); "
+        "print('held', flush=True); child.wait()"
+    )
+    holder = subprocess.Popen(
+        (sys.executable, "-c", code), cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout.readline() == "held\n"
+    assert not locks.is_free(path)
+    holder.kill()
+    holder.wait()
+    assert locks.is_free(path), "although the holder's child still runs"
+    holder.stdin.close()
+    holder.stdout.close()
+
+
+def test_ports_are_remembered_until_someone_else_takes_one(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    first = ports.choose_service_ports(home)
+    assert first.postgres != first.valkey
+    assert ports.choose_service_ports(home) == first
+    with socket.create_server(("127.0.0.1", first.postgres)):
+        second = ports.choose_service_ports(home)
+    assert second.postgres != first.postgres
+    assert second.valkey == first.valkey
+
+
+def test_an_occupied_port_is_refused_with_one_that_works() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(StackError, match=rf"port {port} on 127.0.0.1 is occupied.*PORT=\d+ make run"):
+            ports.require_free("127.0.0.1", port)
+    ports.require_free("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("raw", ["0", "65536", "-1", "8000x", "", "٨٠"])
+def test_a_wrong_port_is_refused(raw: str) -> None:
+    with pytest.raises(StackError, match="PORT must be"):
+        ports.parse_port(raw)
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [("127.0.0.1", "http://127.0.0.1:80/"), ("0.0.0.0", "http://127.0.0.1:80/"), ("::1", "http://[::1]:80/")],
+)
+def test_the_printed_address_can_be_opened(host: str, address: str) -> None:
+    assert Site(host, 80).address == address
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_the_site_answers_to_the_name_it_is_reached_by(host: str, tmp_path: Path) -> None:
+    program = Project().web(Home(tmp_path), {}, host=host, port=80)
+    assert "127.0.0.1" in program.env["ALLOWED_HOSTS"].split(",")
+    assert "*" not in program.env["ALLOWED_HOSTS"]
+    given = Project().web(Home(tmp_path), {"ALLOWED_HOSTS": "my.example"}, host=host, port=80)
+    assert given.env["ALLOWED_HOSTS"] == "my.example"
+
+
+LOGINS = [{"role": "analyst", "email": "a@example.org", "password": "p"}]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        json.dumps(LOGINS),
+        json.dumps({"logins": LOGINS, "collection": "demo"}, indent=2),
+        '{"event": "a log line"}\nworkbench: [not json\n' + json.dumps(LOGINS) + "\nafterwards\n",
+    ],
+)
+def test_the_demo_logins_are_found_in_the_output(output: str) -> None:
+    assert preparation.parse_logins(output) == [Login("analyst", "a@example.org", "p")]
+
+
+@pytest.mark.parametrize("output", ["", "[", "[]", "{}", '[{"role": "analyst"}]', "null"])
+def test_without_logins_none_are_printed(output: str) -> None:
+    assert preparation.parse_logins(output) == []
+
+
+def test_the_fingerprint_follows_names_and_content(tmp_path: Path) -> None:
+    one, two = tmp_path / "0001.py", tmp_path / "0002.py"
+    one.write_text("a")
+    before = preparation.fingerprint_of([one])
+    assert preparation.fingerprint_of([one, two]) == before, "a missing file counts for nothing"
+    two.write_text("a")
+    assert len({before, preparation.fingerprint_of([two]), preparation.fingerprint_of([one, two])}) == 3
+    one.write_text("b")
+    assert preparation.fingerprint_of([one]) != before
+
+
+def test_the_gate_runs_every_step_and_fails_when_one_does(capsys: pytest.CaptureFixture[str]) -> None:
+    ran: list[str] = []
+
+    def run(step: Step) -> int:
+        ran.append(step.name)
+        return 5 if step.name == "b" else 0
+
+    outcomes = gate.run_steps([Step(name, ()) for name in "abc"], run)
+    assert ran == ["a", "b", "c"]
+    assert gate.summarise(outcomes) == 1, "pytest's status 5, no tests, is a failure too"
+    assert "failed: b" in capsys.readouterr().out
+    assert gate.summarise([Outcome("a", 0, 0.0)]) == 0
+
+
+def test_the_gate_covers_what_ci_must() -> None:
+    names = [step.name for step in (*gate.static_steps(ROOT), gate.unit_step(), *gate.service_steps())]
+    assert names[:4] == ["lint", "format", "types", "import contracts"]
+    assert names[-4:] == ["deployment check", "missing migrations", "tests with services", "browser tests"]
+    unsafe = [step.name for step in gate.service_steps() if "DJANGO_ALLOW_ASYNC_UNSAFE" in step.environment]
+    assert unsafe == ["browser tests"]
+
+
+@pytest.mark.parametrize("argv", [[], ["everything"], ["check", "test"]])
+def test_wrong_use_of_the_gate_is_status_2(argv: list[str]) -> None:
+    assert gate.main(argv) == 2
+    assert bootstrap.main(argv) == 2
+
+
+def test_the_environment_is_complete_only_with_the_same_locks_at_the_same_place(tmp_path: Path) -> None:
+    for name in (bootstrap.UV_LOCK, *bootstrap.LOCKS.values()):
+        (tmp_path / name).write_text(name)
+    wanted = {
+        "at": str(tmp_path / ".venv"),
+        "uv": bootstrap._hash(tmp_path / bootstrap.UV_LOCK),
+        "run": bootstrap._hash(tmp_path / "requirements.lock"),
+    }
+    dev = {"dev": bootstrap._hash(tmp_path / "requirements-dev.lock")}
+
+    def covers(found: dict[str, str]) -> bool:
+        return bootstrap._covers(found, wanted, "run", tmp_path)
+
+    assert covers(wanted)
+    assert covers({**wanted, "run": "older", **dev}), "the development environment can run too"
+    assert not covers({})
+    assert not covers({**wanted, "run": "older"})
+    assert not covers({**wanted, "at": "/elsewhere/.venv", **dev})
+    assert not covers({**wanted, "uv": "older", **dev})
+
+
+def test_a_missing_lock_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bootstrap.main(["run"], tmp_path) == 1
+    assert "requirements-uv.lock cannot be read" in capsys.readouterr().err
