@@ -274,11 +274,10 @@ _indexes_lock = threading.Lock()
 
 def lexical_index(collection: Collection) -> LexicalIndex:
     """The collection's index on this machine, up to date with the database."""
+    root = settings.WORKBENCH_HOME / "index"
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds document text
     with _indexes_lock:
-        index = _indexes.setdefault(
-            collection.pk,
-            LexicalIndex(settings.WORKBENCH_HOME / "index" / _database_name() / str(collection.pk)),
-        )
+        index = _indexes.setdefault(collection.pk, LexicalIndex(root / _database_name() / str(collection.pk)))
     index.bring_up_to_date(collection)
     return index
 

@@ -75,7 +75,9 @@ def create_demo(project: Project, services: Services, run: RunToEnd) -> list[Log
     except StackError as error:
         say(f"there is no demo data: {error}")
         return []
-    return parse_logins(program.log.read_text(encoding="utf-8", errors="replace"))
+    output = program.log.read_text(encoding="utf-8", errors="replace")
+    program.log.unlink()  # passwords do not stay in a log
+    return parse_logins(output)
 
 
 def parse_logins(output: str) -> list[Login]:

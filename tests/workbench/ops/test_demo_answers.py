@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,8 @@ def test_every_example_question_finds_what_it_promises(
     } == {}
     for question in DEMO_QUESTIONS:
         check(question, answered(question))
+    # The index holds document text, and the folder around it may be passable.
+    assert stat.S_IMODE((tmp_path / "index").stat().st_mode) == 0o700
 
 
 def answered(question: DemoQuestion) -> Run:
