@@ -22,6 +22,7 @@ SectionKey = tuple[str, str]
 
 _PARAGRAPH_WORDS = 50  # a paragraph end closes a piece once it has this many words
 _SHORT_LINE = 0.85  # a line shorter than this share of the widest ends its paragraph
+_CRUMB_WORDS = 8  # less than this beside a candidate is not a candidate of its own
 _SECTION_PAGES = 3  # a section found as a whole is read over at most so many pages
 _SECTIONS_READ = 10
 _CLOSERS = tuple(".?!:;")
@@ -137,16 +138,17 @@ class _Builder:
         self._by_passage: dict[tuple[str, int], Unit] = {}
 
     def place(self, anchor: Anchor) -> None:
-        """Put a passage or line anchor on the unit that covers most of it, or on a new one."""
+        """Put a passage or line anchor on the units that hold it, or on a new one."""
         key = (anchor.span.document_id, anchor.passage_id) if anchor.passage_id is not None else None
-        unit = self._by_passage.get(key) if key else self._covering(anchor.span)
-        if unit is None:
-            unit = self._new_unit(anchor)
-        if unit is None:
+        unit = self._by_passage.get(key) if key else self._holding(anchor.span)
+        if unit is not None:
+            unit.anchors.append(anchor)
             return
-        unit.anchors.append(anchor)
-        if key:
-            self._by_passage[key] = unit
+        units = self._new_units(anchor)
+        for unit in units:
+            unit.anchors.append(anchor)
+        if key and units:
+            self._by_passage[key] = units[0]
 
     def expand(self, anchor: Anchor, sections: Mapping[SectionKey, SectionRow]) -> None:
         """Put a section anchor on the units inside the section, and on new ones for its other lines."""
@@ -163,41 +165,40 @@ class _Builder:
         for unit in inside:
             unit.anchors.append(anchor)
 
-    def _covering(self, span: Span) -> Unit | None:
-        units = [unit for unit in self._by_document[span.document_id] if unit.span.overlaps(span)]
-        held = [unit for unit in units if unit.span.holds(span)]
-        return next(iter(held or units), None)
+    def _holding(self, span: Span) -> Unit | None:
+        return next((u for u in self._by_document[span.document_id] if u.span.holds(span)), None)
 
-    def _new_unit(self, anchor: Anchor) -> Unit | None:
+    def _overlapping(self, span: Span) -> list[Unit]:
+        return [u for u in self._by_document[span.document_id] if u.span.overlaps(span)]
+
+    def _new_units(self, anchor: Anchor) -> list[Unit]:
+        """The best piece of a passage; all of a run of lines, those that other units have included."""
         lines = self._table.between(anchor.span)
-        if not lines:
-            return None
-        pieces = split_lines(lines, self._words)
-        best = self._most_telling(pieces, 1)[0]
-        if anchor.passage_id is None:
-            best = self._grown(best)
-        return self._covering(span_of(best)) or self._add(best)
+        taken = self._overlapping(anchor.span)
+        covered = {(line.page_num, line.line_num) for unit in taken for line in unit.lines}
+        pieces = [piece for gap in _gaps(lines, covered) for piece in split_lines(gap, self._words)]
+        if not pieces:
+            return taken
+        if anchor.passage_id is not None:
+            return [self._add(self._most_telling(pieces, 1)[0])]
+        if taken:
+            pieces = [piece for piece in pieces if _words_in(piece) >= _CRUMB_WORDS]
+        elif len(pieces) == 1:
+            pieces = [self._grown(pieces[0])]
+        return taken + [self._add(piece) for piece in pieces]
 
     def _grown(self, lines: list[LineRow]) -> list[LineRow]:
         """A line anchor stretched to the piece of its section it stands in, so that it can be read."""
         first, last = lines[0], lines[-1]
         margin = self._context.settings.context_margin_lines
-        around = Span(
-            first.document_id,
-            first.page_num,
-            max(1, first.line_num - margin),
-            last.page_num,
-            last.line_num + margin,
-        )
-        free = [
-            line
-            for line in self._table.between(around)
-            if line.section_id == first.section_id and self._covering(_line_span(line)) is None
-        ]
-        for piece in split_lines(free, self._words):
-            if piece[0].line_num <= first.line_num and last.line_num <= piece[-1].line_num and first in piece:
-                return piece if _contiguous(piece) else lines
-        return lines
+        start = max(1, first.line_num - margin)
+        around = Span(first.document_id, first.page_num, start, last.page_num, last.line_num + margin)
+        covered = {
+            (line.page_num, line.line_num) for unit in self._overlapping(around) for line in unit.lines
+        }
+        own = [line for line in self._table.between(around) if line.section_id == first.section_id]
+        pieces = (piece for gap in _gaps(own, covered) for piece in split_lines(gap, self._words))
+        return next((piece for piece in pieces if first in piece and last in piece), lines)
 
     def _add(self, lines: list[LineRow]) -> Unit:
         unit = Unit(lines=lines, section_id=lines[0].section_id)
@@ -214,12 +215,8 @@ class _Builder:
         return [pieces[index] for index in sorted(best)]
 
 
-def _contiguous(lines: Sequence[LineRow]) -> bool:
-    return lines[-1].line_num - lines[0].line_num < 3 * len(lines)
-
-
-def _line_span(line: LineRow) -> Span:
-    return Span(line.document_id, line.page_num, line.line_num, line.page_num, line.line_num)
+def _words_in(lines: Sequence[LineRow]) -> int:
+    return sum(word_count(line.text) for line in lines)
 
 
 def _gaps(lines: Sequence[LineRow], covered: set[tuple[int, int]]) -> list[list[LineRow]]:

@@ -87,6 +87,7 @@ _STATEMENTS: dict[str, dict[str, str]] = {
 }
 _SENTENCE_END = re.compile(r"(?<=[.?!])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[A-Z0-9ÁÉÍÓÚÑ¿¡•o])")
 _FEWEST_WORDS = 4
+LIST_FACTOR = 8  # a list needs more sentences than another answer
 
 
 def write_answer(
@@ -142,7 +143,8 @@ class _Sentence:
 
 
 def _chosen(evidence: Sequence[PoolCandidate], pool: CandidatePool) -> list[_Sentence]:
-    """The sentences with the most keywords, the best evidence first on ties, in the order of the evidence."""
+    """The sentences with the most keywords, the best evidence first on ties, in the order of the evidence; a
+    list takes more of them."""
     weights = {k.term: k.weight for k in pool.question.keywords}
     sentences: list[_Sentence] = []
     for rank, candidate in enumerate(evidence):
@@ -154,7 +156,8 @@ def _chosen(evidence: Sequence[PoolCandidate], pool: CandidatePool) -> list[_Sen
             weight = sum(weights.get(term, 0.0) for term in matcher.matched(text)) + 1.0 / (1 + rank)
             citation = _citation(candidate, document.name if document else "", first, last)
             sentences.append(_Sentence(text, citation, weight, (rank, index)))
-    best = sorted(sentences, key=lambda s: -s.weight)[: pool.settings.answer_sentences]
+    limit = pool.settings.answer_sentences * (LIST_FACTOR if pool.question.answer_shape == "list" else 1)
+    best = sorted(sentences, key=lambda s: -s.weight)[:limit]
     return sorted(best, key=lambda s: s.order)
 
 

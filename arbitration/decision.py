@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import Field
 
 from arbitration.absence import ALL_DISCARDED
 from arbitration.contracts import ROLE_ORDER, ConflictPair, DecidedBy, Role
 from arbitration.errors import ArbitrationError
+from arbitration.evidence import evidence_scores
 from arbitration.grounding import check_quotes, injection_reasons
 from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.settings import EngineSettings
 from arbitration.strategies.base import (
     CallRecord,
     Strategy,
@@ -63,8 +65,8 @@ def arbitrate(
     services.progress("arbitrate", {"strategy": strategy.name, "candidates": len(pool.candidates)})
     outcome = _absent(pool) if pool.absence.proved else _decided(pool, strategy, services)
     services.progress("check", {"verdicts": len(outcome.verdicts)})
-    rules = Rules(pool)
-    verdicts = _ranked(_check(verdict, pool, rules) for verdict in outcome.verdicts)
+    rules, likely = Rules(pool), services.probabilities(pool) or evidence_scores(pool)
+    verdicts = _ranked(_check(verdict, pool, rules, likely) for verdict in outcome.verdicts)
     survivors = [verdict for verdict in verdicts if verdict.role in _SURVIVING]
     not_found = not survivors and not outcome.undecided_ids
     return Decision(
@@ -113,35 +115,66 @@ def _absent(pool: CandidatePool) -> StrategyOutcome:
     return StrategyOutcome(verdicts=verdicts)
 
 
-def _check(verdict: Verdict, pool: CandidatePool, rules: Rules) -> Verdict:
-    """Quotes verified or repaired; suspicion of injection and departures from the rules marked for a person."""
+def _check(verdict: Verdict, pool: CandidatePool, rules: Rules, likely: Mapping[str, float]) -> Verdict:
+    """Quotes verified or repaired; suspicion of injection and departures from the rules marked for a person.
+
+    A verdict without a probability of its own gets the deployed model's, or else the rules' estimate.
+    """
     candidate = pool.candidate(verdict.candidate_id)
     if candidate is None:
         return verdict
+    if verdict.probability is None and verdict.role is not None:
+        verdict = verdict.model_copy(update={"probability": likely[verdict.candidate_id]})
     if verdict.decided_by.kind == "llm":
-        checked = check_quotes(verdict.reason, (candidate.anchor_text, candidate.context_text))
-        verdict = verdict.model_copy(update={"reason": checked.text, "quotes": checked.quotes})
-        if not checked.all_stand:
-            verdict = verdict.for_person("a quote in the reason does not stand in the source")
+        verdict = _with_checked_quotes(verdict, candidate)
     suspicions = injection_reasons(candidate.context_text)
     if suspicions:
         verdict = verdict.model_copy(update={"injection_suspected": True})
         verdict = verdict.for_person(f"the text {suspicions[0]}")
-    return _departure(verdict, candidate, rules)
+    return _departure(verdict, candidate, rules.read(candidate).accepts, likely, pool.settings)
 
 
-def _departure(verdict: Verdict, candidate: PoolCandidate, rules: Rules) -> Verdict:
-    """A model's verdict against rules and detectors, with no detector's support, is for a person."""
+def _with_checked_quotes(verdict: Verdict, candidate: PoolCandidate) -> Verdict:
+    sources = (candidate.anchor_text, candidate.context_text)
+    reason = check_quotes(verdict.reason, sources)
+    counter = check_quotes(verdict.counter_argument or "", sources)
+    verdict = verdict.model_copy(
+        update={
+            "reason": reason.text,
+            "counter_argument": counter.text or None,
+            "quotes": reason.quotes + counter.quotes,
+        }
+    )
+    if reason.all_stand and counter.all_stand:
+        return verdict
+    return verdict.for_person("a quote in the reason does not stand in the source")
+
+
+def _departure(
+    verdict: Verdict,
+    candidate: PoolCandidate,
+    rule_accepts: bool,
+    likely: Mapping[str, float],
+    settings: EngineSettings,
+) -> Verdict:
+    """A model's verdict against rules and reranker, without a detector's support, is for a person.
+
+    Whatever talked the model into it, no role changes unseen: what rules or reranker accept is not dropped, and
+    what neither accepts is not made primary, without a person. As supporting it may pass when words, and not
+    only meaning, found it and the reranker was in doubt.
+    """
     if verdict.decided_by.kind != "llm" or verdict.role is None:
         return verdict
-    accepts = rules.read(candidate).accepts
-    keeps = verdict.role in (Role.PRIMARY, Role.SUPPORTING)
-    supported = any(method != "embedding" for method in candidate.ranks)
-    if keeps and not accepts and not supported:
-        return verdict.for_person("kept by the model although only embeddings found it (rule 3)")
-    if verdict.role is Role.DISCARDED and accepts:
-        return verdict.for_person("discarded by the model although a rule speaks for it")
-    return verdict
+    probability = likely[verdict.candidate_id]
+    accepted = rule_accepts or probability >= settings.accept
+    if verdict.role in (Role.TANGENTIAL, Role.DISCARDED):
+        return verdict.for_person("the model rejects what rules or reranker accept") if accepted else verdict
+    if accepted:
+        return verdict
+    found_by_words = any(method != "embedding" for method in candidate.ranks)
+    if verdict.role is Role.SUPPORTING and found_by_words and probability > settings.reject:
+        return verdict
+    return verdict.for_person("the model keeps what neither rules nor reranker accept")
 
 
 def _ranked(verdicts: Iterable[Verdict]) -> list[Verdict]:

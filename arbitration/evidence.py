@@ -1,14 +1,14 @@
 """How likely a candidate is evidence, from detector signals alone: the estimate until a model is deployed.
 
-A weighted sum of what the detectors measured, each brought to [0, 1] within its pool, and fixed bonuses for
-the rules. The weights are round numbers chosen by hand; nothing here is fitted to a labelled set.
+A weighted sum of what the detectors measured, each brought to [0, 1] within its pool, raised where rule 1
+holds. The weights are round numbers chosen by hand; nothing here is fitted to a labelled set.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.pool import CandidatePool, CandidateSignals, PoolCandidate
 
 #: Cosines of unrelated and of well-matching text for sentence encoders of the MiniLM family.
 COSINE_FLOOR, COSINE_TOP = 0.10, 0.65
@@ -16,15 +16,18 @@ COSINE_FLOOR, COSINE_TOP = 0.10, 0.65
 
 @dataclass(frozen=True, slots=True)
 class EvidenceWeights:
-    """Weights of the parts; the first five sum to 1."""
+    """Weights of the parts; they sum to 1."""
 
     semantic: float = 0.45
     bm25: float = 0.25
     cooccurrence: float = 0.10
     coverage: float = 0.10
     title: float = 0.10
-    named_bonus: float = 0.35
-    exact_title_bonus: float = 0.20
+
+
+#: What a rule alone is worth: a place the question names, and a title that matches exactly. The parts move a
+#: candidate between this floor and 1.
+NAMED_FLOOR, EXACT_TITLE_FLOOR = 0.85, 0.62
 
 
 def evidence_scores(pool: CandidatePool, weights: EvidenceWeights | None = None) -> dict[str, float]:
@@ -58,11 +61,18 @@ def _score(candidate: PoolCandidate, tops: _Tops, weights: EvidenceWeights) -> f
         + weights.coverage * signals.coverage
         + weights.title * signals.title_similarity
     )
+    return _raised(_clamped(parts), signals)
+
+
+def _raised(estimate: float, signals: CandidateSignals) -> float:
+    """Rule 1: places that the question names, by number, code family or exact title, start above the bar."""
     if signals.pattern_kind != "none":
-        parts += weights.named_bonus * signals.pattern
-    if signals.title_match == "exact":
-        parts += weights.exact_title_bonus
-    return _clamped(parts)
+        floor = NAMED_FLOOR * signals.pattern
+    elif signals.title_match == "exact":
+        floor = EXACT_TITLE_FLOOR
+    else:
+        return estimate
+    return floor + (1.0 - floor) * estimate
 
 
 def _clamped(value: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,10 +10,9 @@ from arbitration.pool import MatchType
 from arbitration.protocols import SectionRow
 from arbitration.questions.lexicon import SCOPE_WORDS
 from arbitration.questions.model import ParsedQuestion
+from arbitration.questions.references import heading_text
 from arbitration.settings import MethodName
 from arbitration.text import content_stems, join_letter_spaced, stem
-
-_NUMBERING = re.compile(r"^\s*(?:[A-Z]?\d+[A-Za-z]?(?:\.\d+)*\.?|[IVXLC]+\.|[A-Z]\.|\([a-z0-9]+\))\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +109,7 @@ def matching_sections(context: DetectorContext) -> list[tuple[SectionRow, TitleM
 
 def title_words(title: str) -> str:
     """A title without its number, letter-spacing joined."""
-    return _NUMBERING.sub("", join_letter_spaced(title))
+    return heading_text(join_letter_spaced(title))
 
 
 def _meaningful_stems(text: str, language: str) -> list[str]:

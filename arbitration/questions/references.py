@@ -51,6 +51,8 @@ _HEADING_NUMBER = re.compile(
     r"\s*(?P<number>\d+[A-Za-z]?(?:\.\d+[A-Za-z]?)*|[A-Z](?:\.\d+)+)\.?(?P<items>(?:\s?\([A-Za-z0-9]{1,4}\))*)(?=[\s.:)\-–—]|\Z)"
 )
 _HEADING_ITEM = re.compile(r"\s*\(([A-Za-z0-9]{1,4})\)(?=\s|\Z)")
+_HEADING_ROMAN = re.compile(r"\s*(?:[IVXLC]+|[A-Z])\.(?=\s)")
+_AFTER_ADDRESS = " \t.:;,)–—-"
 _STEP_GAP = re.compile(r"[\s,>/]*(?:of\s+(?:the\s+)?)?\Z", re.IGNORECASE)
 _ITEM = re.compile(r"\(([A-Za-z0-9]{1,4})\)")
 _BREADCRUMB = re.compile(r"\s+[>›»/|]\s+")
@@ -128,6 +130,17 @@ def leading_address(title: str) -> tuple[str, ...]:
         return _address("number", match["number"] + (match["items"] or ""))
     item = _HEADING_ITEM.match(title)
     return (f"item:{item[1].lower()}",) if item else ()
+
+
+def heading_text(title: str) -> str:
+    """A heading without the address it begins with: ``Powers of Congress`` of ``Article I, Section 8: Powers of
+    Congress``; the whole heading when it is nothing but an address."""
+    for start, end, _ in _runs(title):
+        if not title[:start].strip(" \t[(\"'*#"):
+            return title[end:].strip(_AFTER_ADDRESS) or title
+        break
+    match = _HEADING_NUMBER.match(title) or _HEADING_ITEM.match(title) or _HEADING_ROMAN.match(title)
+    return (title[match.end() :].strip(_AFTER_ADDRESS) or title) if match else title
 
 
 def section_address(title: str, breadcrumb: str = "") -> tuple[str, ...]:

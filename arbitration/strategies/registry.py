@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from arbitration.errors import StrategyUnavailable
+from arbitration.strategies.arbiter import ArbiterStrategy
 from arbitration.strategies.base import Strategy
 from arbitration.strategies.baselines import BASELINES
 from arbitration.strategies.offline import OfflineStrategy
 
-_ALL: tuple[Strategy, ...] = (OfflineStrategy(), *BASELINES)
+_ALL: tuple[Strategy, ...] = (OfflineStrategy(), ArbiterStrategy(), *BASELINES)
 _STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in _ALL}
 
 #: Every strategy there is, by name, in the order they are offered.
