@@ -202,3 +202,12 @@ def test_the_readme_tells_the_demo_logins_and_questions() -> None:
     assert all(f"`{person.email}`" in readme for person in DEMO_PEOPLE)
     assert asked
     assert set(asked) <= {question.text for question in DEMO_QUESTIONS}
+
+
+def test_the_index_of_documents_is_complete() -> None:
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+
+    for path in (ROOT / "docs").glob("*.md"):
+        assert path.name == "README.md" or f"]({path.name})" in index, (
+            f"docs/README.md does not list {path.name}"
+        )
