@@ -56,14 +56,14 @@ class Site:
         """Whether the web server has answered a request, whatever it said."""
         connection = http.client.HTTPConnection(self.reachable_host, self.port, timeout=20)
         try:
-            connection.request("GET", "/")
+            connection.request("GET", "/readyz")
             status = connection.getresponse().status
         except (OSError, http.client.HTTPException):
             return False
         finally:
             connection.close()
         if status >= 500:
-            say(f"the first page answered with status {status}; see log/web.log")
+            say(f"the web server answers, but is not ready (status {status}); see log/web.log")
         return True
 
 

@@ -1,0 +1,168 @@
+"""The container files: valid, consistent with the code, and no more trusting than they must be."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from workbench.stack import project
+from workbench.stack.project import ROOT
+
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+APPLICATION = sorted(set(SERVICES) - {"database", "broker"})
+DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
+
+
+def words(service: str) -> list[str]:
+    return [str(word) for word in SERVICES[service]["command"]]
+
+
+def names(section: Any) -> set[str]:
+    return set(section)
+
+
+def test_compose_follows_its_specification() -> None:
+    check_jsonschema = pytest.importorskip(
+        "check_jsonschema", reason="carries the schema of the specification"
+    )
+    folder = resources.files(check_jsonschema) / "builtin_schemas" / "vendor"
+    schema = json.loads((folder / "compose-spec.json").read_text("utf-8"))
+    errors = [
+        error.message for error in jsonschema.validators.validator_for(schema)(schema).iter_errors(COMPOSE)
+    ]
+    assert errors == []
+
+
+def test_everything_that_is_named_is_defined_and_everything_defined_is_used() -> None:
+    used: dict[str, set[str]] = {"secrets": set(), "volumes": set(), "networks": set(), "configs": set()}
+    for service in SERVICES.values():
+        assert names(service.get("depends_on", ())) <= names(SERVICES)
+        used["secrets"] |= names(service.get("secrets", ()))
+        used["networks"] |= names(service.get("networks", ()))
+        used["configs"] |= {config["source"] for config in service.get("configs", ())}
+        for volume in service.get("volumes", ()):
+            source = volume.split(":")[0] if isinstance(volume, str) else volume.get("source")
+            used["volumes"] |= {source} - {None}
+    for section, found in used.items():
+        assert found == names(COMPOSE[section]), section
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_a_secret_file_that_is_named_is_mounted(name: str) -> None:
+    service = SERVICES[name]
+    named = set(re.findall(r"/run/secrets/(\w+)", json.dumps(service)))
+    for config in service.get("configs", ()):
+        named |= set(re.findall(r"/run/secrets/(\w+)", COMPOSE["configs"][config["source"]]["content"]))
+    assert named == names(service["secrets"])
+
+
+@pytest.mark.parametrize("name", APPLICATION)
+def test_application_containers_may_do_little(name: str) -> None:
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["user"].split(":")[0] not in {"", "0", "root"}
+    assert service["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in service["security_opt"]
+    assert not service.get("privileged")
+
+
+def test_nothing_reaches_the_engine_or_publishes_database_and_broker() -> None:
+    assert "docker.sock" not in (ROOT / "docker-compose.yml").read_text("utf-8")
+    assert [name for name, service in SERVICES.items() if "ports" in service] == ["web"]
+    assert SERVICES["web"]["ports"][0].startswith("127.0.0.1:")
+    for name in ("database", "broker", "migrate", "beat"):
+        assert SERVICES[name]["networks"] == ["inside"]
+    assert COMPOSE["networks"]["inside"]["internal"] is True
+
+
+def test_only_the_migration_knows_the_owner() -> None:
+    holders = [name for name in APPLICATION if "database_owner_url" in SERVICES[name]["secrets"]]
+    assert holders == ["migrate"]
+    assert "database_url" not in SERVICES["migrate"]["secrets"]
+    assert words("migrate")[:3] == ["python", "manage.py", "migrate"]
+    for name in set(APPLICATION) - {"migrate"}:
+        assert SERVICES[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+
+
+def test_no_secret_is_given_as_a_value() -> None:
+    for service in SERVICES.values():
+        for variable in service.get("environment", {}):
+            assert not re.search(r"(PASSWORD|SECRET|KEY|DATABASE_URL|BROKER_URL)$", variable), variable
+
+
+def test_every_variable_is_one_that_the_settings_read() -> None:
+    source = "".join(path.read_text("utf-8") for path in (ROOT / "workbench" / "settings").glob("*.py"))
+    read = set(re.findall(r'env\.\w+\(\s*"([A-Z_]+)"', source)) | {"DJANGO_SETTINGS_MODULE"}
+    for name in APPLICATION:
+        given = {variable.removesuffix("_FILE") for variable in SERVICES[name]["environment"]}
+        assert given <= read, name
+
+
+def test_the_workers_serve_every_queue_and_beat_is_alone() -> None:
+    served = [words(name)[words(name).index("-Q") + 1] for name in SERVICES if name.startswith("worker-")]
+    assert sorted(served) == sorted(project.QUEUES.split(","))
+    assert [name for name in APPLICATION if "beat" in words(name)] == ["beat"]
+
+
+def test_the_same_programs_run_as_in_the_embedded_stack() -> None:
+    embedded = project.Project()
+    assert words("web")[-1] == embedded.wsgi
+    for name in ("worker-llm", "beat"):
+        assert words(name)[2] == embedded.celery
+    assert SERVICES["web"]["environment"]["DJANGO_SETTINGS_MODULE"] == "workbench.settings.production"
+
+
+@pytest.mark.parametrize("name", sorted(set(SERVICES) - {"migrate"}))
+def test_every_lasting_service_restarts_and_tells_its_health(name: str) -> None:
+    assert SERVICES[name]["restart"] == "unless-stopped"
+    assert SERVICES[name]["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}
+
+
+def test_images_have_versions() -> None:
+    images = {service["image"] for service in SERVICES.values()} | set(
+        re.findall(r"^FROM (\S+)", DOCKERFILE, re.M)
+    )
+    assert all(":" in image and not image.endswith(":latest") for image in images), images
+
+
+def test_the_image_is_built_from_hashed_locks_and_runs_as_the_composed_account() -> None:
+    assert DOCKERFILE.count("--require-hashes") == 2
+    user = re.findall(r"^USER (\S+)", DOCKERFILE, re.M)[-1]
+    assert {SERVICES[name]["user"] for name in APPLICATION} == {user}
+    version = re.search(r"FROM python:([\d.]+)", DOCKERFILE)[1]
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"]
+    assert tuple(map(int, version.split("."))) >= tuple(map(int, needed.removeprefix(">=").split(".")))
+
+
+def test_everything_the_image_copies_exists_and_is_let_through() -> None:
+    ignored = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+    let_through = [line[1:] for line in ignored if line.startswith("!")]
+    for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.M):
+        for source in line.split()[:-1]:
+            assert (ROOT / source).exists(), source
+            assert any(Path(source).match(pattern) for pattern in let_through), source
+
+
+def test_the_documented_lines_make_exactly_the_secrets(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "running.md").read_text("utf-8")
+    script = re.search(r"```bash\n(.*?)```", text, re.S)[1]
+    subprocess.run(("bash", "-euc", script), cwd=tmp_path, check=True, env={"PATH": os.environ["PATH"]})
+    folder = tmp_path / "secrets"
+    assert {path.name for path in folder.iterdir()} == names(COMPOSE["secrets"])
+    assert folder.stat().st_mode & 0o077 == 0
+    password = (folder / "app_password").read_text()
+    assert re.fullmatch(r"[\w=-]{40,}", password), "usable in an address as it is"
+    assert (
+        folder / "database_url"
+    ).read_text() == f"postgres://workbench_app:{password}@database:5432/workbench"
