@@ -9,7 +9,7 @@ import json
 import pytest
 import structlog
 from django.db import DatabaseError, IntegrityError, connection, transaction
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.workbench.audit.conftest import Record
@@ -132,6 +132,7 @@ def test_values_that_are_not_json_are_refused() -> None:
         redacted({"file": b"%PDF"})
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(
         st.text(),
