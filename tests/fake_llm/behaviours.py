@@ -18,6 +18,8 @@ from tests.fake_llm.wire import FakeReply, FakeRequest
 Behaviour = Callable[[FakeRequest], FakeReply | str]
 
 CANDIDATE_ID = re.compile(r"(?<![\w:])(?:[A-Za-z0-9_-]+:)?p\d+_l\d+(?:_p\d+)?_l\d+(?!\w)|(?<!\w)id\d+(?!\w)")
+#: Where a prompt introduces a candidate, as opposed to a passage that merely mentions an id.
+_INTRODUCED = re.compile(rf"(?:^\W*candidate_id\W+|<<<DATA\s+|^\W*)({CANDIDATE_ID.pattern})", re.MULTILINE)
 _QUESTION = re.compile(r"^\W*(?:question|pregunta)\W+(.+)$", re.IGNORECASE | re.MULTILINE)
 _WORD = re.compile(r"[^\W_]{3,}")
 _STOP = frozenset(
@@ -58,10 +60,13 @@ class Verdicts:
 
 
 def candidates_in(request: FakeRequest) -> list[Candidate]:
-    """The candidates the prompt shows, in order of first appearance."""
+    """The candidates the prompt shows, in order. An id counts where it opens a line, follows the words
+    ``candidate_id`` or opens a fence; a prompt without any such place is searched for ids anywhere."""
+    introduced = [(found[1], found.start(1)) for found in _INTRODUCED.finditer(request.user)]
+    anywhere = [(found[0], found.start()) for found in CANDIDATE_ID.finditer(request.user)]
     first: dict[str, int] = {}
-    for found in CANDIDATE_ID.finditer(request.user):
-        first.setdefault(found[0], found.start())
+    for name, start in introduced or anywhere:
+        first.setdefault(name, start)
     ids = list(first)
     starts = [*first.values(), len(request.user)]
     return [Candidate(name, request.user[starts[i] : starts[i + 1]]) for i, name in enumerate(ids)]

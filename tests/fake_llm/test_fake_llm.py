@@ -16,6 +16,7 @@ import pytest
 from pydantic import BaseModel
 
 from arbitration.contracts import ArbiterOutput
+from arbitration.prompting import fence, load_prompt
 from tests.fake_llm import FakeLLM, FakeReply, FakeRequest, Latency
 from tests.fake_llm.wire import tokens
 
@@ -77,6 +78,36 @@ def test_requests_are_recorded(fake_llm: FakeLLM, client: openai.OpenAI) -> None
 
     assert isinstance(request, FakeRequest)
     assert (request.user, request.temperature, request.max_tokens) == ("Hello there", 0.5, 7)
+
+
+def test_the_products_own_prompt_is_understood(fake_llm: FakeLLM, client: openai.OpenAI) -> None:
+    """Ids that a passage merely mentions are no candidates."""
+    texts = {
+        "p5_l12_l14": "The annual audit report is signed by the chief auditor.",
+        "p9_l1_l2": "Lunch is at noon. See p5_l12_l14 and p77_l1_l1, and id3.",
+    }
+    briefs = [
+        {
+            "candidate_id": name,
+            "methods": "bm25",
+            "section": "none",
+            "keywords": "none",
+            "text": fence(text, label=name),
+        }
+        for name, text in texts.items()
+    ]
+    prompt = load_prompt("arbiter", version=1).render(
+        question="Who signs the annual audit report?",
+        intent="qa",
+        negative_cues="",
+        briefs=briefs,
+        documents="policy.pdf",
+    )
+    parsed = client.responses.parse(
+        model="fake-model", input=prompt.user, text_format=ArbiterOutput
+    ).output_parsed
+
+    assert roles(parsed) == {"p5_l12_l14": "primary", "p9_l1_l2": "discarded"}
 
 
 class Nested(BaseModel):
