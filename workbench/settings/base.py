@@ -23,6 +23,7 @@ INSTALLED_APPS = [
     "workbench.documents",
     "workbench.questions",
     "workbench.review",
+    "workbench.question_sets",
     "workbench.labeling",
     "workbench.models_registry",
     "workbench.ops",

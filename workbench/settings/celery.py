@@ -33,6 +33,11 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
     "sweep-documents": {"task": "documents.sweep", "schedule": 10.0, "options": {"expires": 9}},
     "sweep-runs": {"task": "questions.sweep", "schedule": 10.0, "options": {"expires": 9}},
+    "sweep-question-sets": {
+        "task": "question_sets.sweep",
+        "schedule": 30.0,
+        "options": {"expires": 29},
+    },
     "seal-audit": {"task": "audit.seal", "schedule": 5.0, "options": {"expires": 5}},
 }
 

@@ -6,6 +6,7 @@ from . import env
 
 OPENAI_API_KEY = env.text("OPENAI_API_KEY")
 OPENAI_BASE_URL = env.text("OPENAI_BASE_URL")
+LLM_CONFIGURED = bool(OPENAI_API_KEY or OPENAI_BASE_URL)
 OPENAI_MODEL = env.text("OPENAI_MODEL", "gpt-5-mini")
 #: USD per million tokens: input, cached input, output. Used for the ledger and the budgets.
 LLM_PRICES = {"default": (0.25, 0.025, 2.0)}

@@ -1,0 +1,182 @@
+"""The whole product, really running: for integration and browser tests.
+
+``python -m workbench.stack run`` in a home of its own on free ports, with a fake language model beside it. Leases
+are short, so that a test sees a dead worker's run taken over in seconds; the product's own are in
+``workbench/settings/celery.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2 as httpx
+import psutil
+import psycopg
+
+from tests.fake_llm.server import FakeLLM
+from workbench.stack import state as stack_state
+from workbench.stack.home import Home
+from workbench.stack.ports import free_port
+
+ROOT = Path(__file__).resolve().parent.parent
+PASSWORD = "only-for-tests-of-the-demo"
+Seen = TypeVar("Seen")
+
+
+def eventually(look: Callable[[], Seen], *, seconds: float = 60.0, what: str = "") -> Seen:
+    """What ``look`` returns once that is true; fails when it never is."""
+    deadline = time.monotonic() + seconds
+    while not (seen := look()):
+        assert time.monotonic() < deadline, f"not seen within {seconds} s: {what or look}"
+        threading.Event().wait(0.1)
+    return seen
+
+
+@dataclass
+class RunningProduct:
+    """A running product: its address, its home, its fake model."""
+
+    address: str
+    home: Home
+    environment: dict[str, str]
+    fake: FakeLLM
+    process: subprocess.Popen[bytes]
+
+    def client(self, role: str) -> httpx.Client:
+        """A browser session of a demo user (analyst, reviewer, annotator, admin, auditor), for the API."""
+        client = httpx.Client(base_url=self.address, follow_redirects=True, timeout=30)
+        page = client.get("/accounts/login/")
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
+        assert token, "the login page has no form"
+        client.post(
+            "/accounts/login/",
+            data={
+                "login": f"{role}@demo.example",
+                "password": PASSWORD,
+                "csrfmiddlewaretoken": token[1],
+            },
+            headers={"Referer": self.address},
+        )
+        assert "sessionid" in client.cookies, f"{role} could not log in"
+        client.headers.update({"X-CSRFToken": client.cookies["csrftoken"], "Referer": self.address})
+        return client
+
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Rows of the database, as its superuser."""
+        with psycopg.connect(self._database_url(), autocommit=True) as connection:
+            return connection.execute(query, values).fetchall()
+
+    def _database_url(self) -> str:
+        state = stack_state.read(self.home.stack_state)
+        assert state is not None
+        assert state.ports is not None
+        secrets = self.home.secrets()
+        return (
+            f"postgresql://postgres:{secrets.superuser_password}@127.0.0.1:{state.ports.postgres}/workbench"
+        )
+
+    def pid(self, child: str) -> int:
+        """The process id of a child of the supervisor: web, worker, beat, postgres, valkey."""
+        state = stack_state.read(self.home.stack_state)
+        assert state is not None
+        return next(record.pid for record in state.children if record.name == child)
+
+    def kill(self, child: str) -> int:
+        """SIGKILL to a child and everything below it, as a machine that dies; returns the old process id."""
+        pid = self.pid(child)
+        process = psutil.Process(pid)
+        for victim in [process, *process.children(recursive=True)]:
+            with_suppressed(victim)
+        return pid
+
+    def manage(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A ``manage.py`` command against this product."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+
+def with_suppressed(process: psutil.Process) -> None:
+    """Kills a process that may be gone already."""
+    try:
+        process.send_signal(signal.SIGKILL)
+    except psutil.NoSuchProcess:
+        return
+
+
+@contextmanager
+def running_product(extra: Mapping[str, str] | None = None) -> Iterator[RunningProduct]:
+    """Starts the product and stops it at the end."""
+    with FakeLLM() as fake, tempfile.TemporaryDirectory(prefix="workbench-test-") as folder:
+        port = free_port("127.0.0.1")
+        environment = {
+            **{name: value for name, value in os.environ.items() if name not in FOREIGN},
+            "WORKBENCH_HOME": folder,
+            "PORT": str(port),
+            "WORKBENCH_LEASE_SECONDS": "6",
+            "WORKBENCH_HEARTBEAT_SECONDS": "1",
+            "WORKBENCH_DEMO_PASSWORD": PASSWORD,
+            "OPENAI_BASE_URL": fake.base_url,
+            "OPENAI_API_KEY": "sk-test",
+            "OPENAI_MODEL": "fake-model",
+            "DEFAULT_STRATEGY": "offline",
+            **(extra or {}),
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-m", "workbench.stack", "run"],
+            cwd=ROOT,
+            env=environment,
+            start_new_session=True,
+        )
+        product = RunningProduct(f"http://127.0.0.1:{port}", Home(Path(folder)), environment, fake, process)
+        try:
+            eventually(lambda: _answers(product), seconds=180, what="the product answers")
+            yield product
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+#: What an outer stack (make test) or a developer's shell may have set.
+FOREIGN = frozenset(
+    {
+        "DATABASE_URL",
+        "BROKER_URL",
+        "TEST_DATABASE_URL",
+        "DATABASE_OWNER_URL",
+        "DJANGO_SETTINGS_MODULE",
+        "HOST",
+        "SECRET_KEY",
+        "WORKBENCH_MEDIA_ROOT",
+        "WORKBENCH_STATIC_ROOT",
+    }
+)
+
+
+def _answers(product: RunningProduct) -> bool:
+    assert product.process.poll() is None, "the product stopped while starting"
+    try:
+        return httpx.get(f"{product.address}/readyz", timeout=2).status_code == 200
+    except httpx.HTTPError:
+        return False

@@ -1,0 +1,29 @@
+"""Files that people open in other programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+#: First characters that make a spreadsheet read a cell as a formula (OWASP, "CSV Injection").
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def safe_cell(value: object) -> str:
+    """The value as text that no spreadsheet takes for a formula; numbers stay numbers."""
+    if value is None:
+        return ""
+    text = str(value)
+    if isinstance(value, int | float):
+        return text
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+def csv_text(*, header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A CSV file with a byte order mark, so that spreadsheets read it as UTF-8."""
+    target = io.StringIO()
+    writer = csv.writer(target)
+    writer.writerow([safe_cell(name) for name in header])
+    writer.writerows([safe_cell(value) for value in row] for row in rows)
+    return "\ufeff" + target.getvalue()

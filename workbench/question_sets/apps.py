@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class QuestionSetsConfig(AppConfig):
+    name = "workbench.question_sets"
+    label = "question_sets"
