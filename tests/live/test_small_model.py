@@ -1,0 +1,148 @@
+"""Whatever a real, small and unruly model does, a run ends and every candidate has an outcome."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arbitration.adapters.endpoints import Endpoint
+from arbitration.adapters.onnx_embedder import default_embedder
+from arbitration.adapters.openai_chat import OpenAIChat
+from arbitration.contracts import ArbiterOutput
+from arbitration.errors import LLMFailure, StrategyUnavailable
+from arbitration.parsing.isolation import parse_isolated
+from arbitration.pipeline import ask
+from arbitration.protocols import ChatReply, ChatRequest
+from arbitration.strategies.base import StrategyServices
+from arbitration.strategies.registry import STRATEGIES
+from arbitration.testing import InMemoryStore, StoredDocument
+
+POLICY = """# Records policy
+
+## Retention
+
+Payment records are kept for ten years after the end of the financial year.
+Visitor lists are destroyed after thirty days.
+
+## Audit
+
+The internal auditor samples payment records each quarter and reports to the board.
+Records under legal hold are not destroyed, whatever their retention period.
+
+## Canteen
+
+Lunch is served from noon. The canteen keeps its own list of allergies.
+"""
+QUESTION = "How long are payment records kept?"
+LLM_OUTCOMES = frozenset(
+    {
+        "timeout",
+        "connection",
+        "rate_limited",
+        "server_error",
+        "refused",
+        "cut_off",
+        "unparseable",
+        "wrong_schema",
+    }
+)
+
+
+def a_request(**changes: object) -> ChatRequest:
+    fields: dict[str, object] = {
+        "prompt_name": "live",
+        "prompt_version": "v1",
+        "prompt_hash": "",
+        "system": "You judge evidence. Every candidate gets a role and a short reason.",
+        "user": f"Question: {QUESTION}\n\ncandidate_id: p1_l5_l5\nPayment records are kept for ten years.",
+        "max_output_tokens": 300,
+        "timeout_s": 300.0,
+    }
+    return ChatRequest(**(fields | changes))  # type: ignore[arg-type]
+
+
+def test_the_probe_finds_chat_and_model(live_endpoint: Endpoint) -> None:
+    assert live_endpoint.capabilities is not None
+    assert live_endpoint.capabilities.models
+
+
+def test_a_plain_answer_comes_with_its_token_counts(live_chat: OpenAIChat) -> None:
+    reply = live_chat.complete(a_request(max_output_tokens=200, user="Say hello in one short sentence."))
+
+    assert reply.text.strip()
+    assert reply.input_tokens > 0
+    assert reply.output_tokens > 0
+
+
+def test_a_structured_answer_is_valid_or_an_honest_failure(live_chat: OpenAIChat) -> None:
+    outcome: ChatReply | LLMFailure
+    try:
+        outcome = live_chat.complete(a_request(schema=ArbiterOutput))
+    except LLMFailure as failure:
+        outcome = failure
+
+    if isinstance(outcome, LLMFailure):
+        assert outcome.outcome in LLM_OUTCOMES
+    else:
+        assert isinstance(outcome.parsed, ArbiterOutput)
+
+
+def test_log_probabilities_are_log_probabilities(live_chat: OpenAIChat) -> None:
+    if not live_chat.supports_logprobs:
+        with pytest.raises(LLMFailure):
+            live_chat.complete(a_request(want_logprobs=True))
+        return
+    request = a_request(want_logprobs=True, max_output_tokens=8, user="Is the sky blue? Answer Yes or No.")
+    first = _even_if_cut_off(live_chat, request).top_logprobs[0]
+
+    assert len(first) >= 2
+    assert sum(math.exp(value) for value in first.values()) <= 1.01
+
+
+def _even_if_cut_off(chat: OpenAIChat, request: ChatRequest) -> ChatReply:
+    """A small model may not stop by itself; give it room once more."""
+    try:
+        return chat.complete(request)
+    except LLMFailure as failure:
+        if failure.outcome != "cut_off":
+            raise
+        return chat.complete(replace(request, max_output_tokens=400))
+
+
+def missing_here(strategy: str, chat: OpenAIChat) -> set[str]:
+    """What the strategy cannot do without and these tests do not have: a trained model, log-probabilities."""
+    absent = {"scorer"} if chat.supports_logprobs else {"scorer", "logprobs"}
+    return absent & set(STRATEGIES[strategy].requires)
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    path = tmp_path / "policy.md"
+    path.write_text(POLICY)
+    return path
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_under_every_strategy_each_candidate_has_an_outcome(
+    live_chat: OpenAIChat, strategy: str, policy: Path
+) -> None:
+    embedder = default_embedder()
+    parsed = parse_isolated(path=policy, filename=policy.name)
+    store = InMemoryStore([StoredDocument("d1", policy.name, parsed)], embedder=embedder)
+    services = StrategyServices(chat=live_chat, store=store)
+    if missing_here(strategy, live_chat):
+        with pytest.raises(StrategyUnavailable):
+            ask(question=QUESTION, store=store, strategy=strategy, embedder=embedder, services=services)
+        return
+    asked = ask(question=QUESTION, store=store, strategy=strategy, embedder=embedder, services=services)
+
+    offered = [candidate.candidate_id for candidate in asked.pool.candidates]
+    judged = [provenance.candidate_id for provenance in asked.audit.provenances]
+    assert offered
+    assert sorted(judged) == sorted(offered)
+    for provenance in asked.audit.provenances:
+        assert provenance.decided_by is not None
+        assert provenance.llm_role is not None or provenance.needs_person
