@@ -63,7 +63,7 @@ def _has_content(path: Path) -> bool:
 
 
 def _check(kind: Kind, extension: str, head: bytes) -> None:
-    is_pdf = b"%PDF-" in head[: _PDF_WITHIN + 5]
+    is_pdf = b"%PDF" in head[: _PDF_WITHIN + 4]
     if kind == "pdf":
         if not is_pdf:
             actual = _named(head)

@@ -7,6 +7,7 @@ what prose never does: short fills, numbers, unlike widths, and rows whose gaps 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,6 +21,7 @@ _MIN_GUTTER = 5.0
 _MAX_COLUMNS = 4
 _MIN_FILL = 0.55  # median row width over column width
 _MIN_WIDTH_RATIO = 0.6  # narrowest over widest column
+_SNAP = 22.0  # points by which a page's columns may lie beside those of other pages
 _MIN_CHARACTERS = 14  # median characters of a row
 
 
@@ -36,11 +38,12 @@ class Columns:
 
     def index_of(self, segment: Segment) -> int | None:
         """0-based column of a segment, or None when it runs from one column into the next."""
+        left, right = segment.frame or (segment.x0, segment.x1)
         index = 0
         for place, edge in enumerate(self.edges):
-            if segment.x0 >= edge - _EDGE_TOLERANCE:
+            if left >= edge - _EDGE_TOLERANCE:
                 index = place
-            elif place and segment.x1 > edge + _EDGE_TOLERANCE:
+            elif place and right > edge + _EDGE_TOLERANCE:
                 return None
         return index
 
@@ -54,7 +57,8 @@ def find_columns(segments: Sequence[Segment], *, hint: Columns = SINGLE) -> Colu
     ``hint`` holds the columns of other pages of the document: a page that is too empty to decide by itself
     (a last page, a page of references) follows them when nothing on it speaks against.
     """
-    segments = [segment for segment in segments if not segment.block]
+    everything = segments
+    segments = [segment for segment in segments if segment.frame is None]
     if len(segments) < 4:
         return SINGLE
     edges = _left_edges(segments)
@@ -64,8 +68,10 @@ def find_columns(segments: Sequence[Segment], *, hint: Columns = SINGLE) -> Colu
             columns = Columns((left, *chosen))
             if _is_prose(columns, segments):
                 return columns
-    if hint.count > 1 and _follows(hint, segments):
-        return hint
+    if hint.count > 1:
+        hint = _snapped(hint, everything)
+        if _follows(hint, segments):
+            return hint
     return SINGLE
 
 
@@ -222,6 +228,20 @@ def _on_common_lines(blocks: Sequence[Sequence[Row]]) -> bool:
         for block in blocks[1:]
         for row in block
     )
+
+
+def _snapped(hint: Columns, segments: Sequence[Segment]) -> Columns:
+    """The hint moved to the edges of this page: left and right pages have different margins."""
+    edges = [hint.edges[0]]
+    for edge in hint.edges[1:]:
+        starts = Counter(
+            round(segment.frame[0] if segment.frame else segment.x0)
+            for segment in segments
+            if abs((segment.frame[0] if segment.frame else segment.x0) - edge) <= _SNAP
+        )
+        best = max(starts, key=lambda start: (starts[start], -start), default=None)
+        edges.append(float(best - 1) if best is not None and starts[best] >= 3 else edge)
+    return Columns(tuple(edges))
 
 
 def _follows(hint: Columns, segments: Sequence[Segment]) -> bool:

@@ -1,6 +1,6 @@
 """Tables drawn with lines: whose cells wrap, so that reading along a baseline would mix their sentences.
 
-A table row in which two or more cells hold several lines is read cell by cell; every other row stays what it looks
+A table row in which two or more cells hold wrapped text is read cell by cell; every other row stays what it looks
 like, one line from left to right. Without drawn lines there is no telling, and rows are read along the baseline.
 """
 
@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from arbitration.parsing.pdf_rows import Row, Segment, rows_of, segments_of
+from arbitration.parsing.pdf_rows import Row, Segment, rows_of, segments_of, text_of
 from arbitration.parsing.pdf_text import Run
 
 Box = tuple[float, float, float, float]
+_Band = tuple[float, float, list[float]]  # top, bottom, x of the lines between cells, both sides included
 
 _THIN = 4.0  # points
 _SAME = 2.5  # points between lines that are one
@@ -21,6 +22,7 @@ _JOINT = 6.0  # points between pieces of one line
 _MIN_BAND = 10.0  # points
 _MIN_CELL = 18.0  # points
 _MAX_RULES = 1500
+_GOING_ON = 0.4  # of a cell's lines after the first
 
 
 @dataclass(slots=True)
@@ -41,13 +43,29 @@ class _Grid:
 def take_grids(
     segments: list[Segment], rules: Sequence[Box], page_size: tuple[float, float]
 ) -> list[Segment]:
-    """The segments with each drawn table row that needs it replaced by one whose ``block`` holds its lines."""
+    """The segments with ``frame`` set inside drawn tables, and each table row that needs it replaced by one segment
+    whose ``block`` holds its lines."""
     if not rules or len(rules) > _MAX_RULES:
         return segments
     for grid in _grids(rules, page_size):
-        for top, bottom, edges in _bands(grid):
+        bands = list(_bands(grid))
+        if not bands:
+            continue
+        for top, bottom, edges in bands:
             segments = _take_band(segments, top, bottom, edges)
+        _frame(segments, bands)
     return segments
+
+
+def _frame(segments: Sequence[Segment], bands: Sequence[_Band]) -> None:
+    frame = (min(edges[0] for _, _, edges in bands), max(edges[-1] for _, _, edges in bands))
+    for segment in segments:
+        middle, centre = (segment.y0 + segment.y1) / 2, (segment.x0 + segment.x1) / 2
+        if any(
+            top <= middle <= bottom and edges[0] - 3 <= centre <= edges[-1] + 3
+            for top, bottom, edges in bands
+        ):
+            segment.frame = frame
 
 
 def _grids(rules: Iterable[Box], page_size: tuple[float, float]) -> Iterator[_Grid]:
@@ -119,8 +137,8 @@ def _merged(rules: list[_Rule]) -> list[_Rule]:
     return merged
 
 
-def _bands(grid: _Grid) -> Iterator[tuple[float, float, list[float]]]:
-    """(top, bottom, x of the lines between cells, both sides included) of each row with at least two cells."""
+def _bands(grid: _Grid) -> Iterator[_Band]:
+    """The table rows with at least two cells."""
     heights = sorted({level.at for level in grid.levels})
     for top, bottom in pairwise(heights):
         if bottom - top < _MIN_BAND:
@@ -156,9 +174,18 @@ def _take_band(segments: list[Segment], top: float, bottom: float, edges: Sequen
         place = sum(1 for edge in edges[1:-1] if centre > edge)
         cells[place].append(run)
     rows = [rows_of(segments_of(cell)) for cell in cells]
-    if sum(1 for cell_rows in rows if len(cell_rows) > 1) < 2:
+    if sum(1 for cell_rows in rows if _is_wrapped(cell_rows)) < 2:
         return segments
     return [*rest, _block(rows, top, edges)]
+
+
+def _is_wrapped(rows: Sequence[Row]) -> bool:
+    """Whether the lines of a cell are one text, not entries below each other: many go on in lower case."""
+    if len(rows) < 2:
+        return False
+    texts = [text_of(row).text for row in rows]
+    going_on = sum(1 for text in texts[1:] if text[:1].islower())
+    return going_on >= _GOING_ON * (len(texts) - 1) and len(set(texts)) > len(texts) / 2
 
 
 def _block(rows: Sequence[Sequence[Row]], top: float, edges: Sequence[float]) -> Segment:

@@ -21,6 +21,8 @@ _TINY = 1.5  # points
 _PAPER = 244  # every channel at least this bright: as good as white
 _FAINT_ALPHA = 8
 _MIN_CONTRAST = 24  # of 255
+_NEAR_COLOUR = 56  # of 255; the thin strokes of small type do not reach their full colour
+_RENDER_SCALE = 2.0  # pixels per point
 _SCAN_SHARE = 0.8
 _SCAN_IMAGE_AREA = 0.3
 
@@ -41,7 +43,7 @@ def flag_hidden(text: PageText, objects: PageObjects, page: pdfium.PdfPage) -> b
         if not run.is_hidden and (_is_paper(run) or _is_covered(run, objects.order, objects.covers)):
             doubtful.append(run)
     if doubtful:
-        _flag_without_contrast(doubtful, page)
+        _flag_unseen(doubtful, page)
     return False
 
 
@@ -81,16 +83,29 @@ def _is_scan_layer(text: PageText, unseen: set[int], images: Sequence[Cover]) ->
     return any(image.area >= _SCAN_IMAGE_AREA * text.width * text.height for image in images)
 
 
-def _flag_without_contrast(runs: Sequence[Run], page: pdfium.PdfPage) -> None:
-    """Flag the runs that leave no mark on a rendering of the page."""
-    bitmap = page.render(scale=1.0, grayscale=True, may_draw_forms=False)
+def _flag_unseen(runs: Sequence[Run], page: pdfium.PdfPage) -> None:
+    """Flag the runs of which a rendering of the page shows nothing: no contrast, or nothing of their colour."""
+    bitmap = page.render(scale=_RENDER_SCALE, grayscale=True, may_draw_forms=False)
     try:
         pixels, stride = bytes(bitmap.buffer), bitmap.stride
         for run in runs:
-            left, right = max(int(run.x0), 0), min(int(run.x1) + 1, bitmap.width)
-            rows = range(max(int(run.y0), 0), min(int(run.y1) + 1, bitmap.height))
+            x0, y0, x1, y1 = (_RENDER_SCALE * edge for edge in (run.x0, run.y0, run.x1, run.y1))
+            left, right = max(int(x0), 0), min(int(x1) + 1, bitmap.width)
+            rows = range(max(int(y0), 0), min(int(y1) + 1, bitmap.height))
             cut = b"".join(pixels[row * stride + left : row * stride + right] for row in rows)
-            if cut and max(cut) - min(cut) < _MIN_CONTRAST:
-                run.is_hidden = True
+            run.is_hidden = bool(cut) and not _shows(cut, _grey(run))
     finally:
         bitmap.close()
+
+
+def _grey(run: Run) -> int:
+    """The run's colour as a grey from 0 (black) to 255, weighted as in ITU-R BT.601."""
+    red, green, blue = (run.style.fill or (0, 0, 0, 255))[:3]
+    return (299 * red + 587 * green + 114 * blue) // 1000
+
+
+def _shows(pixels: bytes, grey: int) -> bool:
+    darkest, brightest = min(pixels), max(pixels)
+    if brightest - darkest < _MIN_CONTRAST:
+        return False
+    return darkest - _NEAR_COLOUR <= grey <= brightest + _NEAR_COLOUR

@@ -22,7 +22,8 @@ _LABEL = re.compile(
 class Segment:
     """Runs that follow each other on one baseline without a wide gap: a column's line, or a table cell.
 
-    ``block`` holds the lines of a drawn table row that is read cell by cell and stands here as one thing.
+    ``block`` holds the lines of a drawn table row that is read cell by cell and stands here as one thing; ``frame``
+    is the extent in x of the drawn table that the segment is in.
     """
 
     runs: list[Run]
@@ -35,6 +36,7 @@ class Segment:
     characters: int
     longest: int  # characters of the run that sets baseline and size
     block: list[Row] = field(default_factory=list)
+    frame: tuple[float, float] | None = None
 
     @property
     def width(self) -> float:
