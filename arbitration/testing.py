@@ -7,6 +7,7 @@ store, by the same matching rules (:mod:`arbitration.text`), with plain BM25 and
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -30,7 +31,9 @@ from arbitration.questions.references import reference_score
 from arbitration.text import TermMatcher, content_stems, exact_codes, fold
 
 K1, B = 1.2, 0.75
-_EXACT_BOOST = 2.0
+_EXACT_REPEATS = 2
+_SENTENCE = re.compile(r"(?<=[.;:?!])\s+")
+_SHORTEST_SENTENCE = 4  # words
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +55,12 @@ class InMemoryStore:
         *,
         embedder: Embedder | None = None,
         doc_id: str | None = None,
+        sentence_vectors: bool = False,
     ) -> None:
+        """``sentence_vectors``: a passage's cosine is the MAX over itself and its sentences."""
         self._documents = tuple(documents)
         self._embedder = embedder
+        self._sentence_vectors = sentence_vectors
         self._doc_id = doc_id or (documents[0].document_id if len(documents) == 1 else "collection")
         self._lines = {d.document_id: [line for line in d.parsed.lines if _searched(line)] for d in documents}
         self._line_keys = {
@@ -199,24 +205,34 @@ class InMemoryStore:
         return _Bm25(_passage_terms(row.text, languages[row.document_id]) for row in self._passages)
 
     @cached_property
-    def _vectors(self) -> npt.NDArray[np.float32]:
+    def _vectors(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.intp]]:
+        """Unit vectors, and for each the index of its passage."""
         if self._embedder is None:
             raise ValueError("This store was built without an embedder; give one to search by vector.")
-        return self._embedder.embed([row.text for row in self._passages])
+        texts = [(index, text) for index, row in enumerate(self._passages) for text in self._units(row.text)]
+        owners = np.array([index for index, _ in texts], dtype=np.intp)
+        return self._embedder.embed([text for _, text in texts]), owners
+
+    def _units(self, text: str) -> list[str]:
+        sentences = [s for s in _SENTENCE.split(text) if len(s.split()) >= _SHORTEST_SENTENCE]
+        return [text, *sentences] if self._sentence_vectors and len(sentences) > 1 else [text]
 
     def lexical(self, query: str, *, exact: Sequence[str] = (), limit: int = 50) -> list[PassageRow]:
         """Top passages by BM25; passages that hold a code as a whole string count it double."""
         language = self._documents[0].parsed.language if self._documents else "en"
         terms = _passage_terms(query, language)
-        scores = self._bm25.scores(terms + [f"={fold(code)}" for code in exact] * int(_EXACT_BOOST))
+        scores = self._bm25.scores(terms + [f"={fold(code)}" for code in exact] * _EXACT_REPEATS)
         return self._top(scores, limit)
 
     def vector(self, vectors: Sequence[Vector], *, limit: int = 50) -> list[PassageRow]:
         """Top passages by cosine; with several query vectors the MAX."""
         if not self._passages:
             return []
-        scores = np.max(self._vectors @ np.stack(list(vectors)).T, axis=1)
-        return self._top(scores.astype(np.float64), limit, floor=-1.0)
+        units, owners = self._vectors
+        cosines = np.max(units @ np.stack(list(vectors)).T, axis=1).astype(np.float64)
+        scores = np.full(len(self._passages), -1.0)
+        np.maximum.at(scores, owners, cosines)
+        return self._top(scores, limit, floor=-1.0)
 
     def _top(self, scores: npt.NDArray[np.float64], limit: int, *, floor: float = 0.0) -> list[PassageRow]:
         order = np.argsort(-scores, kind="stable")[:limit]

@@ -46,14 +46,15 @@ class PatternDetector:
             score = match_address(reference.address, address)
             if not score:
                 continue
+            said = "the dictionary knows the words as" if reference.is_alias else "the question names"
             yield Anchor(
                 method=self.method,
                 span=section_span(row),
                 score=score,
-                why=f"the question names {reference.text}; this is '{row.title}'",
+                why=f"{said} {reference.text}; this is '{row.title}'",
                 section_id=row.section_id,
                 section=row,
-                pattern_kind="reference",
+                pattern_kind="alias" if reference.is_alias else "reference",
             )
 
     def _pages(self, context: DetectorContext) -> list[Anchor]:

@@ -75,7 +75,7 @@ def _tagged(text: str, language: str, masked: Sequence[tuple[int, int]]) -> Iter
 
 def _tag(word: str, previous: str, following: str, language: str) -> Literal["break", "noun", "other"]:
     lowered = word.lower()
-    if not word[0].isalnum():
+    if not word[:1].isalnum():
         return "break"
     if is_code(word):
         return "noun"

@@ -42,6 +42,7 @@ class SectionReference(Frozen):
 
     text: str
     address: tuple[str, ...]
+    is_alias: bool = False  # known from a dictionary, not written in the question
 
 
 class ScopeFilters(Frozen):

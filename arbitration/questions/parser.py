@@ -9,14 +9,15 @@ from arbitration.questions.chunker import Chunk, chunk, scope_words
 from arbitration.questions.dictionary import Dictionary
 from arbitration.questions.intents import answer_shape_of, intent_of
 from arbitration.questions.lexicon import DOCUMENT_TYPES, NEGATIVE_CUE
-from arbitration.questions.model import Keyword, KeywordSource, ParsedQuestion, ScopeFilters
+from arbitration.questions.model import Keyword, KeywordSource, ParsedQuestion, ScopeFilters, SectionReference
 from arbitration.questions.references import parse_pages, parse_references
-from arbitration.text import code_prefixes, detect_language, exact_codes, is_code, normalise
+from arbitration.text import code_prefixes, detect_language, exact_codes, is_code, normalise, words
 
 PRIMARY_WEIGHT = 1.0
 SECONDARY_WEIGHT = 0.7
 VARIANT_WEIGHT = {"primary": 1.0, "secondary": 0.5}
 _FISCAL_YEAR = re.compile(r"(?:FY|CY)\s?'?(\d{4})\Z", re.IGNORECASE)
+_LONGEST_ALIAS = 5  # words
 _SPACES = re.compile(r"\s{2,}")
 
 
@@ -41,6 +42,7 @@ def parse_question(
     negatives = [(m.span(), m["what"].strip()) for m in NEGATIVE_CUE.finditer(normalised)]
     masked = [*reference_spans, *page_spans, *(span for span, _ in negatives)]
     asked = _without([span for span, _ in negatives], normalised)
+    aliases = _aliased_places(asked, dictionary) if dictionary is not None else ()
     codes = exact_codes(_without(masked, normalised))
     chunks = chunk(normalised, spoken, masked=masked)
     keywords = _keywords(chunks, codes, rewrites, dictionary, spoken)
@@ -54,7 +56,7 @@ def parse_question(
         keywords=keywords,
         exact_codes=codes,
         code_families=_families(codes),
-        section_references=references,
+        section_references=tuple(dict.fromkeys((*references, *aliases))),
         intent=intent,
         answer_shape=answer_shape_of(asked, intent),
         scope_filters=ScopeFilters(document_types=_document_types(asked), pages=pages),
@@ -113,6 +115,19 @@ def _variants(keywords: Sequence[Keyword], dictionary: Dictionary) -> Iterable[K
         for variant in dictionary.variants(keyword.term):
             weight = VARIANT_WEIGHT[keyword.group]
             yield Keyword(term=variant, source="dictionary", weight=weight, group=keyword.group)
+
+
+def _aliased_places(text: str, dictionary: Dictionary) -> tuple[SectionReference, ...]:
+    """Places that the dictionary knows under words of the question: "free speech" as the First Amendment."""
+    parts = words(text)
+    runs = (
+        " ".join(parts[start : start + length])
+        for length in range(1, _LONGEST_ALIAS + 1)
+        for start in range(len(parts) - length + 1)
+    )
+    variants = dict.fromkeys(variant for run in runs for variant in dictionary.variants(run))
+    found = [reference for variant in variants for reference in parse_references(variant)[0]]
+    return tuple(reference.model_copy(update={"is_alias": True}) for reference in found)
 
 
 def _distinct(keywords: Iterable[Keyword]) -> list[Keyword]:
