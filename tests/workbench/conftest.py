@@ -74,12 +74,28 @@ def here(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None
 
 @pytest.fixture
 def scene(cast: Cast, here: None) -> Scene:
-    """A finished run of alpha with a decision on it."""
+    """A finished run of alpha with a decision on it, a comparison and a round of a question set."""
     from tests.workbench.scene import Scene, make_document, make_run
+    from workbench.question_sets.services import question_set_create, round_fill, round_start
+    from workbench.questions.comparison import comparison_start
     from workbench.review.services import candidate_approve
 
     document = make_document(collection=cast.alpha, owner=cast.analyst)
     run = make_run(asker=cast.analyst, document=document)
     decided = run.candidates.filter(verdict__role__isnull=False).first()
     candidate_approve(actor=cast.reviewer, candidate=decided)
-    return Scene(document=document, run=run)
+    comparison = comparison_start(
+        actor=cast.analyst,
+        collection=cast.alpha,
+        document=document,
+        text=run.question.text,
+        strategies=["offline", "bm25"],
+    )
+    question_set = question_set_create(
+        actor=cast.analyst, collection=cast.alpha, name="Records", questions=[run.question.text]
+    )
+    round_ = round_start(
+        actor=cast.analyst, question_set=question_set, documents=[document], strategy="offline"
+    )
+    round_fill(round_id=round_.pk)
+    return Scene(document=document, run=run, comparison=comparison, round=round_)

@@ -20,8 +20,9 @@ from workbench.accounts.models import User
 from workbench.documents import ingest
 from workbench.documents.models import Collection, Document, DocumentStatus, PassageVector
 from workbench.documents.services import index_epoch_bump
+from workbench.question_sets.models import Round
 from workbench.questions.execution import run_answer, run_arbitrate, run_detect
-from workbench.questions.models import Run
+from workbench.questions.models import Comparison, Run
 from workbench.questions.services import question_ask
 
 TEXT = {
@@ -164,6 +165,8 @@ class Scene:
 
     document: Document
     run: Run
+    comparison: Comparison
+    round: Round
 
 
 def make_run(

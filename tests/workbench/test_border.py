@@ -64,6 +64,12 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "accounts:": scene.run.requested_by_id,
         "documents:": scene.document.pk,
         "questions:evidence": candidate.pk,
+        "questions:comparison": scene.comparison.pk,
+        "question_sets:set": scene.round.question_set_id,
+        "question_sets:change": scene.round.question_set_id,
+        "question_sets:start": scene.round.question_set_id,
+        "question_sets:retry": scene.round.cells.first().pk,
+        "question_sets:": scene.round.pk,
         "questions:": run.pk,
         "review:approve": candidate.pk,
         "review:override": candidate.pk,
@@ -76,7 +82,7 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "api:review": review.pk if review else None,
     }
     key = next((value for start, value in by_space.items() if address.name.startswith(start)), None)
-    known = {"slug": scene.document.collection.slug, "pk": key, "page_num": 1}
+    known = {"slug": scene.document.collection.slug, "pk": key, "page_num": 1, "kind": "csv"}
     missing = [name for name in names if known.get(name) is None]
     assert not missing, f"say in tests/workbench/test_border.py what {missing} of {address.name} names"
     return {name: known[name] for name in names}
@@ -115,7 +121,9 @@ def test_an_outsider_finds_none_of_its_words_anywhere(
 
 
 @pytest.mark.parametrize("address", ALL, ids=lambda a: a.name)
-def test_a_stranger_is_sent_to_the_door(address: Address, client_as: ClientAs, cast: Cast, scene: Scene) -> None:
+def test_a_stranger_is_sent_to_the_door(
+    address: Address, client_as: ClientAs, cast: Cast, scene: Scene
+) -> None:
     if address.name in OWN_OR_PUBLIC:
         return
     response = client_as(None).get(path_of(address, scene))
@@ -127,12 +135,15 @@ def test_a_stranger_is_sent_to_the_door(address: Address, client_as: ClientAs, c
 @pytest.mark.parametrize("address", OBJECTS, ids=lambda a: a.name)
 def test_a_member_gets_further(address: Address, cast: Cast, client_as: ClientAs, scene: Scene) -> None:
     """The 404 of outsiders means something only where members do not get it."""
-    from workbench.accounts.models import Membership, MemberRole
+    from workbench.accounts.models import MemberRole, Membership
 
     for role in MemberRole:
         Membership.objects.get_or_create(user=cast.admin, collection=cast.alpha, role=role)
     client = client_as(cast.admin)
-    statuses = {client.get(path_of(address, scene)).status_code, client.post(path_of(address, scene)).status_code}
+    statuses = {
+        client.get(path_of(address, scene)).status_code,
+        client.post(path_of(address, scene)).status_code,
+    }
     if address.name == "documents:page-image":  # a text document has no page image
         return
     assert statuses != {404}, address.name

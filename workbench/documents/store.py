@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from arbitration.protocols import DocumentProfile, LineRow, PassageRow, ScopeProfile, SectionRow, Vector
 from arbitration.questions.references import reference_address, reference_score
@@ -51,6 +52,7 @@ class DatabaseCandidateStore:
 
     @cached_property
     def _index(self) -> LexicalIndex:
+        fresh_connection()
         return lexical_index(self._collection)
 
     @cached_property
@@ -101,7 +103,7 @@ class DatabaseCandidateStore:
         """See the protocol."""
         if not keys:
             return {}
-        with connection.cursor() as cursor:
+        with fresh_connection().cursor() as cursor:
             cursor.execute(
                 _SECTIONS_BY_ID, [[_pk(document) for document, _ in keys], [section for _, section in keys]]
             )
@@ -148,6 +150,7 @@ class DatabaseCandidateStore:
         patterns = ["%" + _like(term) + "%" for term in terms if term.strip()]
         if not patterns:
             return []
+        fresh_connection()
         pages = (
             Page.objects.filter(document__in=self._documents)
             .extra(where=["text ILIKE ANY(%s)"], params=[patterns])
@@ -195,6 +198,7 @@ class DatabaseCandidateStore:
             if exact
             else (f"v.embedding::halfvec({width}) <=> %s::halfvec({width})")
         )
+        fresh_connection()
         with transaction.atomic(), connection.cursor() as cursor:
             if not exact:
                 cursor.execute("SET LOCAL hnsw.ef_search = 100")
@@ -224,12 +228,20 @@ class DatabaseCandidateStore:
             return found
         allowed = {document.pk for document in self._documents}
         columns = list(zip(*((_pk(document), *rest) for document, *rest in scopes), strict=True))
-        with connection.cursor() as cursor:
+        with fresh_connection().cursor() as cursor:
             cursor.execute(_LINES_OF_SCOPES, [list(column) for column in columns])
             for position, document, page, number, text, section in cursor.fetchall():
                 if document in allowed:
                     found[position - 1].append(LineRow(f"d{document}", page, number, text, section or None))
         return found
+
+
+def fresh_connection() -> BaseDatabaseWrapper:
+    """This thread's connection, made anew if the last use of it failed. Detectors run in long-lived threads, which
+    Django does not tidy up after a request or a task: a restarted database must not break them for ever."""
+    if not connection.in_atomic_block:
+        connection.close_if_unusable_or_obsolete()
+    return connection  # type: ignore[return-value]
 
 
 _NEAREST = """

@@ -5,8 +5,11 @@ The shape of a card is described at the top of ``templates/partials/_candidate_c
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from typing import Any
 
+from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -14,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from arbitration.text import highlight_spans
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
-from workbench.review.models import ReasonCode, Review, ReviewAction
+from workbench.review.models import ItemState, ReasonCode, Review
 from workbench.review.selectors import current_review
 
 from .models import Candidate, ReviewState, RoleChoice, Run, RunStatus, Verdict
@@ -48,25 +51,23 @@ def dom_id_of(candidate_id: str) -> str:
     return "c-" + candidate_id.replace(":", "-")
 
 
-def card_of(candidate: Candidate, *, run: Run, may_review: bool) -> dict[str, Any]:
-    """Everything a card shows of one candidate."""
+def card_of(candidate: Candidate, *, run: Run, may_review: bool, is_brief: bool = False) -> dict[str, Any]:
+    """Everything a card shows of one candidate; ``is_brief`` folds it into one line with its reason."""
     verdict, review = verdict_of(candidate), current_review(candidate)
-    text = getattr(candidate, "text", None)
     card = {
         "dom_id": dom_id(candidate),
         "candidate_id": candidate.candidate_id,
         "scope": anchor_of(candidate),
         "breadcrumb": _breadcrumb(candidate),
-        "snippet": marked(
-            text.snippet if text else "", candidate.matched_keywords, candidate.document.language
-        ),
         "detectors": _detectors(candidate),
         "rrf_rank": candidate.rrf_rank,
         "evidence_url": reverse("questions:evidence", args=[candidate.pk]),
-        "decision": _decision(review),
+        "decision": decision_of(review),
         "version": review.pk if review else None,
         "effective_role": candidate_role(candidate),
+        "is_brief": is_brief,
         **_machine(verdict),
+        **_words(candidate, whole=not is_brief),
     }
     if run.question.document_id is None:
         card |= {
@@ -76,6 +77,37 @@ def card_of(candidate: Candidate, *, run: Run, may_review: bool) -> dict[str, An
     if may_review:
         card |= _addresses(candidate, verdict)
     return card
+
+
+def _words(candidate: Candidate, *, whole: bool) -> dict[str, Any]:
+    """The text of a card: the evidence itself and, where the card shows it whole, the section around it."""
+    text = getattr(candidate, "text", None)
+    if text is None:
+        return {"snippet": [], "context": [], "context_lines": 0}
+    keywords, language = candidate.matched_keywords, candidate.document.language
+    around = text.context if whole and len(text.context) > len(text.anchor) else ""
+    return {
+        "snippet": marked(reflowed(text.anchor or text.snippet), keywords, language),
+        "context": marked(reflowed(around), keywords, language),
+        "context_lines": around.count("\n") + 1 if around else 0,
+    }
+
+
+#: What begins a line of its own although the line before it is full: a bullet, a dash, "(a)", "4.2", "3)".
+_ITEM = re.compile(r"\s*(?:[•●▪◦*–—-]\s|\(?[a-z0-9ivx]{1,4}[.)]\s|\d+(?:\.\d+)+\s)", re.IGNORECASE)
+#: A line shorter than this share of the longest one was ended on purpose: a heading, an equation, a last line.
+_FULL_LINE = 0.7
+
+
+def reflowed(text: str) -> str:
+    """The text with the page's line ends taken out of running paragraphs; as long as before, so that places hold."""
+    lines = text.split("\n")
+    full = _FULL_LINE * max(map(len, lines))
+    parts = [lines[0]]
+    for before, line in pairwise(lines):
+        parts.append(" " if len(before) >= full and not _ITEM.match(line) else "\n")
+        parts.append(line)
+    return "".join(parts)
 
 
 def _machine(verdict: Verdict | None) -> dict[str, Any]:
@@ -123,7 +155,8 @@ def _detectors(candidate: Candidate) -> list[dict[str, Any]]:
     ]
 
 
-def _decision(review: Review | None) -> dict[str, Any] | None:
+def decision_of(review: Review | None) -> dict[str, Any] | None:
+    """A person's word as cards show it; None when nobody decided."""
     if review is None:
         return None
     return {
@@ -169,6 +202,12 @@ def single_card(*, candidate: Candidate, user: User) -> dict[str, Any]:
     }
 
 
+def is_brief(candidate: Candidate) -> bool:
+    """Whether the run page folds the card into one line: rejected, or of low priority and in no doubt."""
+    role = candidate_role(candidate)
+    return role == RoleChoice.DISCARDED or (role == RoleChoice.TANGENTIAL and not is_required(candidate))
+
+
 ROLE_SAYS = {
     "primary": gettext_lazy("carries the answer"),
     "supporting": gettext_lazy("gives context the answer needs"),
@@ -183,14 +222,14 @@ def card_groups(*, run: Run, rows: list[Candidate], may_review: bool) -> list[di
     groups: dict[str, dict[str, Any]] = {
         role: {
             "role": role,
+            "dom_id": f"group-{role or 'undecided'}",
             "says": ROLE_SAYS[role],
             "cards": [],
-            "is_folded": role == RoleChoice.DISCARDED,
         }
         for role in ["", *RoleChoice.values]
     }
     for row in rows:
-        card = card_of(row, run=run, may_review=may_review)
+        card = card_of(row, run=run, may_review=may_review, is_brief=is_brief(row))
         groups[card["effective_role"] or ""]["cards"].append(card)
     return [group for group in groups.values() if group["cards"]]
 
@@ -201,6 +240,16 @@ def is_required(candidate: Candidate) -> bool:
     return verdict is not None and (
         verdict.needs_person or verdict.role in (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
     )
+
+
+def review_tally(*, run: Run) -> dict[str, int]:
+    """How many verdicts of a run people must decide, and how many of those still wait."""
+    required = Q(is_required=True, candidate__isnull=False)
+    counts: dict[str, int] = run.queue_items.aggregate(
+        required=Count("pk", filter=required),
+        open=Count("pk", filter=required & Q(state=ItemState.WAITING)),
+    )
+    return counts | {"decided": counts["required"] - counts["open"]}
 
 
 def not_found_review(*, run: Run) -> Review | None:
@@ -250,8 +299,3 @@ def run_progress(*, run: Run) -> dict[str, Any]:
         "reason": run.failure_reason,
         "cancel_url": None if run.is_ended else reverse("questions:cancel", args=[run.pk]),
     }
-
-
-def is_decided(review: Review | None) -> bool:
-    """Whether a person's word stands on it."""
-    return review is not None and review.action != ReviewAction.UNSURE

@@ -38,7 +38,8 @@ class AskForm(forms.Form):
         if collection is not None:
             documents = documents.filter(collection=collection)
         self.fields["document"].queryset = documents
-        self.fields["strategy"].choices = [("", _("Default of the collection")), *strategy_choices()]
+        if "strategy" in self.fields:
+            self.fields["strategy"].choices = [("", _("Default of the collection")), *strategy_choices()]
 
     def clean(self) -> dict[str, Any]:
         """A document must be of the collection chosen."""
@@ -47,3 +48,24 @@ class AskForm(forms.Form):
         if document and collection and document.collection_id != collection.pk:
             self.add_error("document", _("This document is in another collection. Choose one of this one."))
         return cleaned
+
+
+class CompareForm(AskForm):
+    """A question under several strategies."""
+
+    fresh = None  # type: ignore[assignment]
+    strategy = None  # type: ignore[assignment]
+    strategies = forms.MultipleChoiceField(label=_("Strategies"), widget=forms.CheckboxSelectMultiple())
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["strategies"].choices = strategy_choices()
+
+
+class CompareDecisionForm(forms.Form):
+    """One decision for a candidate in every run of a comparison."""
+
+    candidate_id = forms.CharField(max_length=80)
+    role = forms.CharField(max_length=12)
+    reason_code = forms.CharField(max_length=24, required=False)
+    comment = forms.CharField(max_length=4000, required=False)

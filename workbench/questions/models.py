@@ -358,3 +358,34 @@ class EvaluationRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.dataset} {self.created_at:%Y-%m-%d %H:%M}"
+
+
+class ComparisonQuerySet(models.QuerySet["Comparison"]):
+    """Comparisons, filtered by what a user may do."""
+
+    def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> ComparisonQuerySet:
+        """Those in collections where the user holds the permission."""
+        return self.filter(member_condition(user, permission, prefix="collection"))
+
+
+class Comparison(models.Model):
+    """One question under several strategies, side by side."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="comparisons")
+    document = models.ForeignKey(Document, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    text = models.TextField(_("question"))
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    runs = models.ManyToManyField(Run, related_name="comparisons")
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = ComparisonQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def get_absolute_url(self) -> str:
+        """The compare page."""
+        return reverse("questions:comparison", args=[self.pk])

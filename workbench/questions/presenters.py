@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+from itertools import accumulate
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from arbitration.absence import NO_KEYWORD_MATCH
+from arbitration.contracts import CandidateScope
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.audit.selectors import history_of
 from workbench.documents.models import Collection
 from workbench.documents.presenters import viewer
-from workbench.documents.selectors import page_view
+from workbench.documents.selectors import PageView, page_view
 from workbench.review.models import ReasonCode
 from workbench.review.selectors import current_review
 
@@ -34,6 +39,7 @@ def run_page(*, run: Run, user: User, tab: str) -> dict[str, Any]:
         "run": run,
         "collection": run.collection,
         "tab": tab,
+        "facts": _facts(run),
         "tabs": _tabs(run, tab),
         "tabs_label": _("Views of this run"),
         "progress": cards.run_progress(run=run),
@@ -47,6 +53,18 @@ def run_page(*, run: Run, user: User, tab: str) -> dict[str, Any]:
     if not run.is_ended:
         return context
     return context | _TAB_CONTEXTS[tab](run, Permission.REVIEW in may)
+
+
+def _facts(run: Run) -> list[str]:
+    """What the run took: time, model calls, money."""
+    if not run.is_ended:
+        return []
+    facts = [_("%(s)s s") % {"s": number_format((run.elapsed_ms or 0) / 1000, 1)}]
+    calls = run.llm_call_count
+    facts.append(ngettext("%(n)d model call", "%(n)d model calls", calls) % {"n": calls})
+    if run.cost:
+        facts.append(_("%(cost)s USD") % {"cost": number_format(run.cost, 4)})
+    return facts
 
 
 def _tabs(run: Run, active: str) -> list[dict[str, Any]]:
@@ -81,16 +99,60 @@ def _verdicts(run: Run, may_decide: bool) -> dict[str, Any]:
     return {
         "groups": cards.card_groups(run=run, rows=rows, may_review=may_review),
         "candidate_count": len(rows),
-        "open_count": sum(1 for row in rows if not cards.is_decided(current_review(row))),
-        "required_open": sum(
-            1 for row in rows if cards.is_required(row) and not cards.is_decided(current_review(row))
-        ),
+        "tally": cards.review_tally(run=run),
         "may_review": may_review,
         "reason_choices": ReasonCode.choices,
         "conflicts": _conflicts(run),
-        "not_found_review": cards.not_found_review(run=run),
-        "answer": run.answers.last(),
+        **answer_of(run=run),
     }
+
+
+#: Characters of an answer shown before the rest is folded, so that the first verdict is on the first screen.
+ANSWER_SHOWN = 420
+
+
+def answer_of(*, run: Run) -> dict[str, Any]:
+    """The newest answer, its first sentences apart from the rest, or the not-found with what was searched."""
+    answer = run.answers.last()
+    body = answer.body if answer else {}
+    sentences = [
+        _sentence(item, names_document=run.question.document_id is None) for item in body.get("sentences", [])
+    ]
+    shown = _within(sentences, ANSWER_SHOWN)
+    return {
+        "answer": answer,
+        "statement": body.get("statement", ""),
+        "sentences": sentences[:shown],
+        "more_sentences": sentences[shown:],
+        "searched": _searched(run) if run.not_found else [],
+        "is_absence_proved": run.not_found_reason.startswith(NO_KEYWORD_MATCH),
+        "not_found_review": cards.not_found_review(run=run),
+    }
+
+
+def _sentence(item: dict[str, Any], *, names_document: bool) -> dict[str, Any]:
+    return {
+        "text": item["text"],
+        "cites": [
+            {
+                "dom_id": cards.dom_id_of(cite["candidate_id"]),
+                "document": cite["document_name"] if names_document else "",
+                "scope": cite,
+            }
+            for cite in item["citations"]
+        ],
+    }
+
+
+def _within(sentences: list[dict[str, Any]], limit: int) -> int:
+    """How many sentences fit; at least one, and all of them rather than leaving a short rest."""
+    lengths = list(accumulate(len(sentence["text"]) for sentence in sentences))
+    fitting = max(1, sum(1 for length in lengths if length <= limit))
+    return len(sentences) if lengths and lengths[-1] <= limit * 1.25 else fitting
+
+
+def _searched(run: Run) -> list[tuple[str, int]]:
+    return list(dict((run.parsed_question or {}).get("searched", {})).items())
 
 
 def _conflicts(run: Run) -> list[dict[str, str]]:
@@ -118,7 +180,7 @@ def _provenance(run: Run, may_decide: bool) -> dict[str, Any]:
     rows = candidates_of(run)
     return {
         "methods": methods,
-        "searched": list(dict((run.parsed_question or {}).get("searched", {})).items()),
+        "searched": _searched(run),
         "provenance": [_provenance_row(row, ran) for row in rows],
     }
 
@@ -128,6 +190,7 @@ def _provenance_row(row: Candidate, methods: list[str]) -> dict[str, Any]:
     return {
         "candidate_id": row.candidate_id,
         "url": reverse("questions:evidence", args=[row.pk]),
+        "role": candidate_role(row),
         "rrf_rank": row.rrf_rank,
         "rrf_score": row.rrf_score,
         "cells": [{"rank": row.ranks.get(name), "score": row.scores.get(name)} for name in methods],
@@ -240,34 +303,61 @@ def evidence_page(*, candidate: Candidate, page_num: int) -> dict[str, Any]:
         anchor=((anchor.page_start, anchor.line_start), (anchor.page_end, anchor.line_end)),
         context=((context.page_start, context.line_start), (context.page_end, context.line_end)),
     )
-    marked = [line for line in view.lines if line.is_marked]
-    missing = bool(marked) and view.has_image and not all(line.box for line in marked)
     address = reverse("questions:evidence", args=[candidate.pk])
-    before, after, place, count = selectors.neighbours(candidate=candidate)
-    verdict = verdict_of(candidate)
+    verdict, review = verdict_of(candidate), current_review(candidate)
     return {
         "candidate": candidate,
         "document": candidate.document,
+        "document_page_url": f"{candidate.document.get_absolute_url()}?page={page_num}",
         "anchor": anchor,
+        "breadcrumb": [part for part in candidate.breadcrumb.split(" › ") if part],
         "role": candidate_role(candidate) or "",
         "reason": verdict.reason if verdict else "",
-        "viewer": viewer(
-            view,
-            address=address,
-            box_note=_("Some of these lines could not be placed on the image; read them in the text.")
-            if missing
-            else "",
-        ),
+        "decision": cards.decision_of(review),
+        "evidence_url": address,
+        "span": _span_pages(anchor, shown=page_num, address=address),
+        "viewer": viewer(view, address=address, box_note=_box_note(view, anchor)),
+        **_ways_on(candidate),
+    }
+
+
+def _span_pages(anchor: CandidateScope, *, shown: int, address: str) -> list[dict[str, Any]]:
+    """The pages the evidence stands on, where it is more than one."""
+    pages = range(anchor.page_start, anchor.page_end + 1)
+    return [
+        {"number": number, "url": f"{address}?page={number}", "active": number == shown}
+        for number in pages
+        if len(pages) > 1
+    ]
+
+
+def _box_note(view: PageView, anchor: CandidateScope) -> str:
+    marked = [line for line in view.lines if line.is_marked]
+    if not marked:
+        return (
+            ""
+            if view.page_num in range(anchor.page_start, anchor.page_end + 1)
+            else _("The evidence is on another page.")
+        )
+    if view.has_image and not all(line.box for line in marked):
+        return _("Some of these lines could not be placed on the image; read them in the text.")
+    return ""
+
+
+def _ways_on(candidate: Candidate) -> dict[str, Any]:
+    before, after, place, count = selectors.neighbours(candidate=candidate)
+    run = candidate.run
+    return {
         "hits": {
             "index": place,
             "count": count,
             "previous_url": reverse("questions:evidence", args=[before]) if before else "",
             "next_url": reverse("questions:evidence", args=[after]) if after else "",
         },
-        "back_url": f"{candidate.run.get_absolute_url()}#{cards.dom_id(candidate)}",
+        "back_url": f"{run.get_absolute_url()}#{cards.dom_id(candidate)}",
         "crumbs": [
-            {"label": candidate.run.collection.name, "url": candidate.run.collection.get_absolute_url()},
-            {"label": _("Run %(pk)d") % {"pk": candidate.run_id}, "url": candidate.run.get_absolute_url()},
+            {"label": run.collection.name, "url": run.collection.get_absolute_url()},
+            {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},
             {"label": candidate.candidate_id},
         ],
     }

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce, Now
 from django.http import QueryDict
 from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission
+from workbench.review.models import ItemState, QueueItem
 
 from .models import ENDED, Candidate, Run, RunQuerySet, RunStatus
 
@@ -44,6 +45,18 @@ def runs_visible(*, user: User, collection_id: int | None = None) -> RunQuerySet
     return runs.filter(collection_id=collection_id) if collection_id is not None else runs
 
 
+def runs_listed(*, user: User) -> RunQuerySet:
+    """Runs for a list, newest first, each with ``open_required``: how many verdicts people must still decide."""
+    waiting = (
+        QueueItem.objects.filter(run=OuterRef("pk"), state=ItemState.WAITING, is_required=True)
+        .order_by()
+        .values("run")
+        .annotate(number=Count("pk"))
+        .values("number")
+    )
+    return runs_visible(user=user).annotate(open_required=Coalesce(Subquery(waiting), 0))
+
+
 def run_with_key(*, cache_key: str) -> Run | None:
     """The newest finished run of this very question, scope, state of documents, strategy and settings."""
     return (
@@ -71,7 +84,7 @@ class RunSlice:
 
 def run_page(*, user: User, query: QueryDict, size: int = 50) -> RunSlice:
     """Runs the user may read, filtered by the address: collection, status, words of the question."""
-    runs = runs_visible(user=user)
+    runs = runs_listed(user=user)
     if query.get("collection"):
         runs = runs.filter(collection__slug=query["collection"])
     if query.get("status") in RunStatus.values:

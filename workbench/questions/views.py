@@ -9,13 +9,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.vary import vary_on_headers
 
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
 
-from . import presenters, selectors, services
-from .forms import AskForm
+from . import comparison, presenters, selectors, services
+from .cards import dom_id_of
+from .forms import AskForm, CompareDecisionForm, CompareForm
 from .models import Candidate
 from .strategies import strategy_descriptions
 
@@ -52,7 +54,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "collection": collection,
-        "recent": selectors.runs_visible(user=request.user)[:8],
+        "recent": selectors.runs_listed(user=request.user)[:6],
         "strategies": strategy_descriptions(),
     }
     return render(request, "questions/ask.html", context)
@@ -72,6 +74,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
+@vary_on_headers("HX-Request")
 def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The run page: stages while it goes, then answer, candidates by role, and the tabs."""
     run = selectors.run_for(user=request.user, pk=pk)
@@ -101,11 +104,14 @@ def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
+@vary_on_headers("HX-Request")
 def evidence(request: HttpRequest, pk: int) -> HttpResponse:
-    """A candidate on its page: the exact lines boxed on the image, and the same text as text."""
+    """A candidate on its page: the exact lines boxed on the image, and the same text as text. With htmx only
+    the panel that stands beside the cards."""
     candidate = selectors.candidate_for(user=request.user, pk=pk)
     context = presenters.evidence_page(candidate=candidate, page_num=_evidence_page(request, candidate))
-    return render(request, "questions/evidence.html", context)
+    name = "questions/evidence.html#panel" if request.htmx else "questions/evidence.html"
+    return render(request, name, context)
 
 
 def _evidence_page(request: HttpRequest, candidate: Candidate) -> int:
@@ -115,3 +121,47 @@ def _evidence_page(request: HttpRequest, candidate: Candidate) -> int:
     if not raw.isdecimal() or not 1 <= int(raw) <= max(candidate.document.page_count, 1):
         raise Http404
     return int(raw)
+
+
+@require_http_methods(["GET", "POST"])
+def compare(request: HttpRequest) -> HttpResponse:
+    """One question under several strategies."""
+    collection = _chosen_collection(request)
+    initial = {
+        "collection": collection,
+        "document": request.GET.get("document"),
+        "text": request.GET.get("q"),
+    }
+    form = CompareForm(request.POST or None, user=request.user, collection=collection, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            started = comparison.comparison_start(actor=request.user, **form.cleaned_data)
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            return redirect(started)
+    return render(request, "questions/compare.html", {"form": form})
+
+
+@require_GET
+def comparison_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """Roles side by side, disagreements first."""
+    found = comparison.comparison_for(user=request.user, pk=pk)
+    context = comparison.comparison_page(comparison=found, user=request.user)
+    template = "questions/comparison.html#live" if request.htmx else "questions/comparison.html"
+    return render(request, template, context)
+
+
+@require_POST
+def comparison_decide(request: HttpRequest, pk: int) -> HttpResponse:
+    """One decision for a candidate in every run."""
+    found = comparison.comparison_for(user=request.user, pk=pk)
+    form = CompareDecisionForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Choose a candidate and a role."))
+        return redirect(found)
+    try:
+        comparison.comparison_decide(actor=request.user, comparison=found, **form.cleaned_data)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    return redirect(f"{found.get_absolute_url()}#{dom_id_of(form.cleaned_data['candidate_id'])}")

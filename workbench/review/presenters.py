@@ -6,16 +6,22 @@ from typing import Any
 
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 from workbench.questions import cards
+from workbench.questions.models import Candidate, Run
+from workbench.questions.presenters import answer_of
+from workbench.questions.records import anchor_of
 from workbench.questions.selectors import candidate_for
 
-from .models import QueueItem, QueueItemQuerySet, ReasonCode
+from .models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from .selectors import queue_open
 
 WHY = {
@@ -47,7 +53,7 @@ def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
     offset = int(query["after"]) if query.get("after", "").isdecimal() else 0
     rows = list(items[offset : offset + PAGE_SIZE + 1])
     return {
-        "rows": [_row(item) for item in rows[:PAGE_SIZE]],
+        "rows": [_row(item, user=user) for item in rows[:PAGE_SIZE]],
         "total": items.count(),
         "collection": chosen,
         "filters": _filters(collections=collections, query=query),
@@ -59,19 +65,23 @@ def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
     }
 
 
-def _row(item: QueueItem) -> dict[str, Any]:
+def _row(item: QueueItem, *, user: User) -> dict[str, Any]:
     candidate = item.candidate
     verdict = getattr(candidate, "verdict", None) if candidate else None
+    is_held = item.claimed_until is not None and item.claimed_until > timezone.now()
     return {
         "item": item,
         "question": item.run.question.text,
         "collection": item.collection,
         "candidate": candidate,
+        "scope": anchor_of(candidate) if candidate else None,
+        "breadcrumb": candidate.breadcrumb.split(" › ")[-1] if candidate else "",
         "role": verdict.role if verdict else None,
         "reason": verdict.reason if verdict else item.run.not_found_reason,
         "probability": verdict.probability if verdict else None,
         "why": [str(WHY.get(code, code)) for code in item.why],
-        "claimed_by": item.claimed_by,
+        "claimed_by": item.claimed_by if is_held else None,
+        "is_mine": is_held and item.claimed_by_id == user.pk,
         "url": reverse("review:item", args=[item.pk]),
     }
 
@@ -116,32 +126,50 @@ def _with(query: QueryDict, **changes: str) -> str:
     return f"{reverse('review:queue')}?{copy.urlencode()}"
 
 
-def item_page(*, item: QueueItem, user: User) -> dict[str, Any]:
+def item_page(*, item: QueueItem, user: User, query: QueryDict) -> dict[str, Any]:
     """One item: its question, its card or the not-found, and where it stands in the queue."""
+    chosen = query.get("collection", "")
+    is_held = item.claimed_until is not None and item.claimed_until > timezone.now()
     context: dict[str, Any] = {
         "item": item,
+        "item_id": item.pk,
         "run": item.run,
         "collection": item.collection,
-        "is_mine": item.claimed_by_id == user.pk,
+        "chosen": chosen,
+        "is_waiting": item.state == ItemState.WAITING,
+        "is_mine": is_held and item.claimed_by_id == user.pk,
+        "held_by": item.claimed_by if is_held and item.claimed_by_id != user.pk else None,
         "why": [str(WHY.get(code, code)) for code in item.why],
-        "remaining": waiting_for(user=user).filter(is_required=True).count(),
+        "remaining": queue_open(user=user, required_only=True).count(),
         "reason_choices": ReasonCode.choices,
         "may_review": cards.may_decide(run=item.run, user=user),
-        "next_url": reverse("review:queue"),
+        "next_url": reverse("review:next") + (f"?collection={chosen}" if chosen else ""),
         "crumbs": [
             {"label": _("Queue"), "url": reverse("review:queue")},
             {"label": _("Item %(pk)d") % {"pk": item.pk}},
         ],
     }
     if item.candidate_id is None:
-        return context | {
-            "not_found_review": cards.not_found_review(run=item.run),
-            "answer": item.run.answers.last(),
-        }
+        return context | answer_of(run=item.run)
     candidate = candidate_for(user=user, pk=item.candidate_id)
     return context | cards.single_card(candidate=candidate, user=user)
 
 
-def waiting_for(*, user: User) -> QueueItemQuerySet:
-    """Everything that waits for this person."""
-    return queue_open(user=user)
+def said_of_decision(*, decision: dict[str, Any] | None, tally: dict[str, int]) -> str:
+    """What is read out after a decision on the run page."""
+    done = str(ReviewAction(decision["action"]).label).capitalize() if decision else ""
+    left = ngettext("%(n)d left to decide.", "%(n)d left to decide.", tally["open"]) % {"n": tally["open"]}
+    return f"{done}. {left}"
+
+
+def decided_message(*, candidate: Candidate | None = None, run: Run | None = None) -> SafeString:
+    """What the next page says of the decision just made, with a way back to it."""
+    if candidate is not None:
+        review = Review.objects.filter(candidate=candidate).order_by("-id").first()
+        address = f"{candidate.run.get_absolute_url()}#{cards.dom_id(candidate)}"
+        place = candidate.candidate_id
+    else:
+        review = Review.objects.filter(run=run, candidate__isnull=True).order_by("-id").first()
+        address, place = run.get_absolute_url() if run else "", _("not found")
+    done = str(review.get_action_display()).capitalize() if review else ""
+    return format_html('{}: <a href="{}">{}</a>', done, address, place)

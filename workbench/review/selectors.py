@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db.models import Prefetch
+from django.db.models import Exists, OuterRef, Prefetch
 from django.db.models.functions import Now
 
 from workbench.questions.models import Candidate
@@ -46,7 +46,15 @@ def queue_open(
 
 
 def queue_free(*, user: User, collection_id: int | None = None) -> QueueItemQuerySet:
-    """Waiting items that nobody else holds."""
-    return queue_open(user=user, collection_id=collection_id).exclude(
-        claimed_until__gt=Now(), claimed_by__isnull=False
-    ) | queue_open(user=user, collection_id=collection_id).filter(claimed_by=user)
+    """Waiting items that nobody holds, without those of which this person said that they cannot tell."""
+    passed = Review.objects.filter(
+        candidate=OuterRef("candidate"),
+        reviewer=user,
+        action=ReviewAction.UNSURE,
+        superseded_by__isnull=True,
+    )
+    return (
+        queue_open(user=user, collection_id=collection_id)
+        .exclude(claimed_until__gt=Now())
+        .exclude(Exists(passed))
+    )

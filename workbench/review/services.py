@@ -18,7 +18,7 @@ from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.questions.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus
 
 from .models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
-from .selectors import current_review, effective_role
+from .selectors import current_review, effective_role, queue_free, queue_open
 
 #: How long a claimed item stays with its reviewer without a sign of life.
 CLAIM_LEASE = timedelta(minutes=5)
@@ -180,12 +180,11 @@ def queue_claim_next(*, actor: User, collection_id: int | None = None) -> QueueI
     An item they hold already comes first. Two people never get the same one: the row is locked while it is
     taken, and rows that others are taking are skipped.
     """
-    from .selectors import queue_open
-
     with transaction.atomic():
-        items = queue_open(user=actor, collection_id=collection_id)
-        held = items.filter(claimed_by=actor, claimed_until__gt=Now())
-        free = items.exclude(claimed_until__gt=Now())
+        held = queue_open(user=actor, collection_id=collection_id).filter(
+            claimed_by=actor, claimed_until__gt=Now()
+        )
+        free = queue_free(user=actor, collection_id=collection_id)
         item = (
             held.select_for_update(of=("self",)).first()
             or free.select_for_update(of=("self",), skip_locked=True).first()

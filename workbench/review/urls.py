@@ -11,6 +11,7 @@ urlpatterns = [
     path("queue/", views.queue, name="queue"),
     path("queue/next/", views.queue_next, name="next"),
     path("queue/<int:pk>/", views.queue_item, name="item"),
+    path("queue/<int:pk>/claim/", views.queue_claim, name="claim"),
     path("queue/<int:pk>/release/", views.queue_release, name="release"),
     path("candidates/<int:pk>/approve/", views.approve, name="approve"),
     path("candidates/<int:pk>/override/", views.override, name="override"),

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from workbench.accounts.permissions import Permission
 from workbench.errors import WorkbenchError
 from workbench.questions import cards
-from workbench.questions.models import Candidate
+from workbench.questions.models import Candidate, Run
 from workbench.questions.selectors import candidate_for, run_for
 
 from . import presenters, services
@@ -72,17 +75,66 @@ def _decide(
             error, status = refused.message, 409 if refused.status == 409 else 422
     else:
         error, status = _("Choose a role and a reason for the override."), 422
-    if request.htmx:
-        # From the database again: what was decided, here or by somebody else, is what the card must show.
-        return _card(request, candidate_for(user=request.user, pk=pk), error=error, status=status)
+    if not error and _goes_on(request):
+        return _open_next(request, decided=candidate)
+    # From the database again: what was decided, here or by somebody else, is what the card must show.
     if error:
-        messages.error(request, error)
+        return _refused(request, candidate_for(user=request.user, pk=pk), error=error, status=status)
+    if request.htmx:
+        return _decided(request, candidate_for(user=request.user, pk=pk))
     return redirect(_next(request) or f"{candidate.run.get_absolute_url()}#{cards.dom_id(candidate)}")
 
 
-def _card(request: HttpRequest, candidate: Candidate, *, error: str, status: int) -> HttpResponse:
-    context = cards.single_card(candidate=candidate, user=request.user) | {"card_error": error}
-    return render(request, "partials/_candidate_card.html", context, status=status)
+def _decided(request: HttpRequest, candidate: Candidate) -> HttpResponse:
+    """The card as it is now and, beside it, what the decision changes elsewhere on the run page."""
+    context = cards.single_card(candidate=candidate, user=request.user) | {
+        "tally": cards.review_tally(run=candidate.run),
+        "answer": candidate.run.answers.last(),
+    }
+    said = presenters.said_of_decision(decision=context["card"]["decision"], tally=context["tally"])
+    response = render(request, "review/_decided.html", context)
+    return trigger_client_event(response, "workbench:announce", {"text": said})
+
+
+def _refused(request: HttpRequest, candidate: Candidate, *, error: str, status: int) -> HttpResponse:
+    """The card with the reason and all that was typed; a page of its own where there is no script."""
+    context = cards.single_card(candidate=candidate, user=request.user) | {
+        "card_error": error,
+        "typed": request.POST,
+        "next_url": _next(request),
+        "item_id": request.POST.get("item", ""),
+        "run": candidate.run,
+    }
+    if not request.htmx:
+        return render(request, "review/refused.html", context, status=status)
+    response = render(request, "partials/_candidate_card.html", context, status=status)
+    return trigger_client_event(response, "workbench:announce", {"text": error})
+
+
+def _goes_on(request: HttpRequest) -> bool:
+    """Whether the form asks for the next item of the queue: its ``next`` is that address."""
+    return urlsplit(_next(request)).path == reverse("review:next")
+
+
+def _open_next(
+    request: HttpRequest, *, decided: Candidate | None = None, run: Run | None = None
+) -> HttpResponse:
+    """Claims the next item and leads to it, with a word on the decision just made."""
+    collection = QueryDict(urlsplit(_next(request)).query).get("collection", "")
+    messages.success(request, presenters.decided_message(candidate=decided, run=run))
+    target = _claim_next(request, collection)
+    return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
+
+
+def _claim_next(request: HttpRequest, collection: str) -> str:
+    """The address of the item that this person has from now on, or of the queue where nothing waits."""
+    item = services.queue_claim_next(
+        actor=request.user, collection_id=int(collection) if collection.isdecimal() else None
+    )
+    if item is not None:
+        return reverse("review:item", args=[item.pk]) + (f"?collection={collection}" if collection else "")
+    messages.info(request, _("Nothing waits for you here."))
+    return reverse("review:queue")
 
 
 def _next(request: HttpRequest) -> str:
@@ -100,17 +152,23 @@ def not_found(request: HttpRequest, pk: int) -> HttpResponse:
     form = NotFoundForm(request.POST)
     if not form.is_valid():
         messages.error(request, _("Choose whether the answer is really not there."))
-        return redirect(run)
-    act = (
-        services.not_found_confirm
-        if form.cleaned_data["decision"] == "confirm"
-        else services.not_found_refute
-    )
+        return redirect(_back(request, run))
+    confirms = form.cleaned_data["decision"] == "confirm"
+    act = services.not_found_confirm if confirms else services.not_found_refute
     try:
         act(actor=request.user, run=run, comment=form.cleaned_data["comment"])
     except WorkbenchError as error:
         messages.error(request, error.message)
+        return redirect(_back(request, run))
+    if _goes_on(request):
+        return _open_next(request, run=run)
     return redirect(_next(request) or run)
+
+
+def _back(request: HttpRequest, run: Run) -> str:
+    """Where a refused not-found decision was made: the item of the queue, or the run."""
+    item = request.POST.get("item", "")
+    return reverse("review:item", args=[int(item)]) if item.isdecimal() else run.get_absolute_url()
 
 
 @require_GET
@@ -122,21 +180,24 @@ def queue(request: HttpRequest) -> HttpResponse:
 @require_POST
 def queue_next(request: HttpRequest) -> HttpResponse:
     """Claims the most urgent item and opens it."""
-    collection = request.POST.get("collection", "")
-    item = services.queue_claim_next(
-        actor=request.user, collection_id=int(collection) if collection.isdecimal() else None
-    )
-    if item is None:
-        messages.info(request, _("Nothing waits for you here."))
-        return redirect("review:queue")
-    return redirect("review:item", pk=item.pk)
+    return redirect(_claim_next(request, request.POST.get("collection", "")))
 
 
 @require_GET
 def queue_item(request: HttpRequest, pk: int) -> HttpResponse:
     """One claimed item: the card, its question, and the way to the next."""
-    item = _item(request, pk)
-    return render(request, "review/item.html", presenters.item_page(item=item, user=request.user))
+    context = presenters.item_page(item=_item(request, pk), user=request.user, query=request.GET)
+    return render(request, "review/item.html", context)
+
+
+@require_POST
+def queue_claim(request: HttpRequest, pk: int) -> HttpResponse:
+    """Takes one item of the list, so that nobody else gets it meanwhile."""
+    try:
+        services.queue_claim(actor=request.user, item=_item(request, pk))
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    return redirect("review:item", pk=pk)
 
 
 @require_POST
