@@ -1,30 +1,25 @@
 """One call to an endpoint: guard, slot, attempt, ledger, and the only retry layer there is.
 
-The SDK's own retries are off. Retried are lost connections, time-outs, 429 and 5xx, as often as the
-request allows and never beyond the total deadline. Every failure leaves as an ``LLMFailure`` whose message
-holds neither keys nor anything a server or a document said.
+Retried are lost connections, time-outs, 429 and 5xx, as often as the request allows and never beyond the
+total deadline. Every failure leaves as an ``LLMFailure`` (:mod:`arbitration.adapters.openai_sdk`).
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import random
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Generic, TypeVar
 
 import httpx2
-import openai
 
 from arbitration.adapters.endpoints import CHARACTERS_PER_TOKEN, Endpoint, Guard, Ledger, LedgerEntry, Usage
-from arbitration.adapters.http_client import AddressRule, bounded_client, call_deadline
+from arbitration.adapters.http_client import AddressRule, call_deadline
+from arbitration.adapters.openai_sdk import CallFailure, as_call_failure, sdk_client, without_key
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatRequest
 
@@ -37,32 +32,7 @@ BACKOFF_CAP_S = 20.0
 RETRY_AFTER_CAP_S = 30.0
 DEFAULT_DEADLINE_S = 300.0
 
-#: 429 codes that waiting does not cure.
-_SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
-_CODE = re.compile(r"[\w.\[\]-]{1,60}")
 _RETRYABLE = frozenset({"timeout", "connection", "rate_limited", "server_error"})
-
-
-class CallFailure(LLMFailure):
-    """An ``LLMFailure`` that also knows what the retry layer and the probe need."""
-
-    def __init__(
-        self,
-        outcome: str,
-        message: str,
-        *,
-        status: int | None = None,
-        param: str = "",
-        body: str | None = None,
-        retry_after_s: float | None = None,
-        final: bool = False,
-    ) -> None:
-        super().__init__(outcome, message)
-        self.status = status
-        self.param = param
-        self.body = body
-        self.retry_after_s = retry_after_s
-        self.final = final
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +95,7 @@ class EndpointCaller:
         self._sleep = sleep
         self._jitter = jitter
         self._monotonic = monotonic
-        self._client = _sdk_client(endpoint, address_rule=address_rule)
+        self._client = sdk_client(endpoint, address_rule=address_rule)
 
     def close(self) -> None:
         """Close the connections."""
@@ -148,7 +118,7 @@ class EndpointCaller:
     def models(self, *, timeout_s: float) -> tuple[str, ...]:
         """The ids that ``/models`` lists, sorted; empty when the endpoint has no such list."""
         try:
-            with call_deadline(timeout_s), _as_call_failure(self.endpoint):
+            with call_deadline(timeout_s), as_call_failure(self.endpoint):
                 listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": timeout_s})
                 data = listed.json()["data"]
         except CallFailure as failure:
@@ -196,22 +166,15 @@ class EndpointCaller:
 
     def _send(self, call: WireCall, *, timeout_s: float) -> tuple[int, str]:
         """HTTP status and body of a successful response."""
-        with call_deadline(timeout_s), _as_call_failure(self.endpoint):
+        with call_deadline(timeout_s), as_call_failure(self.endpoint):
             response = self._client.post(
                 call.path, cast_to=httpx2.Response, body=call.body, options={"timeout": timeout_s}
             )
-            return response.status_code, self._without_key(response.text)
-
-    def _without_key(self, text: str) -> str:
-        """Some servers repeat the key they were given; it must not reach the ledger."""
-        return text.replace(self.endpoint.api_key, "[key]") if self.endpoint.api_key else text
+            return response.status_code, without_key(response.text, self.endpoint)
 
     def _record(self, record: _AttemptRecord, *, latency_ms: float) -> None:
-        if self._ledger is None:
-            return
-        if record.response_body is not None:
-            record.response_body = self._without_key(record.response_body)
-        self._ledger.record(record.entry(latency_ms=latency_ms))
+        if self._ledger is not None:
+            self._ledger.record(record.entry(latency_ms=latency_ms))
 
     @contextmanager
     def _slot(self, deadline: float) -> Iterator[None]:
@@ -305,110 +268,3 @@ def _forget_slots() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_slots)
-
-
-# --- the SDK, and its errors in our words --------------------------------------------------------------
-
-
-class _NoBodies(logging.Filter):
-    """Keeps the SDK's debug record of request options, bodies included, out of every log."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not str(record.msg).startswith("Request options")
-
-
-_no_bodies = _NoBodies()
-
-
-def _sdk_client(endpoint: Endpoint, *, address_rule: AddressRule | None) -> openai.OpenAI:
-    logging.getLogger("openai._base_client").addFilter(_no_bodies)
-    return openai.OpenAI(
-        # Never empty: the SDK would then send the key of the environment to this endpoint.
-        api_key=endpoint.api_key or "none",
-        base_url=endpoint.base_url,
-        max_retries=0,
-        default_headers={"Accept-Encoding": "identity"},
-        http_client=bounded_client(address_rule=address_rule),
-    )
-
-
-@contextmanager
-def _as_call_failure(endpoint: Endpoint) -> Iterator[None]:
-    """Turns whatever the SDK raises into a :class:`CallFailure`. Causes are cut off (``from None``): they
-    hold the request with its key, and the server's words."""
-    name = f"endpoint {endpoint.name}"
-    try:
-        yield
-    except openai.APITimeoutError:
-        raise CallFailure("timeout", f"{name} did not answer in time") from None
-    except openai.APIConnectionError:
-        raise CallFailure("connection", f"{name} could not be reached or broke off its answer") from None
-    except openai.APIStatusError as error:
-        raise _status_failure(name, error) from None
-    except (openai.OpenAIError, httpx2.HTTPError):
-        raise CallFailure("connection", f"the answer of {name} could not be read", final=True) from None
-
-
-def _status_failure(name: str, error: openai.APIStatusError) -> CallFailure:
-    status = error.status_code
-    code, param = _safe_code(error.code), _safe_code(error.param)
-    outcome, advice = _outcome_of_status(status, code)
-    details = "".join(
-        f", {label} {value}" for label, value in (("code", code), ("parameter", param)) if value
-    )
-    return CallFailure(
-        outcome,
-        f"{name} answered HTTP {status}{details}: {advice}",
-        status=status,
-        param=param,
-        body=error.response.text,
-        retry_after_s=_retry_after(error.response.headers),
-        final=code in _SPENT,
-    )
-
-
-def _outcome_of_status(status: int, code: str) -> tuple[str, str]:
-    """Outcome and what to do, by HTTP status and the error's code."""
-    if status in (401, 403):
-        return "not_allowed", "check the endpoint's key and its rights"
-    if status == 429:
-        advice = (
-            "the account's quota is used up" if code in _SPENT else "it limits the rate of calls; try later"
-        )
-        return "rate_limited", advice
-    if status == 408:
-        return "timeout", "it gave up waiting; try later"
-    if status >= 500 or status == 409:
-        return "server_error", "it failed on its side; try later"
-    if code == "content_filter":
-        return "refused", "its content filter declined the prompt"
-    if code == "context_length_exceeded" or status == 413:
-        return "bad_request", "the prompt is longer than the model takes; send fewer candidates"
-    if status == 404:
-        return "bad_request", "it knows no such path or model; check address and model name"
-    if 300 <= status < 400:
-        return "bad_request", "it redirects elsewhere; give its final address"
-    return "bad_request", "it does not take this request; probe its capabilities again"
-
-
-def _safe_code(value: object) -> str:
-    """An error code if it looks like one; a server could put anything there, a prompt's text for one."""
-    text = str(value or "")
-    return text if _CODE.fullmatch(text) else ""
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds the server asks to wait: ``retry-after-ms``, or ``Retry-After`` as seconds or a date."""
-    try:
-        if "retry-after-ms" in headers:
-            return max(0.0, float(headers["retry-after-ms"]) / 1000)
-        return max(0.0, float(headers["retry-after"]))
-    except KeyError:
-        return None
-    except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(headers["retry-after"])
-    except (KeyError, ValueError):
-        return None
-    return max(0.0, (until - datetime.now(UTC)).total_seconds())

@@ -13,13 +13,13 @@ from typing import Any
 
 from arbitration.adapters.endpoint_calls import (
     DEFAULT_DEADLINE_S,
-    CallFailure,
     EndpointCaller,
     Reading,
     WireCall,
 )
 from arbitration.adapters.endpoints import Endpoint, Guard, Ledger, ReplyCache, Usage
 from arbitration.adapters.http_client import AddressRule
+from arbitration.adapters.openai_sdk import CallFailure
 from arbitration.adapters.openai_wire import (
     NotAnEnvelope,
     WireAnswer,

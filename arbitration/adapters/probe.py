@@ -11,10 +11,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from arbitration.adapters.endpoint_calls import CallFailure, EndpointCaller
+from arbitration.adapters.endpoint_calls import EndpointCaller
 from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities, Guard, Ledger
 from arbitration.adapters.http_client import AddressRule
 from arbitration.adapters.openai_chat import OpenAIChat
+from arbitration.adapters.openai_sdk import CallFailure
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatRequest
 

