@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from arbitration.parsing.drafts import DraftLine, DraftPage
@@ -15,6 +15,12 @@ _NUMBER = re.compile(r"\d+")
 _ROMAN = re.compile(r"\b[ivxlc]+\b")
 _TIGHT = 0.5  # of the font size; running lines keep more distance from the text
 _MAX_LENGTH = 200
+_COUNTING_SHARE = 0.6  # of the lines whose number is the page's, but for a constant
+_COUNTED_DIVISION = re.compile(
+    r"\b(?:volume|part|chapter|article|section|schedule|annex|appendix|exhibit|attachment|item|note|table|figure|"
+    r"step|question|parte|capítulo|artículo|sección|anexo|apéndice|tabla|figura|nota)\W{0,2}\d",
+    re.IGNORECASE,
+)
 
 
 def mark_furniture(pages: Sequence[DraftPage], lines: Iterable[DraftLine]) -> None:
@@ -92,13 +98,31 @@ def _key(text: str) -> str:
 
 
 def _repeated(group: Sequence[DraftLine], needed: int) -> list[DraftLine]:
-    """Members of the group that stand at the height of enough others on other pages."""
+    """Members of the group that stand at the height of enough others on other pages, and run like page numbers."""
     if len(group) < needed:
         return []
-    heights = sorted((line.y0 or 0.0, line.page_num) for line in group)
-    found = []
+    found: list[DraftLine] = []
     for line in group:
-        low, high = (line.y0 or 0.0) - _SAME_HEIGHT, (line.y0 or 0.0) + _SAME_HEIGHT
-        if len({page for height, page in heights if low <= height <= high}) >= needed:
+        level = [other for other in group if abs((other.y0 or 0.0) - (line.y0 or 0.0)) <= _SAME_HEIGHT]
+        if len({other.page_num for other in level}) >= needed and _numbers_run(level):
             found.append(line)
     return found
+
+
+def _numbers_run(lines: Sequence[DraftLine]) -> bool:
+    """Whether the numbers in lines of one pattern stay the same, or one of them counts the pages.
+
+    "Schedule 1", "Schedule 2" at the head of one page each are headings, not page numbers.
+    """
+    numbers = [[int(found[-9:]) for found in _NUMBER.findall(line.text)] for line in lines]
+    if all(found == numbers[0] for found in numbers):
+        return True
+    if not any(c.isalpha() for c in _key(lines[0].text)):
+        return True
+    if _COUNTED_DIVISION.search(lines[0].text):
+        return False
+    for column in zip(*numbers, strict=False):
+        offsets = Counter(number - line.page_num for number, line in zip(column, lines, strict=True))
+        if len(set(column)) > 1 and max(offsets.values()) >= _COUNTING_SHARE * len(lines):
+            return True
+    return False

@@ -181,7 +181,7 @@ def _likeness(title: str, texts: Sequence[tuple[str, str]], place: int) -> int:
         return 0
     if text == whole:
         return 3
-    if bare and plain == bare and _number_of(whole, bare) != _number_of(text, plain) != "":
+    if bare and plain == bare and _have_other_numbers(whole.removesuffix(bare), text.removesuffix(plain)):
         return 0  # the same words under another number
     if bare and (plain in (bare, whole) or text == bare):
         return 2
@@ -192,8 +192,8 @@ def _likeness(title: str, texts: Sequence[tuple[str, str]], place: int) -> int:
     return 1 if _is_similar(whole, text) else 0
 
 
-def _number_of(text: str, bare: str) -> str:
-    return text.removesuffix(bare)
+def _have_other_numbers(one: str, other: str) -> bool:
+    return bool(one) and bool(other) and one != other
 
 
 def _wrapped(whole: str, bare: str, texts: Sequence[tuple[str, str]], place: int) -> bool:
