@@ -14,7 +14,7 @@ further get gets getting given gives giving go goes going got had hadn't has has
 her here hers herself him himself his how however i if in into is isn't it it's its itself just let's like
 made make makes making many may maybe me might mine more most much must my myself near neither no nobody nor
 not nothing now of off often on once one ones only onto or other others our ours ourselves out over own per
-please quite rather really same she should shouldn't since so some somebody someone something somewhat still
+please quite rather really same shall she should shouldn't since so some somebody someone something somewhat still
 such than that that's the their theirs them themselves then there there's these they this those though
 through thus to together too toward towards under until unto up upon us very via was wasn't we were weren't
 what what's whatever when whenever where whereas wherever whether which whichever while who whoever whom

@@ -153,4 +153,5 @@ def _continues(group: Sequence[LineRow], row: LineRow, unit: str) -> bool:
     gap = row.line_num - last.line_num
     if unit == "paragraph":
         return gap <= _PARAGRAPH_GAP
-    return gap == 1 and len(group) < _SENTENCE_LINES and not last.text.rstrip().endswith(_SENTENCE_END)
+    runs_on = not last.text.rstrip().endswith(_SENTENCE_END) and not row.text.lstrip()[:1].isupper()
+    return gap == 1 and len(group) < _SENTENCE_LINES and runs_on

@@ -42,8 +42,8 @@ class TitleMatcher:
         }
 
     def match(self, title: str) -> TitleMatch:
-        """Exact when the title holds a whole noun phrase of two or more words, or says nothing but words
-        of the question and at least one whole noun phrase; partial when it holds any keyword."""
+        """Exact when the title holds a whole noun phrase of two or more words, or says nothing but words of the
+        question (a single word only where that is all the question is about); partial when it holds any keyword."""
         plain = title_words(title)
         matched = tuple(self._terms.matched(plain))
         if not matched:
@@ -61,8 +61,7 @@ class TitleMatcher:
             return False
         holds_phrase = any(len(phrase) > 1 and phrase <= title_stems for phrase in self._phrases)
         says_nothing_else = title_stems <= self._question
-        names_phrase = any(phrase <= title_stems for phrase in self._phrases)
-        return holds_phrase or (says_nothing_else and (names_phrase or len(title_stems) > 1))
+        return holds_phrase or (says_nothing_else and (len(title_stems) > 1 or len(self._phrases) == 1))
 
 
 class TitleDetector:
