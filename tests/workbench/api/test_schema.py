@@ -1,0 +1,26 @@
+"""The committed API description is the code's own, and valid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+from django.core.management import call_command
+from openapi_spec_validator import validate
+
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+
+
+def test_the_committed_description_is_current(tmp_path: Path) -> None:
+    fresh = tmp_path / "openapi.yaml"
+    call_command("spectacular", "--fail-on-warn", "--file", str(fresh))
+    committed = (ROOT / "docs" / "openapi.yaml").read_text(encoding="utf-8")
+    assert fresh.read_text(encoding="utf-8") == committed, "run `make docs` and commit docs/openapi.yaml"
+
+
+def test_the_description_is_valid_openapi() -> None:
+    description = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text(encoding="utf-8"))
+    validate(description)
+    assert {"/api/v1/documents/", "/api/v1/questions/", "/api/v1/runs/", "/api/v1/candidates/"} <= set(
+        description["paths"]
+    )
