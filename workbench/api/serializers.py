@@ -28,7 +28,7 @@ class CollectionCreateSerializer(serializers.Serializer[Any]):
     """A new collection."""
 
     name = serializers.CharField(max_length=160)
-    slug = serializers.SlugField(max_length=80, required=False, allow_blank=True, default="")
+    slug = serializers.SlugField(max_length=80, required=False)
     description = serializers.CharField(max_length=2000, required=False, default="", allow_blank=True)
 
 
