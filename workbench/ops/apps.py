@@ -4,3 +4,6 @@ from django.apps import AppConfig
 class OpsConfig(AppConfig):
     name = "workbench.ops"
     label = "ops"
+
+    def ready(self) -> None:
+        from . import checks  # noqa: F401

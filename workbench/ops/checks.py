@@ -1,0 +1,119 @@
+"""System checks: a wrong setting stops the start with a hint, instead of a failure in the night."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
+
+BROKER_SCHEMES = frozenset({"redis", "rediss", "unix", "sentinel"})
+
+
+@register
+def home_is_writable(**_: Any) -> list[CheckMessage]:
+    """The folder for indexes, page images and files."""
+    home = Path(settings.WORKBENCH_HOME)
+    existing = next(folder for folder in [home, *home.parents] if folder.exists())
+    if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
+        return []
+    return [
+        Error(
+            f"WORKBENCH_HOME is {home}, where this process may not write.",
+            hint="Give the folder to the user that runs the product, or name another one.",
+            id="ops.E001",
+        )
+    ]
+
+
+@register
+def leases_outlive_heartbeats(**_: Any) -> list[CheckMessage]:
+    """A lease that lapses between two heartbeats gives work away while it is being done."""
+    if 0 < 2 * settings.HEARTBEAT_SECONDS < settings.LEASE_SECONDS:
+        return []
+    return [
+        Error(
+            f"A lease of {settings.LEASE_SECONDS} s with a heartbeat every {settings.HEARTBEAT_SECONDS} s "
+            "lapses while its worker lives.",
+            hint="Make WORKBENCH_LEASE_SECONDS more than twice WORKBENCH_HEARTBEAT_SECONDS.",
+            id="ops.E002",
+        )
+    ]
+
+
+@register
+def messages_outlive_tasks(**_: Any) -> list[CheckMessage]:
+    """The broker must not hand a message out again while its task runs."""
+    visible = settings.CELERY_BROKER_TRANSPORT_OPTIONS["visibility_timeout"]
+    if visible > settings.CELERY_TASK_TIME_LIMIT:
+        return []
+    return [
+        Error(
+            f"The broker hands a message out again after {visible} s, before a task ends "
+            f"({settings.CELERY_TASK_TIME_LIMIT} s).",
+            hint="Make visibility_timeout longer than CELERY_TASK_TIME_LIMIT.",
+            id="ops.E003",
+        )
+    ]
+
+
+@register
+def broker_is_understood(**_: Any) -> list[CheckMessage]:
+    """Only brokers of the Redis protocol are supported."""
+    scheme = urlsplit(settings.CELERY_BROKER_URL).scheme
+    if scheme in BROKER_SCHEMES:
+        return []
+    return [
+        Error(
+            f"BROKER_URL begins with {scheme or 'nothing'}://, which is not supported.",
+            hint="Use redis://user:password@host:6379/0, or rediss:// for TLS.",
+            id="ops.E004",
+        )
+    ]
+
+
+@register
+def encoder_is_there(**_: Any) -> list[CheckMessage]:
+    """A folder named as encoder must hold one."""
+    if not settings.EMBEDDER_FOLDER:
+        return []
+    folder = Path(settings.EMBEDDER_FOLDER)
+    missing = [name for name in ("model.onnx", "tokenizer.json") if not (folder / name).is_file()]
+    if not missing:
+        return []
+    return [
+        Error(
+            f"EMBEDDER_FOLDER is {folder}, which has no {' and no '.join(missing)}.",
+            hint="Name a folder with model.onnx and tokenizer.json, or leave it empty for the shipped encoder.",
+            id="ops.E005",
+        )
+    ]
+
+
+@register
+def model_endpoint_is_complete(**_: Any) -> list[CheckMessage]:
+    """An endpoint without https sends document text in the clear; a key without its form never works."""
+    url = settings.OPENAI_BASE_URL
+    if not url:
+        return []
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        return [
+            Error(
+                "OPENAI_BASE_URL is not an address.",
+                hint="Give the address with its version, such as https://host/v1.",
+                id="ops.E006",
+            )
+        ]
+    if parts.scheme == "http" and parts.hostname not in {"localhost", "127.0.0.1", "::1"}:
+        return [
+            Warning(
+                "OPENAI_BASE_URL is http: document text leaves this machine unencrypted.",
+                hint="Use https.",
+                id="ops.W006",
+            )
+        ]
+    return []
