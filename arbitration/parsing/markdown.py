@@ -24,8 +24,8 @@ _LINK = re.compile(
     r"\((?P<target>[^()\s]*(?:\([^()]*\)[^()\s]*)*)(?:\s+\"[^\"]*\")?\)"
 )
 _REFERENCE_LINK = re.compile(r"\[(?P<text>[^\[\]]+)\]\[[^\[\]]*\]")
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=\S)(?P<text>[^*]+?)(?<=\S)\1(?![\w*])")
-_UNDERSCORE = re.compile(r"(?<![\w_])(_{1,3})(?=\S)(?P<text>[^_]+?)(?<=\S)\1(?![\w_])")
+_EMPHASIS = re.compile(r"(?<![\w*\\])(\*{1,3})(?=\S)(?P<text>[^*]+?)(?<=[^\s\\])\1(?![\w*])")
+_UNDERSCORE = re.compile(r"(?<![\w_\\])(_{1,3})(?=\S)(?P<text>[^_]+?)(?<=[^\s\\])\1(?![\w_])")
 _CODE = re.compile(r"(`+)(?P<text>.+?)\1")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->")
 _HEADING_MARK = re.compile(r"^ {0,3}#{1,6}[ \t]+|[ \t]+#+[ \t]*$")

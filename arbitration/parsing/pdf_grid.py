@@ -174,9 +174,23 @@ def _take_band(segments: list[Segment], top: float, bottom: float, edges: Sequen
         place = sum(1 for edge in edges[1:-1] if centre > edge)
         cells[place].append(run)
     rows = [rows_of(segments_of(cell)) for cell in cells]
-    if sum(1 for cell_rows in rows if _is_wrapped(cell_rows)) < 2:
+    if not _must_be_read_by_cell([cell_rows for cell_rows in rows if cell_rows]):
         return segments
     return [*rest, _block(rows, top, edges)]
+
+
+def _must_be_read_by_cell(cells: Sequence[Sequence[Row]]) -> bool:
+    """Whether at least two cells hold a wrapped text.
+
+    Their words show it; or cells of several lines beside cells of one, all beginning at the top, which several
+    entries below each other would not leave empty.
+    """
+    if sum(1 for rows in cells if _is_wrapped(rows)) >= 2:
+        return True
+    tops = [rows[0].baseline for rows in cells]
+    several = sum(1 for rows in cells if len(rows) > 1)
+    alone = sum(1 for rows in cells if len(rows) == 1)
+    return several >= 2 and alone >= 1 and max(tops) - min(tops) <= _SAME
 
 
 def _is_wrapped(rows: Sequence[Row]) -> bool:

@@ -16,7 +16,8 @@ from arbitration.parsing.numbering import heading_number, is_list_item, is_upper
 from arbitration.parsing.offsets import TextLine, text_lines
 
 _MAX_HEADING = 90  # characters
-_MAX_SHARE = 0.2  # of the lines
+_MAX_SHARE = 0.2  # of the lines; more "headings" than that are something else
+_FEW_HEADINGS = 6  # which a short text may have all the same
 _MIN_HEADINGS = 2
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _UNDERLINE = re.compile(r"^(?:={3,}|-{3,}|~{3,}|_{3,}|\*{3,})$")
@@ -104,7 +105,7 @@ def _headings(text: str, spans: Sequence[TextLine], lines: Sequence[DraftLine]) 
     alone = {
         place: key for place in range(len(lines)) if (key := _heading_key(spans, lines, place)) is not None
     }
-    if len(alone) < _MIN_HEADINGS or len(alone) > max(_MIN_HEADINGS, _MAX_SHARE * len(lines)):
+    if len(alone) < _MIN_HEADINGS or len(alone) > max(_FEW_HEADINGS, _MAX_SHARE * len(lines)):
         alone = {}
     clauses = {
         clause.key: clause

@@ -39,7 +39,9 @@ class Sheet:
         self.canvas.setFont(font, size)
         self.canvas.drawString(x, HEIGHT - top, words)
 
-    def lines(self, x: float, top: float, rows: Sequence[str], *, pitch: float = 12, size: float = 10) -> float:
+    def lines(
+        self, x: float, top: float, rows: Sequence[str], *, pitch: float = 12, size: float = 10
+    ) -> float:
         """Rows below each other; returns where the next one would go."""
         for row in rows:
             self.text(x, top, row, size=size)

@@ -53,13 +53,19 @@ def test_a_number_beside_a_running_title_counts_the_pages() -> None:
 
 
 def test_numbers_that_do_not_count_the_pages_are_no_page_numbers() -> None:
-    rows = {page: [(50.0, f"Loans of {amount}"), (400.0, "text")] for page, amount in enumerate((7, 3, 90), 1)}
+    rows = {
+        page: [(50.0, f"Loans of {amount}"), (400.0, "text")] for page, amount in enumerate((7, 3, 90), 1)
+    }
     assert _marked(rows) == []
 
 
 def test_a_phrase_repeated_inside_the_text_is_left_alone() -> None:
     rows = {
-        page: [(60.0, f"opening {'abcd'[page]} of it"), (80.0, "All rights reserved"), (400.0, f"text {page}")]
+        page: [
+            (60.0, f"opening {'abcd'[page]} of it"),
+            (80.0, "All rights reserved"),
+            (400.0, f"text {page}"),
+        ]
         for page in (1, 2, 3)
     }
     assert _marked(rows) == []

@@ -106,13 +106,21 @@ def test_a_long_paragraph_is_cut_into_even_parts() -> None:
 
 
 def test_a_passage_stays_on_its_page_unless_it_has_hardly_begun() -> None:
-    rows = [_row(1, "A closing sentence of " + "many " * 30 + "words."), _row(1, "The next page. " * 10, page=2)]
+    rows = [
+        _row(1, "A closing sentence of " + "many " * 30 + "words."),
+        _row(1, "The next page. " * 10, page=2),
+    ]
     assert [(p.page_start, p.page_end) for p in build_passages(rows)] == [(1, 1), (2, 2)]
     rows = [_row(1, "4.2 Notice"), _row(1, "is given in writing " * 10, page=2)]
     assert [(p.page_start, p.page_end) for p in build_passages(rows)] == [(1, 2)]
 
 
 def test_words_broken_at_the_end_of_a_line_are_joined_when_the_document_knows_them() -> None:
-    rows = [_row(1, "of confi-"), _row(2, "dential and self-"), _row(3, "made papers"), _row(4, "confidential")]
+    rows = [
+        _row(1, "of confi-"),
+        _row(2, "dential and self-"),
+        _row(3, "made papers"),
+        _row(4, "confidential"),
+    ]
     (passage,) = build_passages(rows)
     assert passage.text == "of confidential and self-made papers confidential"

@@ -90,7 +90,9 @@ def test_columns_are_found_below_a_wide_figure(sheet: Sheet) -> None:
     for top in (60, 75, 90):
         for x in (70, 160, 250, 330, 420, 510):
             sheet.text(x, top, "axis", size=6)
-    sheet.text(60, 110, "Figure 1: a drawing as wide as the page, with a caption as wide as itself, so.", size=10)
+    sheet.text(
+        60, 110, "Figure 1: a drawing as wide as the page, with a caption as wide as itself, so.", size=10
+    )
     rows = prose(40, words=7)
     sheet.lines(60, 140, rows[:20], size=8)
     sheet.lines(320, 140, rows[20:], size=8)

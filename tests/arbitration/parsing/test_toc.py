@@ -25,7 +25,11 @@ def _owners(lines: Sequence[DraftLine]) -> list[str | None]:
 
 def test_the_title_is_found_whatever_the_destination_says() -> None:
     lines = _page(1, ["Scope", "a", "Terms", "b", "Fees", "c"])
-    entries = [TocEntry("Scope", 1, 1, y=0.0), TocEntry("Terms", 1, 1, y=0.0), TocEntry("Fees", 1, 1, y=700.0)]
+    entries = [
+        TocEntry("Scope", 1, 1, y=0.0),
+        TocEntry("Terms", 1, 1, y=0.0),
+        TocEntry("Fees", 1, 1, y=700.0),
+    ]
     sections = build_sections(entries, lines)
     assert [section.start_line for section in sections] == [1, 3, 5]
     assert _owners(lines) == ["s1", "s1", "s2", "s2", "s3", "s3"]
@@ -121,7 +125,9 @@ def test_a_number_alone_is_not_stripped_to_nothing() -> None:
 def test_every_body_line_belongs_to_the_last_section_that_started(
     rows: list[tuple[int, int, float]], per_page: int
 ) -> None:
-    lines = [line for page in range(1, 5) for line in _page(page, [f"row {page} {n}" for n in range(per_page)])]
+    lines = [
+        line for page in range(1, 5) for line in _page(page, [f"row {page} {n}" for n in range(per_page)])
+    ]
     entries = [TocEntry(f"title {place}", level, page, y) for place, (level, page, y) in enumerate(rows)]
     sections = build_sections(entries, lines)
     starts = [(section.start_page, section.start_line or 10_000, section.section_id) for section in sections]
