@@ -266,15 +266,20 @@ def _await_background_end(home: Home) -> None:
     while time.monotonic() < deadline:
         if locks.is_free(home.stack_lock):
             return
-        users = locks.try_exclusive(home.users_lock)
-        if users is None and _is_in_use(home):
+        if _is_in_use(home):
             say("the services go on: another command is using them; they stop when it ends")
             return
-        if users is not None:
-            users.release()
         time.sleep(0.2)
 
 
 def _is_in_use(home: Home) -> bool:
-    """Whether the users lock is held by clients (shared), not by the stopping stack (exclusive)."""
-    return locks.is_free(home.users_lock)
+    """Whether clients hold the users lock. The waiting stack takes it for an instant too, so one look is not enough."""
+    for _ in range(4):
+        alone = locks.try_exclusive(home.users_lock)
+        if alone is not None:
+            alone.release()
+            return False
+        if not locks.is_free(home.users_lock):
+            return False
+        time.sleep(0.05)
+    return True

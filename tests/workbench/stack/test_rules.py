@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.stack import bootstrap, client, gate, locks, ports, preparation
+from workbench.stack import bootstrap, client, commands, gate, locks, ports, preparation
 from workbench.stack.commands import Site
 from workbench.stack.errors import StackError
 from workbench.stack.gate import Outcome, Step
@@ -75,6 +75,41 @@ def test_a_lock_ends_with_a_killed_holder_and_is_not_inherited(tmp_path: Path) -
     assert locks.is_free(path), "although the holder's child still runs"
     holder.stdin.close()
     holder.stdout.close()
+
+
+def test_only_a_lasting_shared_hold_counts_as_use(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.create()
+    assert not commands._is_in_use(home)
+    client_lock = locks.try_shared(home.users_lock)
+    assert commands._is_in_use(home)
+    client_lock.release()
+    stopping = locks.try_exclusive(home.users_lock)
+    assert not commands._is_in_use(home), "the stack itself holds it while it stops"
+    stopping.release()
+
+
+def test_a_stack_is_over_only_after_nobody_used_it_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+    home.create()
+    now = [100.0]
+    monkeypatch.setattr(commands.time, "monotonic", lambda: now[0])
+    users = commands.UsersLock(home)
+    client_lock = locks.try_shared(home.users_lock)
+    assert not users.is_over()
+    client_lock.release()
+    assert not users.is_over(), "a command may follow at once"
+    now[0] += commands.LINGER_SECONDS
+    late = locks.try_shared(home.users_lock)
+    assert not users.is_over(), "one did"
+    late.release()
+    assert not users.is_over()
+    now[0] += commands.LINGER_SECONDS
+    assert users.is_over()
+    assert locks.try_shared(home.users_lock) is None, "no client comes while it stops"
+    users.release()
 
 
 def test_ports_are_remembered_until_someone_else_takes_one(tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-
-import psycopg
+from typing import TYPE_CHECKING
 
 from tests.workbench.stack.standin import PROJECT
 from workbench.stack import client
+
+if TYPE_CHECKING:
+    import psycopg
 
 LOGINS = [{"role": "analyst", "email": "analyst@example.org", "password": "not-a-secret"}]
 
@@ -25,6 +27,8 @@ def main(argv: list[str]) -> int:
     if command == "collectstatic":
         os.makedirs(os.path.join(os.environ["WORKBENCH_HOME"], "static"), exist_ok=True)
         return 0
+    import psycopg  # late: it takes longer to load than the rest together
+
     with psycopg.connect(os.environ["DATABASE_URL"]) as connection:
         return _with_database(connection, command, arguments)
 
