@@ -6,7 +6,7 @@ import http.client
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from . import bringup, client, locks, ports, preparation, state
@@ -118,8 +118,9 @@ def serve(project: Project, home: Home, *, until_unused: bool) -> int:
 class UsersLock:
     """Tells a background stack when its last client has gone; then no new one can come before it has stopped."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._home = home
+        self._clock = clock
         self._lock: locks.FileLock | None = None
         self._unused_since: float | None = None
 
@@ -129,7 +130,7 @@ class UsersLock:
         if lock is None:
             self._unused_since = None
             return False
-        now = time.monotonic()
+        now = self._clock()
         if self._unused_since is None:
             self._unused_since = now
         if now - self._unused_since >= LINGER_SECONDS:

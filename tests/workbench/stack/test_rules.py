@@ -89,14 +89,11 @@ def test_only_a_lasting_shared_hold_counts_as_use(tmp_path: Path) -> None:
     stopping.release()
 
 
-def test_a_stack_is_over_only_after_nobody_used_it_for_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stack_is_over_only_after_nobody_used_it_for_a_while(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.create()
     now = [100.0]
-    monkeypatch.setattr(commands.time, "monotonic", lambda: now[0])
-    users = commands.UsersLock(home)
+    users = commands.UsersLock(home, clock=lambda: now[0])
     client_lock = locks.try_shared(home.users_lock)
     assert not users.is_over()
     client_lock.release()
