@@ -1,5 +1,6 @@
 // The current card: j and k (buttons with data-cards-step) move it, a click inside a card makes it current, and
-// after a decision the next undecided card becomes current and is read out.
+// after a decision the next undecided card becomes current and is read out. Who becomes current says so by the event
+// workbench:current (panel.js shows its evidence).
 
 const cards = () => [...document.querySelectorAll("[data-card]")];
 const current = () => document.querySelector("[data-card][aria-current=true]");
@@ -9,16 +10,39 @@ function makeCurrent(card, { focus = true } = {}) {
   const before = current();
   if (before && before !== card) before.removeAttribute("aria-current");
   card.setAttribute("aria-current", "true");
+  if (card !== before) card.dispatchEvent(new CustomEvent("workbench:current", { bubbles: true }));
   if (!focus) return;
+  unfold(card);
   card.focus({ preventScroll: true });
   card.scrollIntoView({ block: "nearest" });
+}
+
+function unfold(card) {
+  const fold = card.querySelector("details.fold");
+  if (fold) fold.open = true;
+}
+
+// A card that the keys only passed by folds again behind them.
+function refold(card) {
+  const fold = card?.querySelector("details.fold[data-passing]");
+  if (fold) fold.open = false;
 }
 
 function step(by) {
   const all = cards();
   const here = all.indexOf(current());
   const next = here < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(here + by, 0), all.length - 1);
-  makeCurrent(all[next]);
+  const [from, to] = [current(), all[next]];
+  if (from !== to) refold(from);
+  const fold = to?.querySelector("details.fold:not([open])");
+  if (fold) fold.dataset.passing = "";
+  makeCurrent(to);
+}
+
+// A link to a card (a citation, a way back) makes it current.
+function followHash() {
+  const card = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (card?.matches?.("[data-card]")) makeCurrent(card);
 }
 
 function afterDecision(card) {
@@ -41,3 +65,5 @@ document.addEventListener("focusin", (event) => {
 document.addEventListener("htmx:load", (event) => {
   if (event.target.matches?.("[data-card]")) afterDecision(event.target);
 });
+window.addEventListener("hashchange", followHash);
+followHash();

@@ -4,12 +4,15 @@
 const LEVELS = 5;
 const KEY = "workbench.zoom";
 
+// The panel beside the cards and the page of a document each keep their own level.
+const place = (viewer) => (viewer.closest(".panel") ? ".panel" : "");
+
 function zoom(viewer, by) {
   const now = Number(viewer.dataset.zoomLevel);
   const level = by === 0 ? 1 : Math.min(Math.max(now + by, 1), LEVELS);
   viewer.dataset.zoomLevel = level;
   try {
-    sessionStorage.setItem(KEY, level);
+    sessionStorage.setItem(KEY + place(viewer), level);
   } catch {
     // the level holds for this page
   }
@@ -18,10 +21,13 @@ function zoom(viewer, by) {
 
 function showFirst(viewer, paneSelector, hitSelector) {
   const pane = viewer.querySelector(paneSelector);
-  const hit = pane?.querySelector(hitSelector);
-  if (!hit) return;
-  const top = hit.getBoundingClientRect().top - pane.getBoundingClientRect().top;
-  pane.scrollTop += top - pane.clientHeight / 3;
+  const boxes = [...(pane?.querySelectorAll(hitSelector) ?? [])].map((hit) => hit.getBoundingClientRect());
+  if (!boxes.length) return;
+  const frame = pane.getBoundingClientRect();
+  pane.scrollTop += boxes[0].top - frame.top - pane.clientHeight / 3;
+  // The middle of the lines in the middle of the pane shows the column they stand in.
+  const [left, right] = [Math.min(...boxes.map((box) => box.left)), Math.max(...boxes.map((box) => box.right))];
+  pane.scrollLeft += (left + right) / 2 - frame.left - pane.clientWidth / 2;
 }
 
 function light(event, on) {
@@ -37,7 +43,7 @@ function prepare(root) {
   const viewers = root.matches?.("[data-viewer]") ? [root] : root.querySelectorAll("[data-viewer]");
   for (const viewer of viewers) {
     try {
-      viewer.dataset.zoomLevel = sessionStorage.getItem(KEY) ?? "1";
+      viewer.dataset.zoomLevel = sessionStorage.getItem(KEY + place(viewer)) ?? viewer.dataset.zoomLevel;
     } catch {
       // start at the level the page gave
     }

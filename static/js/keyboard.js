@@ -49,7 +49,7 @@ function controlFor(keys) {
   for (const scope of scopes) {
     if (!scope) continue;
     for (const control of scope.querySelectorAll("[data-key]")) {
-      if (keyOf(control) !== keys || !usable(control)) continue;
+      if ((keyOf(control) !== keys && control.dataset.keyAlso !== keys) || !usable(control)) continue;
       const otherCard = scope === document && control.closest("[data-card]");
       if (!otherCard || document.querySelectorAll("[data-card]").length === 1) return control;
     }
@@ -72,6 +72,7 @@ function press(control) {
     (control.form?.querySelector("[data-after-role]") ?? control).focus();
     return;
   }
+  if (control.matches("input")) return control.focus();
   control.click();
   if (control.matches("summary") && control.parentElement.open) {
     const form = control.closest(".card__acts")?.querySelector(".override__form") ?? control.parentElement;
@@ -81,6 +82,11 @@ function press(control) {
 
 function onKey(event) {
   if (rebinding) return chooseKey(event);
+  // Enter on the chosen reason records the override: role, reason, Enter.
+  if (event.key === "Enter" && event.target.matches?.("select[data-after-role]") && event.target.value) {
+    event.preventDefault();
+    return event.target.form.requestSubmit();
+  }
   if (off || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.target.closest?.(TYPING) || document.querySelector("dialog[open]")) return;
   if (event.key.length !== 1 || event.key === " ") return;

@@ -177,7 +177,7 @@ def test_approval_takes_two_keys_and_moves_to_the_next_open_card(browser, site: 
     assert page.evaluate("document.activeElement.id") == "c-11"
 
 
-def test_role_key_opens_the_override_and_waits_for_the_reason(browser, site: Site) -> None:
+def test_role_key_opens_the_override_and_enter_on_the_reason_records_it(browser, site: Site) -> None:
     page = open_page(browser, site)
     page.keyboard.press("j")
     assert not page.locator("#c-6 .override__form").is_visible()
@@ -186,7 +186,6 @@ def test_role_key_opens_the_override_and_waits_for_the_reason(browser, site: Sit
     assert page.evaluate("document.activeElement.name") == "reason_code"
     page.locator("#c-6 select").select_option("duplicate")
     page.keyboard.press("Enter")
-    page.locator("#c-6 .override__form .button--primary").click()
     page.wait_for_selector("#c-6 .decision")
     path, body = site.posts[0]
     assert path == "/override/0"
@@ -198,7 +197,7 @@ def test_opening_the_override_moves_no_button(browser, site: Site) -> None:
     page = open_page(browser, site)
     buttons = page.locator("#c-6 .card__acts > .button-row .button")
     before = [box.bounding_box() for box in buttons.all()]
-    page.locator("#c-6 summary").click()
+    page.locator("#c-6 .override summary").click()
     assert [box.bounding_box() for box in buttons.all()] == before
 
 
@@ -219,13 +218,13 @@ def test_a_key_can_be_bound_anew_and_is_shown_on_the_control(browser, site: Site
     page = open_page(browser, site)
     page.keyboard.press("?")
     page.locator("[data-rebind=j]").click()
-    page.keyboard.press("x")
+    page.keyboard.press("y")
     page.keyboard.press("Escape")
-    assert page.locator("[data-cards-step='1'] .key").inner_text() == "x"
+    assert page.locator("[data-cards-step='1'] .key").inner_text() == "y"
     page.reload()
     page.keyboard.press("j")
     assert page.locator("[data-card][aria-current=true]").count() == 0
-    page.keyboard.press("x")
+    page.keyboard.press("y")
     assert page.locator("[data-card][aria-current=true]").count() == 1
 
 
@@ -278,7 +277,7 @@ def test_page_image_zooms_and_lights_a_line_in_both_places(browser, site: Site) 
 def test_decisions_and_reading_work_without_scripts(browser, site: Site) -> None:
     page = open_page(browser, site, java_script_enabled=False)
     assert page.locator("[data-needs-js]:visible").count() == 0
-    page.locator("#c-6 summary").click()
+    page.locator("#c-6 .override summary").click()
     page.locator("#c-6 .override__form input[value=discarded]").check()
     page.locator("#c-6 select").select_option("duplicate")
     page.locator("#c-6 .override__form .button--primary").click()

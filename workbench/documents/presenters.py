@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import QueryDict
@@ -14,7 +15,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 
 from . import selectors
-from .models import Collection, Document, DocumentStatus
+from .models import WORKING_STATUSES, Collection, Document, DocumentStatus
 from .selectors import OutlineEntry, PageView, PlacedLine
 
 _STATES = {
@@ -46,6 +47,9 @@ def document_row(document: Document, *, may_upload: bool) -> dict[str, Any]:
         "reason": document.failure_reason if state == "failed" else "",
         "poll_url": reverse("documents:status", args=[document.pk]),
         "retry_url": reverse("documents:retry", args=[document.pk]) if ended_badly and may_upload else "",
+        "cancel_url": reverse("documents:cancel", args=[document.pk])
+        if document.is_working and may_upload
+        else "",
         "tags": document.tags,
         "version": document.version_number,
     }
@@ -62,21 +66,17 @@ def _stage(document: Document) -> str:
 def collection_page(*, collection: Collection, user: User, query: QueryDict) -> dict[str, Any]:
     """A collection: its documents with progress, upload, and the ways on."""
     may = permissions_in(user, collection)
-    text = query.get("q", "").strip()
-    page = selectors.document_page(collection=collection, before=query.get("before"), text=text)
+    text, status = query.get("q", "").strip(), query.get("status", "")
+    page = selectors.document_page(
+        collection=collection, before=query.get("before"), text=text, statuses=STATUS_FILTERS.get(status)
+    )
     address = collection.get_absolute_url()
     return {
         "collection": collection,
         "may": may,
-        "may_manage": Permission.MANAGE in may,
+        "people_url": reverse("accounts:people", args=[collection.slug]) if Permission.AUDIT in may else "",
         "documents": [document_row(d, may_upload=Permission.UPLOAD in may) for d in page.items],
-        "filters": {
-            "url": address,
-            "fields": [
-                {"name": "q", "label": _("Find a document"), "kind": "search", "value": text, "grow": True}
-            ],
-            "active": [{"label": text, "remove_url": address}] if text else [],
-        },
+        "filters": _filters(address=address, text=text, status=status),
         "pager": {
             "shown": len(page.items),
             "next_url": f"{address}?{_with(query, before=page.next_cursor)}" if page.next_cursor else "",
@@ -90,7 +90,39 @@ def collection_page(*, collection: Collection, user: User, query: QueryDict) -> 
             {"label": _("Collections"), "url": reverse("documents:collections")},
             {"label": collection.name},
         ],
-        "is_filtered": bool(text or query.get("before")),
+        "is_filtered": bool(text or status or query.get("before")),
+    }
+
+
+#: What the status filter of a collection offers, and the states it stands for.
+STATUS_FILTERS: dict[str, tuple[DocumentStatus, ...]] = {
+    "ready": (DocumentStatus.READY,),
+    "working": WORKING_STATUSES,
+    "failed": (DocumentStatus.FAILED, DocumentStatus.CANCELLED),
+}
+
+
+def _filters(*, address: str, text: str, status: str) -> dict[str, Any]:
+    options = [
+        ("", _("Any")),
+        ("ready", _("Ready")),
+        ("working", _("Being read")),
+        ("failed", _("Failed or cancelled")),
+    ]
+    return {
+        "url": address,
+        "fields": [
+            {"name": "q", "label": _("Find a document"), "kind": "search", "value": text, "grow": True},
+            {
+                "name": "status",
+                "label": _("Status"),
+                "kind": "select",
+                "value": status,
+                "options": options,
+            },
+        ],
+        "active": [],
+        "clear_url": address if text or status else "",
     }
 
 
@@ -113,11 +145,14 @@ def _with(query: QueryDict, **changes: str) -> str:
     return copy.urlencode()
 
 
-def viewer(view: PageView, *, address: str, box_note: str = "") -> dict[str, Any]:
-    """A page with its lines (``_page_image.html``); ``address`` is the page's own, without query."""
+def viewer(view: PageView, *, address: str, box_note: str = "", q: str = "") -> dict[str, Any]:
+    """A page with its lines (``_page_image.html``); ``address`` is the page's own, without query. ``q``, what is
+    being searched for, is kept while turning pages."""
     return {
         "page": {
             "number": view.page_num,
+            "count": view.page_count,
+            "address": address,
             "image_url": reverse("documents:page-image", args=[view.document.pk, view.page_num])
             if view.has_image
             else "",
@@ -128,9 +163,15 @@ def viewer(view: PageView, *, address: str, box_note: str = "") -> dict[str, Any
         },
         "lines": [_line(line) for line in view.lines],
         "box_note": box_note,
-        "previous_page_url": f"{address}?page={view.previous}" if view.previous else "",
-        "next_page_url": f"{address}?page={view.next}" if view.next else "",
+        "previous_page_url": _page_url(address, view.previous, q),
+        "next_page_url": _page_url(address, view.next, q),
     }
+
+
+def _page_url(address: str, number: int | None, q: str) -> str:
+    if number is None:
+        return ""
+    return f"{address}?{urlencode({'page': number} | ({'q': q} if q else {}))}"
 
 
 def _line(line: PlacedLine) -> dict[str, Any]:
@@ -176,14 +217,19 @@ def document_page(*, document: Document, user: User, query: QueryDict) -> dict[s
         "collection": document.collection,
         "may": may,
         "facts": _facts(document),
-        "viewer": viewer(view, address=address) if view else None,
+        "viewer": viewer(view, address=address, q=text) if view else None,
         "outline": outline_nodes(selectors.outline(document=document, page_num=number), address=address),
         "q": text,
         "hits": [
             {
-                "url": f"{address}?page={line.page_num}&q={text}#p{line.page_num}-l{line.line_num}",
-                "page": line.page_num,
-                "line": line.line_num,
+                "url": f"{address}?{urlencode({'page': line.page_num, 'q': text})}"
+                f"#p{line.page_num}-l{line.line_num}",
+                "scope": {
+                    "page_start": line.page_num,
+                    "page_end": line.page_num,
+                    "line_start": line.line_num,
+                    "line_end": line.line_num,
+                },
                 "text": line.text,
             }
             for line in selectors.document_search(document=document, text=text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -87,14 +88,21 @@ def collections_with_counts(*, user: User) -> CollectionQuerySet:
 
 
 def document_page(
-    *, collection: Collection, before: str | None = None, text: str = "", size: int = 100
+    *,
+    collection: Collection,
+    before: str | None = None,
+    text: str = "",
+    statuses: Sequence[str] | None = None,
+    size: int = 100,
 ) -> Slice[Document]:
-    """Documents of a collection, newest first, from a cursor on; filtered by name or title."""
+    """Documents of a collection, newest first, from a cursor on; filtered by name or title, and by status."""
     documents = documents_of(collection=collection).order_by("-id")
     if before and before.isdecimal():
         documents = documents.filter(pk__lt=int(before))
     if text:
         documents = documents.filter(Q(name__icontains=text) | Q(title__icontains=text))
+    if statuses:
+        documents = documents.filter(status__in=statuses)
     items = list(documents[: size + 1])
     more = len(items) > size
     return Slice(items[:size], str(items[size - 1].pk) if more else "")

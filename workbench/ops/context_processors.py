@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import tomllib
+from functools import lru_cache
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
-    """Navigation entries of the signed-in person, with what waits for them."""
+    """Version, navigation of the signed-in person with what waits for them, and whether work gets done."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
-        return {"nav": []}
-    from .selectors import navigation
+        return {"nav": [], "app_version": app_version()}
+    from .selectors import health, navigation
 
-    return {"nav": navigation(user=user, path=request.path)}
+    # Lazy: a fragment for htmx has no shell and must not pay for one.
+    return {
+        "nav": SimpleLazyObject(lambda: navigation(user=user, path=request.path)),
+        "health": SimpleLazyObject(health),
+        "app_version": app_version(),
+    }
+
+
+@lru_cache(maxsize=1)
+def app_version() -> str:
+    """The product's version, as the project file has it."""
+    with (settings.BASE_DIR / "pyproject.toml").open("rb") as file:
+        return str(tomllib.load(file)["project"]["version"])

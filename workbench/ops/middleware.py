@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlencode
 
 import structlog
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
+from django_htmx.middleware import HtmxDetails
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -26,7 +28,8 @@ class RequestIdMiddleware:
 
 
 class HtmxSessionExpiryMiddleware:
-    """An expired session must not swap the login page into a fragment: htmx is told to go there."""
+    """An expired session must not swap the login page into a fragment: htmx is told to go there, and from there
+    back to the page the person was on."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -37,7 +40,13 @@ class HtmxSessionExpiryMiddleware:
             return response
         location = response.get("Location", "")
         if response.status_code == 302 and location.startswith(resolve_url("account_login")):
-            redirect = HttpResponse(status=204)
-            redirect["HX-Redirect"] = resolve_url("account_login")
-            return redirect
+            return HttpResponse(status=204, headers={"HX-Redirect": _login_url(request.htmx)})
         return response
+
+
+def _login_url(htmx: HtmxDetails) -> str:
+    """The sign-in page, with the way back to the page that htmx was working on."""
+    login = resolve_url("account_login")
+    # Given by the browser, so it may be anything: only the path on this host is used.
+    page = htmx.current_url_abs_path
+    return f"{login}?{urlencode({'next': page})}" if page else login

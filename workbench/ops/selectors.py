@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Q
+from django.core.cache import cache
+from django.db.models import Count, Q
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from workbench.accounts.models import Membership
 from workbench.accounts.permissions import ROLE_PERMISSIONS, Permission
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from workbench.accounts.models import User
 
 
+#: A worker takes up what is asked within seconds; after this time something is wrong.
+WORKER_LATE = timedelta(minutes=2)
+
+
 def permissions_anywhere(*, user: User) -> frozenset[Permission]:
     """What the user may do in at least one collection."""
     roles = set(Membership.objects.filter(user=user).values_list("role", flat=True))
@@ -26,21 +33,42 @@ def permissions_anywhere(*, user: User) -> frozenset[Permission]:
 
 
 def navigation(*, user: User, path: str) -> list[dict[str, Any]]:
-    """The entries of the top bar for a person, with what waits for them."""
+    """The entries of the top bar for a person, with what waits for them and the keys that lead there."""
     may = permissions_anywhere(user=user)
-    entries = [(_("Home"), reverse("home"), 0, True)]
-    entries.append((_("Collections"), reverse("documents:collections"), 0, True))
-    entries.append((_("Ask"), reverse("questions:ask"), 0, Permission.ASK in may))
-    entries.append((_("Runs"), reverse("questions:runs"), 0, Permission.VIEW in may))
-    if Permission.REVIEW in may:
-        waiting = queue_open(user=user, required_only=True).count()
-        entries.append((_("Queue"), reverse("review:queue"), waiting, True))
-    entries.append((_("Audit"), reverse("audit:trail"), 0, Permission.AUDIT in may or user.is_staff))
+    entries = [
+        (_("Home"), "home", "g h", True),
+        (_("Collections"), "documents:collections", "g c", True),
+        (_("Ask"), "questions:ask", "g a", Permission.ASK in may),
+        (_("Runs"), "questions:runs", "g r", Permission.VIEW in may),
+        (_("Queue"), "review:queue", "g q", Permission.REVIEW in may),
+        (_("Audit"), "audit:trail", "g u", Permission.AUDIT in may or user.is_staff),
+    ]
+    waiting = queue_open(user=user, required_only=True).count() if Permission.REVIEW in may else 0
     return [
-        {"label": label, "url": url, "active": _is_active(url, path), "count": count}
-        for label, url, count, shown in entries
+        {
+            "label": label,
+            "url": reverse(name),
+            "key": key,
+            "active": _is_active(reverse(name), path),
+            "count": waiting if name == "review:queue" else 0,
+        }
+        for label, name, key, shown in entries
         if shown
     ]
+
+
+def health() -> dict[str, Any]:
+    """Whether work that was asked for gets done; looked at once in ten seconds and process."""
+    ok = cache.get("shell.health")
+    if ok is None:
+        waits = Q(lease_until__isnull=True, created_at__lt=Now() - WORKER_LATE)
+        ok = not (
+            Run.objects.filter(waits, status=RunStatus.QUEUED).exists()
+            or Document.objects.filter(waits, status=DocumentStatus.QUEUED).exists()
+        )
+        cache.set("shell.health", ok, timeout=10)
+    label = _("All services answer") if ok else _("Work waits: no worker has taken it up")
+    return {"ok": ok, "label": label}
 
 
 def _is_active(url: str, path: str) -> bool:
@@ -49,39 +77,75 @@ def _is_active(url: str, path: str) -> bool:
 
 def home_stats(*, user: User) -> list[dict[str, Any]]:
     """What waits for this person, as counts that are links."""
-    documents = Document.objects.visible_to(user)
-    runs = Run.objects.visible_to(user).filter(requested_by=user)
     may = permissions_anywhere(user=user)
-    stats = []
-    if Permission.REVIEW in may:
-        items = queue_open(user=user, required_only=True)
-        stats.append(
-            {"value": items.count(), "label": _("verdicts to decide"), "url": reverse("review:queue")}
-        )
-        held = items.filter(claimed_by=user, claimed_until__gt=Now()).count()
-        if held:
-            stats.append({"value": held, "label": _("held by you"), "url": reverse("review:queue")})
-    failed = documents.filter(status=DocumentStatus.FAILED).count()
+    stats = _review_stats(user) if Permission.REVIEW in may else []
     if Permission.UPLOAD in may:
-        working = documents.filter(status__in=WORKING_STATUSES).count()
-        stats.append(
-            {"value": working, "label": _("documents being read"), "url": reverse("documents:collections")}
-        )
+        stats += _document_stats(user)
+    return stats + _run_stats(user)
+
+
+def _review_stats(user: User) -> list[dict[str, Any]]:
+    counts = (
+        queue_open(user=user, required_only=True)
+        .order_by()
+        .aggregate(all=Count("pk"), held=Count("pk", filter=Q(claimed_by=user, claimed_until__gt=Now())))
+    )
+    held = ngettext("%(n)d held by you", "%(n)d held by you", counts["held"]) % {"n": counts["held"]}
+    return [
+        {
+            "value": counts["all"],
+            "label": _("verdicts to decide"),
+            "url": reverse("review:queue"),
+            "hint": held if counts["held"] else "",
+        }
+    ]
+
+
+def _document_stats(user: User) -> list[dict[str, Any]]:
+    counts = Document.objects.visible_to(user, Permission.UPLOAD).aggregate(
+        working=Count("pk", filter=Q(status__in=WORKING_STATUSES)),
+        failed=Count("pk", filter=Q(status=DocumentStatus.FAILED)),
+    )
+    collections = reverse("documents:collections")
+    return [
+        {"value": counts["working"], "label": _("documents being read"), "url": collections},
+        {
+            "value": counts["failed"],
+            "label": _("documents that failed"),
+            "url": collections,
+            "warn": counts["failed"] > 0,
+        },
+    ]
+
+
+def _run_stats(user: User) -> list[dict[str, Any]]:
+    runs = Run.objects.visible_to(user).filter(requested_by=user)
+    counts = runs.aggregate(
+        going=Count("pk", filter=~Q(status__in=ENDED)),
+        finished=Count("pk", filter=Q(status=RunStatus.DONE, finished_at__gt=Now() - RECENT)),
+        failed=Count("pk", filter=Q(status=RunStatus.FAILED)),
+    )
+    address = reverse("questions:runs")
+    stats = [
+        {"value": counts["going"], "label": _("questions of yours being answered"), "url": address},
+        {
+            "value": counts["finished"],
+            "label": _("of your questions answered"),
+            "hint": _("in the last seven days"),
+            "url": f"{address}?status={RunStatus.DONE}",
+        },
+    ]
+    if counts["failed"]:
         stats.append(
             {
-                "value": failed,
-                "label": _("documents that failed"),
-                "url": reverse("documents:collections"),
-                "warn": failed > 0,
+                "value": counts["failed"],
+                "label": _("questions that failed"),
+                "url": f"{address}?status={RunStatus.FAILED}",
+                "warn": True,
             }
         )
-    going = runs.exclude(status__in=ENDED).count()
-    stats.append({"value": going, "label": _("runs on their way"), "url": reverse("questions:runs")})
-    finished = runs.filter(status=RunStatus.DONE).count()
-    stats.append({"value": finished, "label": _("runs finished"), "url": reverse("questions:runs")})
-    broken = runs.filter(Q(status=RunStatus.FAILED)).count()
-    if broken:
-        stats.append(
-            {"value": broken, "label": _("runs that failed"), "url": reverse("questions:runs"), "warn": True}
-        )
     return stats
+
+
+#: How far back the home page looks for finished work.
+RECENT = timedelta(days=7)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from workbench.accounts.permissions import Permission
 from workbench.documents.selectors import collections_with_counts
-from workbench.questions.selectors import runs_visible
+from workbench.questions.selectors import runs_listed
 
 from . import selectors
 
@@ -21,7 +21,7 @@ def home(request: HttpRequest) -> HttpResponse:
     context = {
         "may_ask": Permission.ASK in selectors.permissions_anywhere(user=request.user),
         "stats": selectors.home_stats(user=request.user),
-        "recent": runs_visible(user=request.user)[:8],
+        "recent": runs_listed(user=request.user)[:6],
         "collections": collections_with_counts(user=request.user),
     }
     return render(request, "ops/home.html", context)

@@ -124,9 +124,14 @@ def _machine(verdict: Verdict | None) -> dict[str, Any]:
             "version": verdict.decided_by_version,
         },
         "probability": verdict.probability,
-        "needs_person_reasons": [str(NEEDS_PERSON.get(code, code)) for code in verdict.needs_person_reasons],
+        "needs_person_reasons": [_why_person(code) for code in verdict.needs_person_reasons],
         "injection_suspected": verdict.injection_suspected,
     }
+
+
+def _why_person(code: str) -> str:
+    """The reason in words; ``code`` may carry the engine's own details after a colon."""
+    return str(NEEDS_PERSON.get(code.split(":")[0], code))
 
 
 def _addresses(candidate: Candidate, verdict: Verdict | None) -> dict[str, str]:
