@@ -1,1 +1,4 @@
-"""The learning loop: labels, snapshots, training and the deployment gate."""
+"""The learning loop: labels, agreement, snapshots, training, the gate and model artifacts.
+
+Plain typed Python over numpy and scikit-learn; it knows the engine and neither web framework nor database.
+"""

@@ -1,0 +1,216 @@
+"""The gate: a challenger is deployed only when its F1 on the gold holdout is strictly greater.
+
+There is no force switch. Both models are scored on the same rows, named by their hash; the decision carries both sets
+of figures and its reasons in words (learning.md, "The gate").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from arbitration.evaluation.intervals import CONFIDENCE, Interval
+from arbitration.protocols import Scorer
+from training.metrics import ClassifierMetrics, Floats, classifier_metrics, f1_score
+from training.snapshot import Dataset
+
+Outcome = Literal["deployed", "kept", "refused"]
+
+
+class GatePolicy(BaseModel):
+    """What the gate demands besides a greater F1. ``interval_excludes_zero`` asks that the paired bootstrap of
+    the gain lie above zero as a whole."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    min_positives: int = Field(default=50, ge=1)
+    min_negatives: int = Field(default=50, ge=1)
+    min_questions: int = Field(default=20, ge=1)
+    max_collection_fall: float = Field(default=0.02, ge=0.0)
+    max_ece_rise: float = Field(default=0.05, ge=0.0)
+    interval_excludes_zero: bool = False
+    resamples: int = Field(default=1000, ge=100)
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A model, or the rules a first model must beat, with its probabilities for the gold rows.
+
+    ``feature_version`` is ``None`` for rules, which read no features.
+    """
+
+    version: str
+    feature_version: int | None
+    threshold: float
+    probabilities: Floats
+
+    @classmethod
+    def of(cls, scorer: Scorer, gold: Dataset) -> Contender:
+        """The model's probabilities on the gold rows."""
+        return cls(
+            scorer.version, scorer.feature_version, scorer.threshold, scorer.probabilities(gold.features)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A contender's figures on the gold rows, whole and by collection (F1)."""
+
+    version: str
+    metrics: ClassifierMetrics
+    f1_by_collection: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class GateDecision:
+    """What the gate decided and why. ``gold`` is the hash of the rows both were scored on; ``gain`` the
+    difference of F1 with its paired interval over questions."""
+
+    outcome: Outcome
+    reasons: tuple[str, ...]
+    gold: str
+    champion: Figures | None
+    challenger: Figures | None
+    gain: Interval | None
+    is_first: bool
+
+
+def decide(
+    *,
+    gold: Dataset,
+    challenger: Contender,
+    champion: Contender,
+    serving_feature_version: int,
+    is_first: bool = False,
+    policy: GatePolicy | None = None,
+) -> GateDecision:
+    """Deploy, keep or refuse. For the first model ever ``champion`` is the rules it would replace.
+
+    A gold set that is too small, or a feature version the serving code does not have, refuses before anything
+    is compared.
+    """
+    policy = policy or GatePolicy()
+    obstacles = _obstacles(gold, challenger, serving_feature_version, policy)
+    if obstacles:
+        return GateDecision("refused", obstacles, gold.digest, None, None, None, is_first)
+    before, after = _figures(champion, gold), _figures(challenger, gold)
+    gain = paired_gain(gold, champion, challenger, policy=policy)
+    kept = _no_gain(before, after, gain, policy)
+    refused = _regressions(before, after, policy) if not kept else ()
+    outcome: Outcome = "kept" if kept else "refused" if refused else "deployed"
+    reasons = kept or refused or (_gain_in_words(before, after, gain),)
+    return GateDecision(outcome, reasons, gold.digest, before, after, gain, is_first)
+
+
+def _obstacles(
+    gold: Dataset, challenger: Contender, serving_version: int, policy: GatePolicy
+) -> tuple[str, ...]:
+    reasons = []
+    positives = int(gold.labels.sum())
+    questions = len(set(gold.groups))
+    enough = (
+        positives >= policy.min_positives
+        and len(gold) - positives >= policy.min_negatives
+        and questions >= policy.min_questions
+    )
+    if not enough:
+        reasons.append(
+            f"not enough gold: {positives} positive and {len(gold) - positives} negative pairs from {questions} "
+            f"questions; at least {policy.min_positives}, {policy.min_negatives} and {policy.min_questions} are needed"
+        )
+    if challenger.feature_version != serving_version:
+        reasons.append(
+            f"the challenger reads feature version {challenger.feature_version}, the serving code computes "
+            f"version {serving_version}"
+        )
+    return tuple(reasons)
+
+
+def _figures(contender: Contender, gold: Dataset) -> Figures:
+    predicted = contender.probabilities >= contender.threshold
+    collections = np.array(gold.collections, dtype=object)
+    return Figures(
+        version=contender.version,
+        metrics=classifier_metrics(
+            gold.labels, contender.probabilities, threshold=contender.threshold, questions=gold.questions
+        ),
+        f1_by_collection={
+            name: f1_score(gold.labels[collections == name], predicted[collections == name])
+            for name in dict.fromkeys(gold.collections)
+        },
+    )
+
+
+def _no_gain(before: Figures, after: Figures, gain: Interval, policy: GatePolicy) -> tuple[str, ...]:
+    old, new = before.metrics.f1, after.metrics.f1
+    if new == old:
+        return (f"F1 is the same, {new:.4f}: a tie keeps {before.version}",)
+    if new < old:
+        return (f"F1 falls from {old:.4f} to {new:.4f}: {before.version} is kept",)
+    if policy.interval_excludes_zero and (gain.low is None or gain.low <= 0):
+        return (
+            f"F1 rises from {old:.4f} to {new:.4f}, but {_interval_in_words(gain)} holds zero and the policy asks "
+            f"that it does not: {before.version} is kept",
+        )
+    return ()
+
+
+def _regressions(before: Figures, after: Figures, policy: GatePolicy) -> tuple[str, ...]:
+    reasons = [
+        f"F1 of collection '{name}' falls from {old:.4f} to {after.f1_by_collection[name]:.4f}, by more than "
+        f"{policy.max_collection_fall:.2f}"
+        for name, old in before.f1_by_collection.items()
+        if old - after.f1_by_collection[name] > policy.max_collection_fall
+    ]
+    if after.metrics.ece > before.metrics.ece + policy.max_ece_rise:
+        reasons.append(
+            f"calibration is worse: expected error {after.metrics.ece:.4f} against {before.metrics.ece:.4f}, by more "
+            f"than {policy.max_ece_rise:.2f}"
+        )
+    return tuple(reasons)
+
+
+def _gain_in_words(before: Figures, after: Figures, gain: Interval) -> str:
+    return (
+        f"F1 rises from {before.metrics.f1:.4f} ({before.version}) to {after.metrics.f1:.4f} ({after.version}); "
+        f"{_interval_in_words(gain)}"
+    )
+
+
+def _interval_in_words(gain: Interval) -> str:
+    return f"the 95 % interval of the gain, {gain.low:+.4f} to {gain.high:+.4f} over {gain.n} questions,"
+
+
+def paired_gain(
+    gold: Dataset, champion: Contender, challenger: Contender, *, policy: GatePolicy | None = None
+) -> Interval:
+    """F1 of the challenger less F1 of the champion, with a paired bootstrap interval over question groups."""
+    policy = policy or GatePolicy()
+    numbers: dict[str, int] = {}
+    group = np.array([numbers.setdefault(name, len(numbers)) for name in gold.groups], dtype=np.intp)
+    old, new = (_counts_by_group(contender, gold, group) for contender in (champion, challenger))
+    rng = np.random.default_rng(policy.seed)
+    count = len(numbers)
+    draws = rng.multinomial(count, np.full(count, 1 / count), size=policy.resamples).astype(np.float64)
+    gains = _f1_of_counts(draws @ new) - _f1_of_counts(draws @ old)
+    whole = _f1_of_counts(new.sum(axis=0)[None]) - _f1_of_counts(old.sum(axis=0)[None])
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(gains, [tail, 1 - tail])
+    return Interval(float(whole[0]), float(low), float(high), count)
+
+
+def _counts_by_group(contender: Contender, gold: Dataset, group: np.ndarray) -> Floats:
+    """Per group: hits, predicted positives, true positives; shape (groups, 3)."""
+    predicted = contender.probabilities >= contender.threshold
+    columns = (predicted & (gold.labels == 1), predicted, gold.labels == 1)
+    return np.stack([np.bincount(group, column.astype(np.float64)) for column in columns], axis=1)
+
+
+def _f1_of_counts(counts: Floats) -> Floats:
+    total = counts[:, 1] + counts[:, 2]
+    return np.asarray(np.divide(2 * counts[:, 0], total, out=np.zeros(len(counts)), where=total > 0))

@@ -1,0 +1,92 @@
+"""Trains the reranker: the architectures are compared on unseen questions, the best F1 is the challenger."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from training.fitting import Architecture, Split, TrainingConfig, fit, grouped_splits
+from training.metrics import ClassifierMetrics, best_threshold, classifier_metrics, ranked_judgements
+from training.reranker import FittedModel, Floats, Reranker
+from training.snapshot import Dataset
+
+#: Weights of the cosine tried for the final ranking; 0 ranks by probability alone, .4 is ARF's.
+BLEND_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4)
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One architecture after its fit; ``validation`` are its figures on questions it had not seen."""
+
+    architecture: Architecture
+    model: FittedModel
+    threshold: float
+    validation: ClassifierMetrics
+    blend_weight: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingResult:
+    """The challenger and all it was compared with, in the order tried."""
+
+    chosen: Candidate
+    candidates: tuple[Candidate, ...]
+
+
+def train(
+    data: Dataset, config: TrainingConfig | None = None, progress: Progress | None = None
+) -> TrainingResult:
+    """Fit every architecture of the configuration; the best grouped F1 wins, the simpler one on a tie.
+
+    ``progress`` is told (architecture, number done, number in all). The same data and configuration give the
+    same model. Raises :class:`~training.fitting.NotEnoughData`.
+    """
+    config = config or TrainingConfig()
+    splits = grouped_splits(data, config)
+    candidates: list[Candidate] = []
+    for done, architecture in enumerate(config.architectures):
+        if progress is not None:
+            progress(architecture, done, len(config.architectures))
+        candidates.append(_candidate(architecture, data, splits, config))
+    chosen = max(candidates, key=lambda candidate: candidate.validation.f1)
+    return TrainingResult(chosen, tuple(candidates))
+
+
+def _candidate(
+    architecture: Architecture, data: Dataset, splits: Sequence[Split], config: TrainingConfig
+) -> Candidate:
+    started = time.perf_counter()
+    model, unseen = fit(architecture, data, splits, config)
+    probabilities = Reranker(model).calibrated(unseen)
+    threshold = best_threshold(data.labels, probabilities)
+    return Candidate(
+        architecture=architecture,
+        model=model,
+        threshold=threshold,
+        validation=classifier_metrics(
+            data.labels, probabilities, threshold=threshold, questions=data.questions
+        ),
+        blend_weight=choose_blend_weight(data, probabilities),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def choose_blend_weight(data: Dataset, probabilities: Floats) -> float:
+    """The weight of the cosine (the first feature) in the final ranking with the best MRR; the least on a tie.
+
+    ``probabilities`` must be those of questions the model had not seen.
+    """
+    semantic = data.features[:, 0]
+
+    def mean_reciprocal_rank(weight: float) -> float:
+        scores = weight * semantic + (1 - weight) * probabilities
+        judged = ranked_judgements(data.labels, scores, data.questions)
+        return float(np.mean([1.0 / (judgement.first_hit or np.inf) for judgement in judged]))
+
+    return max(BLEND_WEIGHTS, key=mean_reciprocal_rank)
