@@ -18,12 +18,14 @@ _TERMS_NAMED = 12
 
 
 def exhaustive_terms(question: ParsedQuestion) -> tuple[str, ...]:
-    """Every keyword and dictionary variant. A phrase of the question itself is left out, because its words
+    """Every keyword of the question and every dictionary variant. Rewordings are left out: what a model adds can
+    neither prove absence nor stand in its way. A phrase of the question itself is left out too, because its words
     are searched one by one: no word, no phrase."""
     return tuple(
         keyword.term
         for keyword in question.keywords
-        if not (keyword.is_phrase and keyword.source in ("question", "code") and not is_code(keyword.term))
+        if keyword.source != "rewrite"
+        and not (keyword.is_phrase and keyword.source in ("question", "code") and not is_code(keyword.term))
     )
 
 

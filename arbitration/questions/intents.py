@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from arbitration.questions.model import AnswerShape, Intent, Keyword
+from arbitration.questions.model import AnswerShape, DocumentFact, Intent, Keyword
 
 _PATTERNS: tuple[tuple[Intent, str], ...] = (
     ("summarization", r"\b(?:summari[sz]e|summary|overview|gist|resum(?:e|en|a|ir))\b"),
@@ -48,6 +48,35 @@ _SHAPE_PATTERNS: tuple[tuple[AnswerShape, str], ...] = (
     ("place", r"^¿?(?:where|dónde)\b"),
 )
 _SHAPES = tuple((shape, re.compile(pattern, re.IGNORECASE)) for shape, pattern in _SHAPE_PATTERNS)
+_DOCUMENT = (
+    r"(?:contract|agreement|document|policy|report|paper|act|regulation|filing|lease|order|deed|letter"
+    r"|contrato|acuerdo|documento|política|informe|reglamento)"
+)
+_FACT_PATTERNS: tuple[tuple[DocumentFact, str], ...] = (
+    (
+        "name",
+        rf"\b(?:name|title) of (?:the|this) {_DOCUMENT}\b|\b(?:the|this) {_DOCUMENT} called\b"
+        rf"|\b(?:nombre|título) (?:del|de la|de este|de esta) {_DOCUMENT}\b",
+    ),
+    (
+        "parties",
+        rf"\bparties\b.{{0,30}}\b(?:sign|signed|entered into|(?:to|of) (?:the|this) {_DOCUMENT})\b"
+        r"|\bwho (?:are|were) the (?:contracting )?parties\b|\bwho (?:has )?signed\b|\bbetween whom\b"
+        rf"|\bpartes (?:que firm\w+|firmantes|contratantes|(?:del|de la) {_DOCUMENT})\b",
+    ),
+    (
+        "date",
+        rf"\bdate of (?:the|this) {_DOCUMENT}\b|\bdate (?:when|on which) (?:the|this) {_DOCUMENT} (?:is|was|becomes?)\b"
+        rf"|\bwhen (?:was|is|did|does) (?:the|this) {_DOCUMENT} "
+        r"(?:signed|made|dated|entered|executed|concluded|published|issued|effective|take effect|come into)\b"
+        rf"|\bfecha (?:del|de la|de este|de esta) {_DOCUMENT}\b|\bcuándo se firmó\b",
+    ),
+    (
+        "authors",
+        rf"\bwho wrote (?:the|this) {_DOCUMENT}\b|\bauthors? of (?:the|this) {_DOCUMENT}\b|\bquién escribió\b",
+    ),
+)
+_FACTS = tuple((fact, re.compile(pattern, re.IGNORECASE)) for fact, pattern in _FACT_PATTERNS)
 _SHAPE_OF_INTENT: dict[Intent, AnswerShape] = {
     "summarization": "paragraph",
     "comparison": "comparison",
@@ -75,3 +104,8 @@ def answer_shape_of(text: str, intent: Intent) -> AnswerShape:
         if pattern.search(text):
             return shape
     return _SHAPE_OF_INTENT.get(intent, "sentence")
+
+
+def document_fact_of(text: str) -> DocumentFact | None:
+    """What a question asks of the document as a whole, which its opening states: name, parties, date, authors."""
+    return next((fact for fact, pattern in _FACTS if pattern.search(text)), None)

@@ -12,6 +12,7 @@ Intent = Literal["qa", "summarization", "listing", "comparison", "definition", "
 AnswerShape = Literal[
     "sentence", "paragraph", "list", "number", "date", "name", "place", "yes_no", "definition", "comparison"
 ]
+DocumentFact = Literal["name", "parties", "date", "authors"]
 
 
 class Frozen(BaseModel):
@@ -66,9 +67,14 @@ class ParsedQuestion(Frozen):
     section_references: tuple[SectionReference, ...] = ()
     intent: Intent = "qa"
     answer_shape: AnswerShape = "sentence"
+    document_fact: DocumentFact | None = None
     scope_filters: ScopeFilters = ScopeFilters()
     scope_words: tuple[str, ...] = ()
     negative_cues: tuple[str, ...] = ()
+    corrected: str | None = None  # the four that follow come from a model, where one read the question
+    sub_questions: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    clarification: str | None = None
     vocabulary_diverges: bool | None = None  # known only once the documents have been asked
 
     def terms(self, group: KeywordGroup | None = None) -> tuple[str, ...]:

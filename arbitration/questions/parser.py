@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from arbitration.questions.chunker import Chunk, chunk, scope_words
 from arbitration.questions.dictionary import Dictionary
-from arbitration.questions.intents import answer_shape_of, intent_of
+from arbitration.questions.intents import answer_shape_of, document_fact_of, intent_of
 from arbitration.questions.lexicon import DOCUMENT_TYPES, NEGATIVE_CUE
 from arbitration.questions.model import Keyword, KeywordSource, ParsedQuestion, ScopeFilters, SectionReference
 from arbitration.questions.references import parse_pages, parse_references
@@ -59,6 +59,7 @@ def parse_question(
         section_references=tuple(dict.fromkeys((*references, *aliases))),
         intent=intent,
         answer_shape=answer_shape_of(asked, intent),
+        document_fact=document_fact_of(asked),
         scope_filters=ScopeFilters(document_types=_document_types(asked), pages=pages),
         scope_words=scope_words(normalised),
         negative_cues=tuple(what for _, what in negatives),
