@@ -38,6 +38,8 @@ def main(argv: list[str], root: Path = ROOT) -> int:
     except SetupError as error:
         print(f"workbench: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 

@@ -32,6 +32,7 @@ def bring_up(supervisor: Supervisor, *, throwaway: bool = False) -> Services:
     secrets = home.secrets()
     if postgres.ensure_cluster(home, secrets):
         home.migrated_stamp.unlink(missing_ok=True)
+    supervisor.signals.check()
     postgres.clear_stale_pid_file(home)
     for attempt in range(1, ATTEMPTS + 1):
         ports = choose_service_ports(home)

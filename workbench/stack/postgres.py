@@ -145,7 +145,10 @@ def _initdb(folder: Path, password: Path, account: Account | None) -> None:
         "--builtin-locale=C.UTF-8",
         "--no-instructions",
     )
-    done = subprocess.run(arguments, check=False, capture_output=True, text=True, **_run_as(account))
+    # In a session of its own: Ctrl-C is for the supervisor, which stops when this is done.
+    done = subprocess.run(
+        arguments, check=False, capture_output=True, text=True, start_new_session=True, **_run_as(account)
+    )
     if done.returncode != 0:
         raise StackError(f"the database cluster could not be made:\n{done.stdout}{done.stderr}")
 

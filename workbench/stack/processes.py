@@ -22,8 +22,8 @@ from typing import Any
 import psutil
 
 PR_SET_PDEATHSIG = 1
-#: Clock steps between two readings of a start time stay below this many seconds.
-START_TOLERANCE_SECONDS = 1.5
+#: Two readings of one start differ by less than this many seconds.
+START_TOLERANCE_SECONDS = 0.5
 HURRIED_SECONDS = 2.0
 
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
@@ -57,7 +57,10 @@ class Program:
 
 @dataclass(frozen=True)
 class Record:
-    """What is written down about a started process, enough to recognise it after a crash."""
+    """What is written down about a started process, enough to recognise it after a crash.
+
+    `started` is in seconds: since the machine's start on Linux, else since 1970.
+    """
 
     name: str
     pid: int
@@ -69,7 +72,7 @@ class Record:
     def of(cls, pid: int, name: str, stop: tuple[tuple[int, float], ...] = ()) -> Record:
         """The record of a running process. Raises psutil.NoSuchProcess when it is gone."""
         process = psutil.Process(pid)
-        return cls(name, pid, process.create_time(), tuple(process.cmdline()), stop)
+        return cls(name, pid, _started(process), tuple(process.cmdline()), stop)
 
     @classmethod
     def load(cls, content: Any) -> Record | None:
@@ -89,7 +92,7 @@ class Record:
         """The living process with this pid, start time and command line; None for any other."""
         try:
             process = psutil.Process(self.pid)
-            same_start = abs(process.create_time() - self.started) <= START_TOLERANCE_SECONDS
+            same_start = abs(_started(process) - self.started) <= START_TOLERANCE_SECONDS
             if (
                 same_start
                 and process.status() != psutil.STATUS_ZOMBIE
@@ -180,12 +183,24 @@ def stop_leftover(record: Record) -> bool:
     return found is not None or bool(members)
 
 
+def _started(process: psutil.Process) -> float:
+    """When a process started, by a clock that no correction of the time of day moves, where there is one."""
+    if sys.platform != "linux":
+        return process.create_time()
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise psutil.NoSuchProcess(process.pid) from error
+    # proc(5): field 22, in ticks; the second field is the name in parentheses and may hold anything.
+    return int(fields.rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+
+
 def _group_members(record: Record) -> list[psutil.Process]:
     members = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError, PermissionError):
             in_group = os.getpgid(process.pid) == record.pid and os.getsid(process.pid) == record.pid
-            if in_group and process.create_time() >= record.started - START_TOLERANCE_SECONDS:
+            if in_group and _started(process) >= record.started - START_TOLERANCE_SECONDS:
                 members.append(process)
     return members
 

@@ -202,4 +202,8 @@ class Supervisor:
         return child
 
     def _write(self) -> None:
-        self.state.write(self._state_file)
+        try:
+            self.state.write(self._state_file)
+        except OSError as error:
+            # A full disk must not end the children; what is not written only matters after a crash.
+            say(f"{self._state_file} could not be written: {error.strerror}")

@@ -100,6 +100,24 @@ def test_a_record_finds_only_the_very_process(program: Program) -> None:
     assert child.record.find() is None
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the start is only known by the time of day")
+def test_a_record_holds_when_the_clock_jumps(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    child = started(program, IDLE)
+    try:
+        monkeypatch.setattr(psutil._pslinux, "BOOT_TIME", 1.0, raising=False)
+        monkeypatch.setattr(psutil._pslinux, "boot_time", lambda: 1.0)
+        assert child.record.find() is not None
+    finally:
+        child.stop()
+
+
+def test_a_state_that_cannot_be_written_ends_nothing(supervisor: Supervisor, program: Program) -> None:
+    child = supervisor.start(program)
+    supervisor._state_file = supervisor.home.root / "no such folder" / "state.json"
+    supervisor.note(address="x")
+    assert child.exit_code() is None
+
+
 def test_a_leftover_is_stopped_with_its_group_and_strangers_are_not(program: Program) -> None:
     child = started(program, PARENT)
     grandchild = psutil.Process(child.process.pid).children()[0]

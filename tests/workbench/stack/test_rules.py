@@ -234,3 +234,20 @@ def test_the_environment_is_complete_only_with_the_same_locks_at_the_same_place(
 def test_a_missing_lock_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bootstrap.main(["run"], tmp_path) == 1
     assert "requirements-uv.lock cannot be read" in capsys.readouterr().err
+
+
+def test_manage_goes_on_in_the_environment_or_says_how_to_make_it(tmp_path: Path) -> None:
+    (tmp_path / "manage.py").write_text((ROOT / "manage.py").read_text("utf-8"))
+
+    def start() -> subprocess.CompletedProcess[str]:
+        # -S: a Python without any installed package.
+        argv = (sys.executable, "-S", "-E", str(tmp_path / "manage.py"), "check", "it")
+        return subprocess.run(argv, check=False, capture_output=True, text=True)
+
+    assert start().returncode == 1
+    assert "make setup" in start().stderr
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho "in the environment: $*"\n')
+    python.chmod(0o755)
+    assert start().stdout == f"in the environment: {tmp_path}/manage.py check it\n"
