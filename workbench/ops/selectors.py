@@ -39,8 +39,10 @@ def navigation(*, user: User, path: str) -> list[dict[str, Any]]:
         (_("Home"), "home", "g h", True),
         (_("Collections"), "documents:collections", "g c", True),
         (_("Ask"), "questions:ask", "g a", Permission.ASK in may),
+        (_("Question sets"), "question_sets:sets", "g s", Permission.VIEW in may),
         (_("Runs"), "questions:runs", "g r", Permission.VIEW in may),
         (_("Queue"), "review:queue", "g q", Permission.REVIEW in may),
+        (_("Strategies"), "questions:strategies", "g t", True),
         (_("Audit"), "audit:trail", "g u", Permission.AUDIT in may or user.is_staff),
     ]
     waiting = queue_open(user=user, required_only=True).count() if Permission.REVIEW in may else 0

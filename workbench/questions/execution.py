@@ -40,6 +40,7 @@ from .decisions import decision_from_rows
 from .gateway import chat_model, give_connection_back
 from .models import Answer, Candidate, CandidateText, LLMCall, Run, RunPool, RunStatus
 from .models import Verdict as VerdictRow
+from .reading import question_read
 
 logger = structlog.get_logger(__name__)
 
@@ -160,14 +161,17 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
     from .tasks import arbitrate as next_task
 
     clock = StageClock(run)
+    store = _store(run)
+    question, notes = question_read(run=run, documents=store.profile().documents)
     pool = detect(
-        question=run.question.text,
-        store=_store(run),
+        question=question,
+        store=store,
         embedder=current_embedder(),
         settings=EngineSettings.model_validate(run.settings),
         progress=clock,
     )
     heartbeat.check()
+    pool = pool.model_copy(update={"notes": (*pool.notes, *notes)})
     with transaction.atomic():
         _move(
             run,

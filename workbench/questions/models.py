@@ -97,6 +97,7 @@ class Run(models.Model):
     lease_owner = models.CharField(max_length=80, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     stages = models.JSONField(default=list)  # [{stage, started_at, ms, detail}] in order, for the page
+    question_edits = models.JSONField(null=True, blank=True, help_text="A person's keywords for this run.")
     parsed_question = models.JSONField(null=True)
     methods_run = models.JSONField(default=list)
     methods_skipped = models.JSONField(default=list)

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from arbitration.questions.assisted import QuestionEdits
 from arbitration.text import normalise
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
@@ -17,6 +18,7 @@ from workbench.audit.services import audit_record
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.ops.dispatch import dispatch_on_commit
+from workbench.vocabulary.selectors import dictionary_digest
 
 from .models import ENDED, Question, Run, RunStatus
 from .selectors import run_with_key
@@ -42,11 +44,13 @@ def question_ask(
     strategy: str = "",
     use_cache: bool = True,
     idempotency_key: str | None = None,
+    edits: QuestionEdits | None = None,
 ) -> AskOutcome:
     """Asks a question of one document, or of the whole collection.
 
     The same question of the same documents, by the same strategy, settings and models, is answered by the run
-    that answered it before (``use_cache``). The same ``idempotency_key`` again gives the run it made.
+    that answered it before (``use_cache``). ``edits`` are a person's own keywords for this run. The same
+    ``idempotency_key`` again gives the run it made.
 
     Raises :class:`NotAllowed`, :class:`Conflict` (document not ready) or :class:`WorkbenchError` (no question, no
     documents, unknown strategy).
@@ -56,7 +60,9 @@ def question_ask(
     text = _checked_text(text)
     _check_scope(collection=collection, document=document)
     strategy = strategy_for(collection=collection, wanted=strategy)
-    key = cache_key(collection=collection, document=document, text=text, strategy=strategy)
+    key = cache_key(
+        collection=collection, document=document, text=text, strategy=strategy, edits=edits
+    )
     earlier = run_with_key(cache_key=key) if use_cache else None
     if earlier is not None:
         _record_repeat(actor=actor, run=earlier)
@@ -72,6 +78,7 @@ def question_ask(
                 key=key,
                 use_cache=use_cache,
                 idempotency_key=idempotency_key,
+                edits=edits,
             )
     except IntegrityError:
         if idempotency_key is None:
@@ -90,6 +97,7 @@ def _run_create(
     key: str,
     use_cache: bool,
     idempotency_key: str | None,
+    edits: QuestionEdits | None,
 ) -> Run:
     from .tasks import detect
 
@@ -109,6 +117,7 @@ def _run_create(
         cache_key=key,
         use_cache=use_cache,
         idempotency_key=idempotency_key,
+        question_edits=edits.model_dump(mode="json") if edits else None,
     )
     audit_record(
         actor=actor,
@@ -191,7 +200,14 @@ def _check_scope(*, collection: Collection, document: Document | None) -> None:
         )
 
 
-def cache_key(*, collection: Collection, document: Document | None, text: str, strategy: str) -> str:
+def cache_key(
+    *,
+    collection: Collection,
+    document: Document | None,
+    text: str,
+    strategy: str,
+    edits: QuestionEdits | None = None,
+) -> str:
     """SHA-256 over everything that changes the answer: question, scope, state of the documents, strategy,
     settings, models, prompts (system.md, "Caches")."""
     scope: Any = (
@@ -202,8 +218,10 @@ def cache_key(*, collection: Collection, document: Document | None, text: str, s
     parts = {
         "question": normalise(text).casefold(),
         "scope": scope,
+        "edits": edits.model_dump(mode="json") if edits else None,
         "strategy": strategy,
         "settings": engine_settings(collection=collection).digest(),
+        "dictionary": dictionary_digest(collection=collection),
         "engine": engine_state(strategy=strategy),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -13,6 +13,7 @@ urlpatterns = [
     path("runs/<int:pk>/", views.run_detail, name="run"),
     path("runs/<int:pk>/record.json", views.run_json, name="record"),
     path("runs/<int:pk>/cancel/", views.run_cancel, name="cancel"),
+    path("strategies/", views.strategies, name="strategies"),
     path("compare/", views.compare, name="compare"),
     path("comparisons/<int:pk>/", views.comparison_detail, name="comparison"),
     path("comparisons/<int:pk>/decide/", views.comparison_decide, name="comparison-decide"),

@@ -15,7 +15,7 @@ from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
 
-from . import comparison, presenters, selectors, services
+from . import comparison, presenters, scoreboard, selectors, services
 from .cards import dom_id_of
 from .forms import AskForm, CompareDecisionForm, CompareForm
 from .models import Candidate
@@ -165,3 +165,9 @@ def comparison_decide(request: HttpRequest, pk: int) -> HttpResponse:
     except WorkbenchError as error:
         messages.error(request, error.message)
     return redirect(f"{found.get_absolute_url()}#{dom_id_of(form.cleaned_data['candidate_id'])}")
+
+
+@require_GET
+def strategies(request: HttpRequest) -> HttpResponse:
+    """Every strategy, and how it does on labelled sets."""
+    return render(request, "questions/strategies.html", scoreboard.strategies_page())

@@ -16,6 +16,7 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.questions.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus
+from workbench.vocabulary.learning import alias_learn
 
 from .models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from .selectors import current_review, effective_role, queue_free, queue_open
@@ -128,6 +129,7 @@ def _candidate_decide(
         after = effective_role(machine_role=machine_role, review=review)
         _mark_answers(run, before=before, after=after)
         _record(actor=actor, review=review, before=before, after=after)
+        alias_learn(review=review)
     return review
 
 

@@ -24,6 +24,7 @@ INSTALLED_APPS = [
     "workbench.questions",
     "workbench.review",
     "workbench.question_sets",
+    "workbench.vocabulary",
     "workbench.labeling",
     "workbench.models_registry",
     "workbench.ops",

@@ -1,0 +1,113 @@
+"""Plots drawn on the server as SVG shapes; colours come from the style sheet, the numbers stand beside them as a table.
+
+Coordinates are in a fixed view box and carry no style, so that the content security policy needs no exception and the
+picture follows the theme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A horizontal bar with its interval, in per cent of the scale."""
+
+    label: str
+    value: float
+    low: float | None
+    high: float | None
+    y: int
+    x: float
+    width: float
+    low_x: float | None
+    high_x: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BarPlot:
+    """Bars one below another. ``ticks`` are (x, label) of the scale."""
+
+    title: str
+    bars: tuple[Bar, ...]
+    ticks: tuple[tuple[float, str], ...]
+    height: int
+    description: str
+
+
+ROW = 28
+_LEFT, _WIDTH = 0.0, 100.0
+
+
+def bar_plot(
+    *,
+    title: str,
+    figures: Sequence[tuple[str, float, float | None, float | None]],
+    top: float | None = None,
+    digits: int = 3,
+) -> BarPlot:
+    """A bar per (label, value, low, high); the scale runs from 0 to ``top`` (default: the largest figure)."""
+    largest = max((max(value, high or 0.0) for _, value, _, high in figures), default=1.0)
+    scale = top or largest or 1.0
+
+    def place(value: float) -> float:
+        return round(_LEFT + _WIDTH * min(max(value / scale, 0.0), 1.0), 3)
+
+    bars = tuple(
+        Bar(
+            label=label,
+            value=value,
+            low=low,
+            high=high,
+            y=index * ROW,
+            x=_LEFT,
+            width=place(value),
+            low_x=place(low) if low is not None else None,
+            high_x=place(high) if high is not None else None,
+        )
+        for index, (label, value, low, high) in enumerate(figures)
+    )
+    ticks = tuple((place(scale * step / 4), f"{scale * step / 4:.{digits - 1}f}") for step in range(5))
+    words = "; ".join(f"{bar.label} {bar.value:.{digits}f}" for bar in bars)
+    return BarPlot(title, bars, ticks, height=max(1, len(bars)) * ROW, description=f"{title}: {words}")
+
+
+@dataclass(frozen=True, slots=True)
+class LinePlot:
+    """One line over equally spaced points: ``points`` is the attribute of an SVG polyline."""
+
+    title: str
+    points: str
+    dots: tuple[tuple[float, float, str], ...]
+    ticks: tuple[tuple[float, str], ...]
+    description: str
+
+
+HEIGHT = 60.0
+
+
+def line_plot(
+    *, title: str, values: Sequence[tuple[str, float]], bottom: float = 0.0, top: float = 1.0
+) -> LinePlot:
+    """A line through (label, value), between ``bottom`` and ``top``, in a box of 100 x 60."""
+    span = (top - bottom) or 1.0
+    step = 100.0 / max(1, len(values) - 1)
+    dots = tuple(
+        (
+            round(index * step, 2),
+            round(HEIGHT - HEIGHT * min(max((value - bottom) / span, 0.0), 1.0), 2),
+            f"{label}: {value:.3f}",
+        )
+        for index, (label, value) in enumerate(values)
+    )
+    ticks = tuple(
+        (round(HEIGHT - HEIGHT * part / 4, 2), f"{bottom + span * part / 4:.2f}") for part in range(5)
+    )
+    return LinePlot(
+        title=title,
+        points=" ".join(f"{x},{y}" for x, y, _ in dots),
+        dots=dots,
+        ticks=ticks,
+        description=f"{title}: " + "; ".join(text for _, _, text in dots),
+    )

@@ -1,0 +1,78 @@
+"""The Strategies page: stored evaluations as tables and plots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from workbench.ops.plots import BarPlot, bar_plot
+
+from .models import EvaluationRun
+from .strategies import strategy_descriptions
+
+#: The columns of the table, in order; the rest of a report is in its JSON.
+COLUMNS = (
+    "MRR", "P@1", "P@5", "R@5", "R@10", "NDCG@5", "MAP@10", "not_found_precision", "not_found_recall",
+    "llm_share", "p50_ms", "p95_ms", "p99_ms", "cost",
+)  # fmt: skip
+PLOTTED = (("MRR", 1.0), ("R@5", 1.0), ("p50_ms", None))
+_DIGITS = {"p50_ms": 0, "p95_ms": 0, "p99_ms": 0, "cost": 4}
+MOST_SHOWN = 12
+
+
+def strategies_page() -> dict[str, Any]:
+    """Every strategy, and the newest evaluation of each labelled set."""
+    return {
+        "strategies": strategy_descriptions(),
+        "evaluations": [_evaluation(row) for row in newest_evaluations()],
+    }
+
+
+def newest_evaluations() -> list[EvaluationRun]:
+    """The newest stored evaluation per set and way of training."""
+    newest: dict[tuple[str, str], EvaluationRun] = {}
+    for row in EvaluationRun.objects.order_by("-id")[:200]:
+        options = row.options
+        trained = f"{options.get('train_on') or ''} {options.get('cross_fit') or ''}"
+        newest.setdefault((row.dataset, trained), row)
+    return sorted(newest.values(), key=lambda row: row.dataset)[:MOST_SHOWN]
+
+
+def _evaluation(row: EvaluationRun) -> dict[str, Any]:
+    strategies: dict[str, dict[str, Any]] = row.report["strategies"]
+    metrics = [name for name in COLUMNS if any(name in figures for figures in strategies.values())]
+    return {
+        "pk": row.pk,
+        "dataset": row.dataset,
+        "questions": row.report["questions"],
+        "answerable": row.report["answerable"],
+        "trained_on": row.report.get("trained_on"),
+        "overlap": row.report.get("overlap_questions", 0),
+        "revision": row.options.get("revision", ""),
+        "created_at": row.created_at,
+        "metrics": metrics,
+        "rows": [
+            {"name": name, "figures": [_figure(metric, figures.get(metric)) for metric in metrics]}
+            for name, figures in strategies.items()
+        ],
+        "plots": [plot for name, top in PLOTTED if (plot := _plot(name, top, strategies))],
+    }
+
+
+def _figure(metric: str, figure: dict[str, Any] | None) -> dict[str, Any] | None:
+    if figure is None or figure.get("value") is None:
+        return None
+    return figure | {"digits": _DIGITS.get(metric, 3)}
+
+
+def _plot(metric: str, top: float | None, strategies: dict[str, dict[str, Any]]) -> BarPlot | None:
+    figures = [
+        (name, figure["value"], figure.get("low"), figure.get("high"))
+        for name, figures in strategies.items()
+        if (figure := figures.get(metric)) and figure.get("value") is not None
+    ]
+    if not figures:
+        return None
+    title = {"p50_ms": _("Median time, ms")}.get(metric, metric)
+    return bar_plot(title=title, figures=figures, top=top)

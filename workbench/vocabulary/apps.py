@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class VocabularyConfig(AppConfig):
+    name = "workbench.vocabulary"
+    label = "vocabulary"

@@ -1,0 +1,36 @@
+"""Forms of the vocabulary page."""
+
+from __future__ import annotations
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from .models import MAX_TERM, EntryKind, Language
+
+
+class EntryForm(forms.Form):
+    """A pair written by hand."""
+
+    term = forms.CharField(label=_("Term"), max_length=MAX_TERM, help_text=_("As people ask for it."))
+    variant = forms.CharField(
+        label=_("Variant"), max_length=MAX_TERM, help_text=_("As the documents write it.")
+    )
+    kind = forms.ChoiceField(label=_("Kind"), choices=EntryKind.choices, initial=EntryKind.ALIAS)
+    language = forms.ChoiceField(label=_("Language of the variant"), choices=Language.choices)
+
+
+class ImportForm(forms.Form):
+    """A CSV file of pairs."""
+
+    file = forms.FileField(
+        label=_("CSV file"),
+        allow_empty_file=True,
+        help_text=_("Columns: term, variant and, if you like, kind and language."),
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,text/csv"}),
+    )
+
+
+class EntryDecisionForm(forms.Form):
+    """Approve or reject."""
+
+    decision = forms.ChoiceField(choices=[("approve", "approve"), ("reject", "reject")])

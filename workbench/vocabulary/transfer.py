@@ -1,0 +1,183 @@
+"""A dictionary as a CSV file: taking one in with a report of what was refused, and handing one out."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from workbench.accounts.models import User
+from workbench.audit.services import audit_record
+from workbench.documents.models import Collection
+from workbench.errors import Conflict, WorkbenchError
+from workbench.ops.exports import csv_text
+
+from .models import DictionaryEntry, EntryKind, EntryStatus, Language
+from .selectors import pair_key, pair_statuses
+from .services import check_choices, checked_pair, require_decider
+
+COLUMNS = ("term", "variant", "kind", "language", "status")
+REQUIRED = ("term", "variant")
+MAX_BYTES = 1024 * 1024
+MAX_ROWS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRow:
+    """A row that was not taken in; ``line`` is its line in the file, the header being line 1."""
+
+    line: int
+    text: str
+    problem: str
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What became of the rows of a file."""
+
+    added: int = 0
+    known: int = 0
+    refused: list[RefusedRow] = field(default_factory=list)
+
+
+def entries_import(*, actor: User, collection: Collection, content: bytes) -> ImportReport:
+    """Takes in the pairs of a CSV file; they are in use at once, as if the person had written each.
+
+    The header names the columns ``term`` and ``variant``, and may name ``kind`` and ``language``; commas or
+    semicolons. Pairs in use are left as they are; rows that cannot be used, and pairs that wait or were rejected,
+    are refused one by one. Raises :class:`NotAllowed`, or :class:`WorkbenchError` for a file that is no such table.
+    """
+    require_decider(actor=actor, collection=collection)
+    report, fresh = ImportReport(), []
+    known = pair_statuses(collection=collection)
+    for line, row in _rows(content):
+        try:
+            entry = _entry(actor=actor, collection=collection, row=row, known=known)
+        except WorkbenchError as error:
+            text = " = ".join(row[name] for name in REQUIRED)
+            report.refused.append(RefusedRow(line, text[:200], error.message))
+            continue
+        if entry is None:
+            report.known += 1
+            continue
+        known[pair_key(entry.term, entry.variant)] = EntryStatus.APPROVED
+        fresh.append(entry)
+    report.added = len(fresh)
+    _store(actor=actor, collection=collection, entries=fresh, report=report, content=content)
+    return report
+
+
+def _entry(
+    *, actor: User, collection: Collection, row: Mapping[str, str], known: Mapping[frozenset[str], str]
+) -> DictionaryEntry | None:
+    """The row as an entry; None when the pair is in use already."""
+    if row.get("status", "") in (EntryStatus.PROPOSED, EntryStatus.REJECTED):
+        raise WorkbenchError(_("The file says that this pair is not in use."))
+    term, variant = checked_pair(row["term"], row["variant"])
+    kind, language = row.get("kind") or EntryKind.ALIAS, row.get("language") or Language.EN
+    check_choices(kind=kind, language=language)
+    status = known.get(pair_key(term, variant))
+    if status == EntryStatus.APPROVED:
+        return None
+    if status is not None:
+        raise Conflict(_("This pair was proposed or rejected here. Decide it on the page."))
+    return DictionaryEntry(
+        collection=collection,
+        term=term,
+        variant=variant,
+        kind=kind,
+        language=language,
+        status=EntryStatus.APPROVED,
+        proposed_by=actor,
+        decided_by=actor,
+        decided_at=Now(),
+    )
+
+
+def _store(
+    *,
+    actor: User,
+    collection: Collection,
+    entries: list[DictionaryEntry],
+    report: ImportReport,
+    content: bytes,
+) -> None:
+    try:
+        with transaction.atomic():
+            stored = DictionaryEntry.objects.bulk_create(entries)
+            audit_record(
+                actor=actor,
+                action="vocabulary.imported",
+                obj=collection,
+                after={
+                    "sha256": hashlib.sha256(content).hexdigest(),
+                    "added": report.added,
+                    "known": report.known,
+                    "refused": len(report.refused),
+                    "entries": [entry.pk for entry in stored],
+                },
+            )
+    except IntegrityError as error:
+        raise Conflict(_("The vocabulary changed at the same moment. Take the file in again.")) from error
+
+
+def _rows(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
+    """(line in the file, cells by column name) of every row that is not empty."""
+    text = _decoded(content)
+    first = text.partition("\n")[0]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if ";" in first else ",", strict=True)
+    try:
+        header = [name.strip().lower() for name in next(reader, [])]
+        if not set(REQUIRED) <= set(header):
+            raise WorkbenchError(
+                _("The first line must name the columns: %(names)s.") % {"names": ", ".join(COLUMNS[:4])},
+                code="columns_missing",
+            )
+        for number, cells in enumerate(reader, start=1):
+            if number > MAX_ROWS:
+                raise WorkbenchError(
+                    _("The file has more than %(limit)d rows. Split it.") % {"limit": MAX_ROWS},
+                    code="too_many_rows",
+                )
+            if any(cell.strip() for cell in cells):
+                yield reader.line_num, _by_column(header, cells)
+    except csv.Error as error:
+        raise WorkbenchError(
+            _("Line %(line)d is no CSV: %(error)s.") % {"line": reader.line_num, "error": error},
+            code="not_csv",
+        ) from error
+
+
+def _by_column(header: list[str], cells: list[str]) -> dict[str, str]:
+    padded = [*cells, *[""] * (len(header) - len(cells))]
+    return {name: _plain(cell) for name, cell in zip(header, padded, strict=False)}
+
+
+def _plain(cell: str) -> str:
+    """The cell without the apostrophe that our own export puts before what looks like a formula."""
+    cell = cell.strip()
+    return cell[1:].strip() if cell.startswith("'") and cell[1:2] in set("=+-@＝＋－＠") else cell
+
+
+def _decoded(content: bytes) -> str:
+    if len(content) > MAX_BYTES:
+        raise WorkbenchError(_("The file is larger than 1 MB. Split it."), code="too_large")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise WorkbenchError(
+            _("The file is not UTF-8 text. Save it as “CSV UTF-8” and try again."), code="not_text"
+        ) from error
+
+
+def entries_csv(*, collection: Collection) -> str:
+    """The whole dictionary, whatever the status, safe from formula injection."""
+    entries = DictionaryEntry.objects.filter(collection=collection).order_by("status", "term", "variant")
+    rows = entries.values_list(*COLUMNS)
+    return csv_text(header=COLUMNS, rows=rows.iterator(chunk_size=2000))
