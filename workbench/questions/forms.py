@@ -69,3 +69,34 @@ class CompareDecisionForm(forms.Form):
     role = forms.CharField(max_length=12)
     reason_code = forms.CharField(max_length=24, required=False)
     comment = forms.CharField(max_length=4000, required=False)
+
+
+class KeywordsForm(forms.Form):
+    """A person's keywords for another run, one a line."""
+
+    primary = forms.CharField(required=False, max_length=4000)
+    secondary = forms.CharField(required=False, max_length=4000)
+
+    def clean_primary(self) -> tuple[str, ...]:
+        """The lines that hold something."""
+        return self._lines("primary")
+
+    def clean_secondary(self) -> tuple[str, ...]:
+        """The lines that hold something."""
+        return self._lines("secondary")
+
+    def _lines(self, name: str) -> tuple[str, ...]:
+        lines = [line.strip() for line in self.cleaned_data[name].splitlines() if line.strip()]
+        if len(lines) > MOST_KEYWORDS:
+            raise forms.ValidationError(_("At most %(n)d keywords, please."), params={"n": MOST_KEYWORDS})
+        return tuple(lines)
+
+    def clean(self) -> dict[str, Any]:
+        """At least one keyword."""
+        cleaned = super().clean() or {}
+        if not self.errors and not cleaned.get("primary") and not cleaned.get("secondary"):
+            raise forms.ValidationError(_("Write at least one keyword."))
+        return cleaned
+
+
+MOST_KEYWORDS = 40

@@ -181,7 +181,23 @@ def _provenance(run: Run, may_decide: bool) -> dict[str, Any]:
     return {
         "methods": methods,
         "searched": _searched(run),
+        "reading": _reading(run),
         "provenance": [_provenance_row(row, ran) for row in rows],
+    }
+
+
+def _reading(run: Run) -> dict[str, Any]:
+    """How the question was read, with its keywords as a person may edit them for another run."""
+    parsed = run.parsed_question or {}
+    groups: dict[str, list[str]] = {"primary": [], "secondary": []}
+    for keyword in parsed.get("keywords", []):
+        groups[keyword["group"]].append(keyword["term"])
+    return {
+        "corrected": parsed.get("corrected"),
+        "clarification": parsed.get("clarification"),
+        "sub_questions": parsed.get("sub_questions", []),
+        "primary": "\n".join(groups["primary"]),
+        "secondary": "\n".join(groups["secondary"]),
     }
 
 

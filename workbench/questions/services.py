@@ -60,9 +60,7 @@ def question_ask(
     text = _checked_text(text)
     _check_scope(collection=collection, document=document)
     strategy = strategy_for(collection=collection, wanted=strategy)
-    key = cache_key(
-        collection=collection, document=document, text=text, strategy=strategy, edits=edits
-    )
+    key = cache_key(collection=collection, document=document, text=text, strategy=strategy, edits=edits)
     earlier = run_with_key(cache_key=key) if use_cache else None
     if earlier is not None:
         _record_repeat(actor=actor, run=earlier)

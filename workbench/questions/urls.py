@@ -17,5 +17,6 @@ urlpatterns = [
     path("compare/", views.compare, name="compare"),
     path("comparisons/<int:pk>/", views.comparison_detail, name="comparison"),
     path("comparisons/<int:pk>/decide/", views.comparison_decide, name="comparison-decide"),
+    path("runs/<int:pk>/again/", views.run_again, name="rerun"),
     path("candidates/<int:pk>/evidence/", views.evidence, name="evidence"),
 ]

@@ -11,13 +11,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
+from arbitration.questions.assisted import QuestionEdits
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
 
 from . import comparison, presenters, scoreboard, selectors, services
 from .cards import dom_id_of
-from .forms import AskForm, CompareDecisionForm, CompareForm
+from .forms import AskForm, CompareDecisionForm, CompareForm, KeywordsForm
 from .models import Candidate
 from .strategies import strategy_descriptions
 
@@ -90,6 +91,29 @@ def run_json(request: HttpRequest, pk: int) -> HttpResponse:
     response = HttpResponse(body, content_type="application/json; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="run-{run.pk}.json"'
     return response
+
+
+@require_POST
+def run_again(request: HttpRequest, pk: int) -> HttpResponse:
+    """The same question again with a person's keywords; a run of its own, beside this one."""
+    run = selectors.run_for(user=request.user, pk=pk)
+    form = KeywordsForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, " ".join(error for errors in form.errors.values() for error in errors))
+        return redirect(f"{run.get_absolute_url()}?tab=provenance")
+    try:
+        outcome = services.question_ask(
+            actor=request.user,
+            collection=run.collection,
+            document=run.question.document,
+            text=run.question.text,
+            strategy=run.strategy,
+            edits=QuestionEdits(**form.cleaned_data),
+        )
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+        return redirect(f"{run.get_absolute_url()}?tab=provenance")
+    return redirect(outcome.run)
 
 
 @require_POST
