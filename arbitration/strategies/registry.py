@@ -10,8 +10,16 @@ from arbitration.strategies.arbiter import ArbiterStrategy
 from arbitration.strategies.base import Strategy
 from arbitration.strategies.baselines import BASELINES
 from arbitration.strategies.offline import OfflineStrategy
+from arbitration.strategies.r_flow import R_FLOW, R_FLOW_MLP, SEMANTIC_GATES
 
-_ALL: tuple[Strategy, ...] = (OfflineStrategy(), ArbiterStrategy(), *BASELINES)
+_ALL: tuple[Strategy, ...] = (
+    OfflineStrategy(),
+    ArbiterStrategy(),
+    R_FLOW,
+    *BASELINES,
+    SEMANTIC_GATES,
+    R_FLOW_MLP,
+)
 _STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in _ALL}
 
 #: Every strategy there is, by name, in the order they are offered.

@@ -1,0 +1,52 @@
+"""A deployed model as the engine's :class:`~arbitration.protocols.Scorer`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from arbitration.features import FEATURE_NAMES, FEATURE_VERSION
+from training.artifacts import Artifact, ArtifactRefused, Manifest, read_artifact, unpack
+from training.reranker import Floats, Reranker
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerScorer:
+    """Calibrated probabilities of a loaded artifact. Thread-safe."""
+
+    reranker: Reranker
+    manifest: Manifest
+
+    @property
+    def version(self) -> str:
+        """Model version, as recorded with each verdict."""
+        return self.manifest.version
+
+    @property
+    def feature_version(self) -> int:
+        """The FEATURE_VERSION it was trained on."""
+        return self.manifest.feature_version
+
+    @property
+    def threshold(self) -> float:
+        """Decision threshold chosen on validation data."""
+        return self.manifest.threshold
+
+    def probabilities(self, features: Floats) -> Floats:
+        """Calibrated probability of being evidence; shape (n,) for features of shape (n, n_features)."""
+        return self.reranker.probabilities(features)
+
+
+def open_scorer(artifact: Artifact) -> RerankerScorer:
+    """A scorer for the features this code computes. Raises :class:`ArtifactRefused` for any other model."""
+    manifest = artifact.manifest
+    if manifest.feature_version != FEATURE_VERSION or manifest.feature_names != FEATURE_NAMES:
+        raise ArtifactRefused(
+            f"the model reads feature version {manifest.feature_version}, this code computes {FEATURE_VERSION}"
+        )
+    return RerankerScorer(unpack(artifact), manifest)
+
+
+def load_scorer(folder: Path) -> RerankerScorer:
+    """The scorer of an artifact folder. Raises :class:`ArtifactRefused`."""
+    return open_scorer(read_artifact(folder))
