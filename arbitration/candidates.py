@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from arbitration.aggregation import Unit
 from arbitration.briefs import build_brief, snippet_of
@@ -13,15 +14,43 @@ from arbitration.fusion import ranks_of, rrf_score
 from arbitration.pool import CandidateSignals, PoolCandidate
 from arbitration.settings import METHODS
 
+_NEIGHBOUR_LINES = 4
+
 
 def build_candidates(units: Sequence[Unit], context: DetectorContext) -> list[PoolCandidate]:
     """One candidate per unit, ordered by reciprocal rank fusion."""
     builder = _CandidateBuilder(context, _ranks_by_method(units))
-    drafts = [builder.draft(index, unit) for index, unit in enumerate(units)]
+    drafts = _with_neighbours([builder.draft(index, unit) for index, unit in enumerate(units)])
     ordered = sorted(
         drafts, key=lambda c: (-c.rrf_score, c.document_id, c.anchor.page_start, c.anchor.line_start)
     )
     return [c.model_copy(update={"rrf_rank": rank}) for rank, c in enumerate(ordered, start=1)]
+
+
+def _with_neighbours(drafts: Sequence[PoolCandidate]) -> list[PoolCandidate]:
+    """Each candidate with the best cosine of those that stand directly before and after it."""
+    ordered = sorted(drafts, key=lambda c: (c.document_id, c.anchor.page_start, c.anchor.line_start))
+    best: dict[str, float] = {}
+    for left, right in pairwise(ordered):
+        if not _beside(left, right):
+            continue
+        for candidate, other in ((left, right), (right, left)):
+            cosine = other.signals.semantic
+            if cosine is not None:
+                best[candidate.candidate_id] = max(best.get(candidate.candidate_id, cosine), cosine)
+    return [_with_neighbour(candidate, best.get(candidate.candidate_id)) for candidate in drafts]
+
+
+def _beside(left: PoolCandidate, right: PoolCandidate) -> bool:
+    same_page = (left.document_id, left.anchor.page_end) == (right.document_id, right.anchor.page_start)
+    return same_page and right.anchor.line_start - left.anchor.line_end <= _NEIGHBOUR_LINES
+
+
+def _with_neighbour(candidate: PoolCandidate, cosine: float | None) -> PoolCandidate:
+    if cosine is None:
+        return candidate
+    signals = candidate.signals.model_copy(update={"neighbour_semantic": cosine})
+    return candidate.model_copy(update={"signals": signals})
 
 
 def scope_of(span: Span, section_id: str | None) -> CandidateScope:
@@ -52,6 +81,7 @@ class _CandidateBuilder:
         singles = [k for k in context.question.keywords if not k.is_phrase]
         self._weights = {k.term: k.weight for k in singles}
         self._total = sum(self._weights.values()) or 1.0
+        self._total_rarity = sum(context.rarity.values()) or 1.0
 
     def draft(self, index: int, unit: Unit) -> PoolCandidate:
         """The candidate of one unit; its RRF rank is set once all are known."""
@@ -96,7 +126,7 @@ class _CandidateBuilder:
 
     def _signals(self, unit: Unit, best: Mapping[str, Anchor], matched: Sequence[str]) -> CandidateSignals:
         covered = sum(self._weights.get(term, 0.0) for term in matched)
-        title = self._title(unit)
+        title, rarity = self._title(unit), self._context.rarity
         meeting, pattern = best.get("cooccurrence"), best.get("pattern")
         semantic = max((a.raw or 0.0 for a in unit.anchors if a.method == "embedding"), default=None)
         bm25 = max((a.raw or 0.0 for a in unit.anchors if a.method == "bm25"), default=None)
@@ -113,6 +143,7 @@ class _CandidateBuilder:
             pattern_kind=pattern.pattern_kind if pattern else "none",
             keyword_match=bool(matched),
             coverage=min(1.0, covered / self._total),
+            idf_coverage=min(1.0, sum(rarity.get(term, 0.0) for term in matched) / self._total_rarity),
             section_depth=unit.section.level if unit.section else 0,
             has_nested_content=unit.section.has_children if unit.section else False,
         )

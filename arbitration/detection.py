@@ -85,7 +85,7 @@ def detect(
     facts = DispatchFacts(parsed, has_usable_toc=profile.has_usable_toc, has_embedder=embedder is not None)
     plan = decide(facts, forced=settings.forced_methods, second_opinions=settings.second_opinions)
     progress("dispatch", {"methods_run": list(plan.methods_run), "reasons": dict(plan.reasons)})
-    context = DetectorContext(parsed, session, profile, settings, embedder)
+    context = DetectorContext(parsed, session, profile, settings, embedder, hits)
     chosen = [detector for detector in detectors if detector.method in plan.methods_run]
     runs = _run_all(chosen, context, clock, executor)
     progress("detect", {run.outcome.method: run.outcome.anchors for run in runs})

@@ -107,6 +107,11 @@ def _pattern(question: ParsedQuestion) -> tuple[bool, str]:
         return True, f"the question names page {', '.join(map(str, question.scope_filters.pages))}"
     if question.code_families:
         return True, f"{', '.join(question.code_families)} may head a family of codes"
+    if question.document_fact:
+        return (
+            True,
+            f"the question asks for the document's own {question.document_fact}, which its opening states",
+        )
     aliases = [k.term for k in question.keywords if k.source == "dictionary"]
     if aliases:
         return True, f"the dictionary knows variants: {', '.join(aliases[:5])}"

@@ -10,20 +10,21 @@ from dataclasses import dataclass
 
 from arbitration.pool import CandidatePool, CandidateSignals, PoolCandidate
 
-#: Cosines of unrelated and of well-matching text for sentence encoders of the MiniLM family.
-COSINE_FLOOR, COSINE_TOP = 0.10, 0.65
-
 
 @dataclass(frozen=True, slots=True)
 class EvidenceWeights:
-    """Weights of the parts; they sum to 1."""
+    """Weights of the parts. Cosines enter as they are; the other parts are shares of the best in the pool, or
+    of the question."""
 
-    semantic: float = 0.45
-    bm25: float = 0.25
-    cooccurrence: float = 0.10
-    coverage: float = 0.10
-    title: float = 0.10
+    semantic: float = 1.0
+    neighbour: float = 0.2
+    bm25: float = 0.3
+    cooccurrence: float = 0.1
+    coverage: float = 0.4
 
+
+#: Sums of the parts that unrelated and well matching passages reach: the ends of the scale 0 to 1.
+WEAK_SUM, STRONG_SUM = 0.35, 1.45
 
 #: What a rule alone is worth: a place the question names, and a title that matches exactly. The parts move a
 #: candidate between this floor and 1.
@@ -39,8 +40,11 @@ def evidence_scores(pool: CandidatePool, weights: EvidenceWeights | None = None)
 
 @dataclass(frozen=True, slots=True)
 class _Tops:
+    """The best of each measure in the pool, and the cosine a passage that the search did not return may have."""
+
     bm25: float
     cooccurrence: float
+    unseen: float
 
     @classmethod
     def of(cls, pool: CandidatePool) -> _Tops:
@@ -48,20 +52,20 @@ class _Tops:
         return cls(
             bm25=max((s.bm25 or 0.0 for s in signals), default=0.0) or 1.0,
             cooccurrence=max((s.cooccurrence for s in signals), default=0.0) or 1.0,
+            unseen=min((s.semantic for s in signals if s.semantic is not None), default=0.0),
         )
 
 
 def _score(candidate: PoolCandidate, tops: _Tops, weights: EvidenceWeights) -> float:
     signals = candidate.signals
-    cosine = ((signals.semantic or 0.0) - COSINE_FLOOR) / (COSINE_TOP - COSINE_FLOOR)
     parts = (
-        weights.semantic * _clamped(cosine)
+        weights.semantic * (signals.semantic if signals.semantic is not None else tops.unseen)
+        + weights.neighbour * (signals.neighbour_semantic or 0.0)
         + weights.bm25 * (signals.bm25 or 0.0) / tops.bm25
         + weights.cooccurrence * signals.cooccurrence / tops.cooccurrence
-        + weights.coverage * signals.coverage
-        + weights.title * signals.title_similarity
+        + weights.coverage * signals.idf_coverage
     )
-    return _raised(_clamped(parts), signals)
+    return _raised(_clamped((parts - WEAK_SUM) / (STRONG_SUM - WEAK_SUM)), signals)
 
 
 def _raised(estimate: float, signals: CandidateSignals) -> float:

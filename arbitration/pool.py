@@ -15,6 +15,7 @@ from arbitration.questions.model import ParsedQuestion
 from arbitration.settings import EngineSettings
 
 MatchType = Literal["none", "partial", "exact"]
+PatternKind = Literal["none", "reference", "alias", "family", "opening"]
 
 
 class PoolRecord(BaseModel):
@@ -74,8 +75,9 @@ class CandidateSignals(PoolRecord):
     """What the detectors measured about a candidate; ``None`` = that detector did not see it.
 
     ``semantic`` is a cosine; ``bm25`` unbounded above 0; ``cooccurrence`` the best line's score;
-    ``coverage`` the weighted share of the question's keywords in the anchor, 0 to 1; ``title_similarity``
-    the Jaccard index of question and title stems.
+    ``coverage`` the weighted share of the question's keywords in the anchor and ``idf_coverage`` the same with
+    each keyword weighing as much as it is rare in the documents, both 0 to 1; ``neighbour_semantic`` the best
+    cosine of the candidates beside it; ``title_similarity`` the Jaccard index of question and title stems.
     """
 
     semantic: float | None = None
@@ -87,9 +89,11 @@ class CandidateSignals(PoolRecord):
     title_match: MatchType = "none"
     title_similarity: float = 0.0
     pattern: float = 0.0
-    pattern_kind: Literal["none", "reference", "alias", "family"] = "none"
+    pattern_kind: PatternKind = "none"
     keyword_match: bool = False
     coverage: float = 0.0
+    idf_coverage: float = 0.0
+    neighbour_semantic: float | None = None
     section_depth: int = 0
     has_nested_content: bool = False
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
-from arbitration.pool import MatchType
+from arbitration.pool import MatchType, PatternKind
 from arbitration.protocols import (
     CandidateStore,
     Embedder,
@@ -80,7 +81,7 @@ class Anchor:
     title_match: MatchType = "none"
     met_groups: bool = False
     met_terms: tuple[str, ...] = ()
-    pattern_kind: Literal["none", "reference", "alias", "family"] = "none"
+    pattern_kind: PatternKind = "none"
 
 
 class StoreSession:
@@ -148,6 +149,7 @@ class DetectorContext:
     profile: ScopeProfile
     settings: EngineSettings
     embedder: Embedder | None = None
+    hits: Mapping[str, int] = field(default_factory=dict)  # lines and titles that hold each keyword
     _matchers: dict[str, TermMatcher] = field(default_factory=dict)
     _matched: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
 
@@ -175,6 +177,16 @@ class DetectorContext:
     def terms(self) -> tuple[str, ...]:
         """All keywords of the question, in order."""
         return self.question.terms()
+
+    @cached_property
+    def rarity(self) -> dict[str, float]:
+        """Inverse document frequency of each single-word keyword over the lines in scope, at least 0."""
+        lines = max(1, sum(document.line_count for document in self.profile.documents))
+        return {
+            keyword.term: max(0.0, math.log((lines + 1) / (self.hits.get(keyword.term, 0) + 0.5)))
+            for keyword in self.question.keywords
+            if not keyword.is_phrase
+        }
 
     @cached_property
     def languages(self) -> dict[str, str]:

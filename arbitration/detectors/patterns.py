@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from arbitration.detectors.base import Anchor, DetectorContext, Span, section_span
 from arbitration.protocols import LineRow, SectionRow
-from arbitration.questions.model import SectionReference
+from arbitration.questions.model import DocumentFact, SectionReference
 from arbitration.questions.references import match_address, section_address
 from arbitration.settings import MethodName
 
@@ -21,6 +21,24 @@ _SMALLEST_FAMILY = 3
 _FAMILY_WORDS = 110
 _FAMILY_GAP_LINES = 6
 _PAGE_LINES = 10_000
+_OPENING_LINES = 60
+_OPENING_SCORES = (0.9, 0.8, 0.6)
+_MONTHS = (
+    r"january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
+)
+#: How a piece of an opening shows that it states the fact asked for.
+_STATES: dict[DocumentFact, re.Pattern[str]] = {
+    "name": re.compile(r"[A-ZÀ-Þ]{4}|(?i:agreement|contract|policy|report|act)"),
+    "parties": re.compile(
+        r"\b(?:between|among|entre|party|parties|partes)\b|[(\"“](?:the )?[\"“][A-Z]", re.IGNORECASE
+    ),
+    "date": re.compile(
+        rf"\b(?:{_MONTHS})\b.{{0,12}}\d|\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{2,4}}|\b(?:19|20)\d\d\b",
+        re.IGNORECASE,
+    ),
+    "authors": re.compile(r"[A-ZÀ-Þ][a-zà-ÿ]+ (?:[A-Z]\.? )*[A-ZÀ-Þ][a-zà-ÿ]+"),
+}
 
 
 class PatternDetector:
@@ -30,7 +48,12 @@ class PatternDetector:
 
     def detect(self, context: DetectorContext) -> list[Anchor]:
         """Anchors of all kinds, the most literal first."""
-        return [*self._references(context), *self._pages(context), *self._families(context)]
+        return [
+            *self._references(context),
+            *self._pages(context),
+            *self._families(context),
+            *self._opening(context),
+        ]
 
     def _references(self, context: DetectorContext) -> list[Anchor]:
         references = context.question.section_references
@@ -71,6 +94,26 @@ class PatternDetector:
                 for part in _runs_by_words(lines)
             ]  # fmt: skip
         return anchors
+
+    def _opening(self, context: DetectorContext) -> list[Anchor]:
+        """The first pieces of a document whose own name, parties, date or authors are asked for."""
+        fact = context.question.document_fact
+        if fact is None or len(context.profile.documents) != 1:
+            return []
+        document = context.profile.documents[0]
+        span = Span(document.document_id, 1, 1, min(2, document.page_count), _OPENING_LINES)
+        pieces = list(_runs_by_words(context.session.lines_of_spans([span])[0]))[: len(_OPENING_SCORES)]
+        return [
+            Anchor(
+                self.method,
+                _span_of(piece),
+                score if _STATES[fact].search(" ".join(line.text for line in piece)) else score / 2,
+                f"the question asks for the document's own {fact}; this is its opening",
+                section_id=piece[0].section_id,
+                pattern_kind="opening",
+            )
+            for piece, score in zip(pieces, _OPENING_SCORES, strict=False)
+        ]
 
     def _families(self, context: DetectorContext) -> list[Anchor]:
         heads = context.question.code_families

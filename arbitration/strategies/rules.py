@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.pool import CandidatePool, PatternKind, PoolCandidate
 
 #: A meeting of keywords counts for rule 2 when it is at least this share of the best meeting in the pool.
 MEETING_SHARE = 0.5
+
+
+#: How well a place must answer what the question names to count as named; a page is too wide a place.
+_NAMED: dict[PatternKind, float] = {"reference": 0.6, "alias": 0.6, "family": 0.6, "opening": 0.8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ def supports(candidate: PoolCandidate) -> Sequence[str]:
 def _named(candidate: PoolCandidate) -> bool:
     signals = candidate.signals
     by_title = signals.title_match == "exact" and "toc" in candidate.ranks
-    return by_title or (signals.pattern_kind in ("reference", "alias", "family") and signals.pattern >= 0.6)
+    return by_title or (signals.pattern_kind != "none" and signals.pattern >= _NAMED[signals.pattern_kind])
 
 
 def _naming_reason(candidate: PoolCandidate) -> str:
