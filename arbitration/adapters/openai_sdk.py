@@ -6,7 +6,6 @@ that look like codes are passed on.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -47,19 +46,8 @@ class CallFailure(LLMFailure):
         self.final = final
 
 
-class _NoBodies(logging.Filter):
-    """Keeps the SDK's debug record of request options, bodies included, out of every log."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not str(record.msg).startswith("Request options")
-
-
-_no_bodies = _NoBodies()
-
-
 def sdk_client(endpoint: Endpoint, *, address_rule: AddressRule | None) -> openai.OpenAI:
     """A client for this endpoint alone; its requests never carry another endpoint's key."""
-    logging.getLogger("openai._base_client").addFilter(_no_bodies)
     return openai.OpenAI(
         # Never empty: the SDK would then send the key of the environment to this endpoint.
         api_key=endpoint.api_key or "none",

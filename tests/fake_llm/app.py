@@ -15,7 +15,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from tests.fake_llm.faults import ERRORS, bent, dribbled, error_body
@@ -92,6 +92,8 @@ class FakeApp:
         if fault is not None and kind in ERRORS:
             status, headers, error = error_body(fault, call)
             return JSONResponse(error, status_code=status, headers=headers)
+        if kind == "redirect":
+            return RedirectResponse(request.url.path, status_code=307)
         if kind == "html_page":
             return HTMLResponse("<html><body>Gateway maintenance</body></html>")
         reply = self._reply(call)

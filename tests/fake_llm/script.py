@@ -24,6 +24,7 @@ FaultKind = Literal[
     "bad_request",
     "unauthorised",
     "html_page",
+    "redirect",
     "cut_off",
     "wrong_schema",
     "not_json",

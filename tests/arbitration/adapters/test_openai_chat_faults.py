@@ -342,7 +342,7 @@ def test_an_address_rule_decides_where_calls_may_go(
 
 
 def test_redirects_are_not_followed(fake_llm: FakeLLM, chat_for: Build) -> None:
-    fake_llm.fault("bad_request", status=302)
+    fake_llm.fault("redirect", 1)
 
     assert "redirects" in failure_of(chat_for()).message
     assert len(fake_llm.requests) == 1
