@@ -26,6 +26,7 @@ _MIN_HEADINGS = 2
 _LEADERS = re.compile(r"\.{4,}|(?:\.\s){4,}|…{2,}|_{4,}|-{4,}")
 _PAGE_AT_END = re.compile(r"\s\d{1,4}$")
 _CONTENTS_LINE = re.compile(r"(?:\.{3,}|(?:\.\s){3,}|…|\s{2,}|_{3,}|-{3,})\s*(?:\d{1,4}|[ivxl]{1,6})$")
+_PAGE_CHARACTERS = frozenset("0123456789ivxl")
 _MIN_CONTENTS = 5
 _ABSTRACT = re.compile(
     r"^(?:abstract|executive summary|summary|resumen|resumen ejecutivo)\W*$", re.IGNORECASE
@@ -115,7 +116,7 @@ def _contents_pages(body: Iterable[DraftLine]) -> set[int]:
     ending: Counter[int] = Counter()
     for line in body:
         total[line.page_num] += 1
-        if _CONTENTS_LINE.search(line.text):
+        if line.text[-1:] in _PAGE_CHARACTERS and _CONTENTS_LINE.search(line.text):
             ending[line.page_num] += 1
     return {page for page, count in ending.items() if count >= _MIN_CONTENTS and count >= 0.4 * total[page]}
 
@@ -133,7 +134,7 @@ def _usual_look(body: Iterable[DraftLine]) -> tuple[float, bool]:
 
 def _candidates(body: Sequence[DraftLine], body_size: float, *, body_bold: bool) -> Iterator[_Heading]:
     for place, line in enumerate(body):
-        if not _could_be(line.text) or line.cells > 2:
+        if line.cells > 2 or not _could_be(line.text):
             continue
         number = heading_number(line.text)
         if line.cells == 2 and number is None:
@@ -159,10 +160,10 @@ def _candidates(body: Sequence[DraftLine], body_size: float, *, body_bold: bool)
 def _could_be(text: str) -> bool:
     if len(text) > _MAX_CHARACTERS or len(text.split()) > _MAX_WORDS:
         return False
-    letters = sum(c.isalpha() for c in text)
-    if letters < 3 or letters < 0.5 * sum(not c.isspace() for c in text):
-        return False
     if text[:1] in "•●○◦▪■-*·" or text[:1].islower():
+        return False
+    letters = sum(map(str.isalpha, text))
+    if letters < 3 or letters < 0.5 * (len(text) - sum(map(str.isspace, text))):
         return False
     return not (_LEADERS.search(text) or _CAPTION.match(text) or _SIGNATURE.match(text))
 

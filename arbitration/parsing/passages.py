@@ -16,6 +16,7 @@ from arbitration.parsing.drafts import DraftLine, DraftPassage
 TARGET_WORDS = 60
 MAX_WORDS = 120
 _MIN_WORDS = 25  # a shorter rest joins its neighbour where the limit allows
+_HYPHENS = ("-", "\u2010")
 _BROKEN_WORD = re.compile(r"(\w+)[-\u2010]$")
 _SENTENCE_END = re.compile(r"[.!?:;][\"'”’)\]]*$")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -28,7 +29,8 @@ def build_passages(lines: Sequence[DraftLine]) -> list[DraftPassage]:
     it whole elsewhere.
     """
     body = [line for line in lines if line.is_body and line.text.strip()]
-    vocabulary = _vocabulary(body)
+    has_broken_words = any(line.text.endswith(_HYPHENS) for line in body)
+    vocabulary = _vocabulary(body) if has_broken_words else Counter()
     passages: list[DraftPassage] = []
     for stretch in _stretches(body):
         for part in _parts(stretch):
@@ -144,7 +146,7 @@ def _vocabulary(body: Iterable[DraftLine]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for line in body:
         text = line.text.casefold()
-        if text.endswith(("-", "\u2010")):
+        if text.endswith(_HYPHENS):
             text = text.rpartition(" ")[0]
         counts.update(_WORD.findall(text))
     return counts
@@ -154,8 +156,8 @@ def _joined(texts: Sequence[str], vocabulary: Counter[str]) -> str:
     joined = texts[0].strip()
     for text in texts[1:]:
         text = text.strip()
-        broken = _BROKEN_WORD.search(joined)
-        if broken is None or not text[:1].islower():
+        broken = _BROKEN_WORD.search(joined) if joined[-1:] in _HYPHENS and text[:1].islower() else None
+        if broken is None:
             joined = f"{joined} {text}"
             continue
         rest = re.match(r"\w+", text)

@@ -14,7 +14,7 @@ from arbitration.parsing.drafts import Draft, DraftLine, DraftPage, TocEntry, To
 from arbitration.parsing.furniture import mark_furniture
 from arbitration.parsing.headings import find_headings
 from arbitration.parsing.limits import ParseLimits
-from arbitration.parsing.pdf_hidden import flag_hidden
+from arbitration.parsing.pdf_hidden import HiddenTextFinder
 from arbitration.parsing.pdf_layout import PageLayout, lines_of, look_at, usual_columns
 from arbitration.parsing.pdf_objects import read_objects
 from arbitration.parsing.pdf_outline import read_outline
@@ -98,9 +98,10 @@ def _layouts(document: pdfium.PdfDocument, limits: ParseLimits, warnings: list[s
     unreadable: list[int] = []
     scanned: list[int] = []
     hidden: list[int] = []
+    finder = HiddenTextFinder()
     for index in range(len(document)):
         number = index + 1
-        text, is_scan = _read_page(document, index)
+        text, is_scan = _read_page(document, index, finder)
         if text is None:
             broken.append(number)
             yield look_at(PageText(number, 612.0, 792.0, []))
@@ -135,7 +136,9 @@ def _about(numbers: list[int], message: str) -> list[str]:
     return [f"page{'s' if len(numbers) > 1 else ''} {listed}{rest}: {message}"]
 
 
-def _read_page(document: pdfium.PdfDocument, index: int) -> tuple[PageText | None, bool]:
+def _read_page(
+    document: pdfium.PdfDocument, index: int, finder: HiddenTextFinder
+) -> tuple[PageText | None, bool]:
     """The page's text (None when the page is damaged), and whether it is the layer of a scan."""
     try:
         page = document[index]
@@ -152,7 +155,7 @@ def _read_page(document: pdfium.PdfDocument, index: int) -> tuple[PageText | Non
             return text, False
         objects = read_objects(page)
         text.rules = objects.rules
-        return text, flag_hidden(text, objects, page)
+        return text, finder.flag(text, objects, page)
     finally:
         text_page.close()
         page.close()

@@ -14,6 +14,7 @@ _THIN = 4.0  # points; thinner things are rules, not covers
 _MIN_RULE = 8.0  # points
 _MAX_OBJECTS = 20_000
 _OPAQUE = 250
+_DARK = 200  # of 255
 
 _handle, _int, _pointer = ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p
 _get_object = bind(pdfium_c.FPDFPage_GetObject, _handle, _handle, _int)
@@ -28,11 +29,15 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """Something opaque: its place in the drawing order and its box as shown."""
+    """Something opaque: its place in the drawing order and its box as shown.
+
+    ``is_dark`` is set where it differs from the paper, so that white text drawn on it shows.
+    """
 
     order: int
     box: Box
     is_image: bool
+    is_dark: bool
 
     @property
     def area(self) -> float:
@@ -76,6 +81,10 @@ class _Reader:
             return False
         return not _has_transparency(path)
 
+    def last_fill_is_dark(self) -> bool:
+        """Whether the fill asked for last stands out from white."""
+        return min(channel.value for channel in self._channels[:3]) < _DARK
+
 
 def read_objects(page: pdfium.PdfPage) -> PageObjects:
     """The objects of a page's own content. A page of more than 20,000 objects (a map, a drawing) is not looked into."""
@@ -95,7 +104,7 @@ def read_objects(page: pdfium.PdfPage) -> PageObjects:
         elif kind == pdfium_c.FPDF_PAGEOBJ_IMAGE:
             box = reader.box(item)
             if box is not None and not _has_transparency(item):
-                found.covers.append(Cover(index, box, is_image=True))
+                found.covers.append(Cover(index, box, is_image=True, is_dark=False))
     return found
 
 
@@ -108,6 +117,6 @@ def _add_path(found: PageObjects, reader: _Reader, item: int, index: int) -> Non
         if max(width, height) >= _MIN_RULE:
             found.rules.append(box)
     elif reader.is_opaque_fill(item):
-        found.covers.append(Cover(index, box, is_image=False))
+        found.covers.append(Cover(index, box, is_image=False, is_dark=reader.last_fill_is_dark()))
     else:
         found.rules.append(box)

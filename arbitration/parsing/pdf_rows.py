@@ -231,6 +231,9 @@ class RowText:
 
 def text_of(row: Row) -> RowText:
     """The row's words from left to right: one space between words, two between cells."""
+    if len(row.segments) == 1 and len(row.segments[0].runs) == 1:
+        only = row.segments[0].runs[0]
+        return RowText(only.text, 1, only.size, only.style.bold, only.style.italic)
     runs = sorted((run for segment in row.segments for run in segment.runs), key=lambda run: run.x0)
     parts: list[str] = []
     cells = 1

@@ -20,6 +20,7 @@ import pypdfium2.raw as pdfium_c
 _WORD = re.compile(r"[^\s\x00]+")
 # PDFium writes U+FFFE or U+0002 for a hyphen at the end of a line and leaves the line break out.
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
+_BLANK = " \t\xa0\x00"
 _SOFT_HYPHEN_MARKS = "\ufffe\x02"
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff\ud800-\udfff]")
 _LIGATURES = str.maketrans(
@@ -150,7 +151,9 @@ class PageFrame:
         return self.top - y, self.right - x
 
     def place_box(self, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float, float]:
-        """The box as shown: left, top, right, bottom."""
+        """The box (x0 <= x1, y0 <= y1) as shown: left, top, right, bottom."""
+        if self.quarter_turns == 0:
+            return x0 - self.left, self.top - y1, x1 - self.left, self.top - y0
         ax, ay = self.place(x0, y0)
         bx, by = self.place(x1, y1)
         return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
@@ -236,21 +239,48 @@ class PageReader:
         return "".join(chr(code) if code <= 0x10FFFF else "\x00" for code in codes)
 
     def _line_runs(self, text: str, start: int, end: int) -> Iterator[Run]:
-        words = [match.span() for match in _WORD.finditer(text, start, end)]
-        if not words:
+        while start < end and text[start] in _BLANK:
+            start += 1
+        while end > start and text[end - 1] in _BLANK:
+            end -= 1
+        if start == end:
             return
+        first = (start, _stop(text.find(" ", start, end), end))
+        last = (text.rfind(" ", start, end) + 1 or start, end)
+        text_object = self._object_of(first)
+        if first == last or text_object == self._object_of(last):
+            # Most lines are one text object: their words need not be looked at one by one.
+            run = self._run(text, first, end, text_object)
+            if run is not None:
+                yield from self._parted(text, run, start, end)
+            return
+        words = [match.span() for match in _WORD.finditer(text, start, end)]
         objects: list[int | None] = [None] * len(words)
         objects[0], objects[-1] = self._object_of(words[0]), self._object_of(words[-1])
         spans: list[tuple[int, int]] = []
         self._split(words, objects, 0, len(words) - 1, spans)
-        for first, last in spans:
-            run = self._run(text, words[first][0], words[last][1], objects[first] or 0)
-            if run is None:
+        for low, high in spans:
+            run = self._run(text, words[low], words[high][1], objects[low] or 0)
+            if run is not None:
+                yield from self._parted(text, run, words[low][0], words[high][1])
+
+    def _parted(self, text: str, run: Run, start: int, end: int) -> Iterator[Run]:
+        """The run, cut at its wide gaps if it is suspiciously wide: some writers draw a table row as one object."""
+        if run.x1 - run.x0 <= _WIDE_CHARACTER * run.size * len(run.text) or " " not in run.text:
+            yield run
+            return
+        pieces: list[Run] = []
+        for match in _WORD.finditer(text, start, end):
+            piece = self._run(text, match.span(), match.end(), run.text_object)
+            if piece is None:
                 continue
-            if last > first and run.width > _WIDE_CHARACTER * run.size * len(run.text):
-                yield from self._gapped(text, words[first : last + 1], run)
+            if pieces and piece.x0 - pieces[-1].x1 < CELL_GAP * piece.size:
+                piece.text = f"{pieces[-1].text} {piece.text}"
+                piece.x0, piece.y0 = pieces[-1].x0, min(piece.y0, pieces[-1].y0)
+                pieces[-1] = piece
             else:
-                yield run
+                pieces.append(piece)
+        yield from pieces
 
     def _object_of(self, word: tuple[int, int]) -> int:
         # The character in the middle: the first or last one may be the mark of a footnote.
@@ -281,38 +311,27 @@ class PageReader:
         objects[middle + 1] = self._object_of(words[middle + 1])
         self._split(words, objects, middle + 1, high, spans)
 
-    def _gapped(self, text: str, words: list[tuple[int, int]], whole: Run) -> Iterator[Run]:
-        """The run cut at its wide gaps: some writers draw a table row as one text object."""
-        pieces: list[Run] = []
-        for start, end in words:
-            piece = self._run(text, start, end, whole.text_object)
-            if piece is None:
-                continue
-            if pieces and piece.x0 - pieces[-1].x1 < CELL_GAP * piece.size:
-                piece.text = f"{pieces[-1].text} {piece.text}"
-                piece.x0, piece.y0 = pieces[-1].x0, min(piece.y0, pieces[-1].y0)
-                pieces[-1] = piece
-            else:
-                pieces.append(piece)
-        yield from pieces
-
-    def _run(self, text: str, start: int, end: int, text_object: int) -> Run | None:
-        style = self._style(text_object, start)
+    def _run(self, text: str, first: tuple[int, int], end: int, text_object: int) -> Run | None:
+        """The run from the word ``first`` to ``end``; None when it holds nothing readable."""
+        start = first[0]
+        style = self._styles.get(text_object)
+        if style is None:
+            style = self._styles[text_object] = self._ask_style(text_object, (start + first[1] - 1) // 2)
         words = readable(text[start:end])
         if not words:
             return None
         if abs(style.angle) > _UPRIGHT:
             return self._turned_run(words, start, end - 1, style, text_object)
+        box = self._box
         if not _get_loose_box(self._handle, start, self._box_ref):
             return None
-        first = self._frame.place_box(self._box.left, self._box.bottom, self._box.right, self._box.top)
-        _get_loose_box(self._handle, end - 1, self._box_ref)
-        last = self._frame.place_box(self._box.left, self._box.bottom, self._box.right, self._box.top)
-        x0, y0 = min(first[0], last[0]), min(first[1], last[1])
-        x1, y1 = max(first[2], last[2]), max(first[3], last[3])
-        baseline = self._baseline(start)
+        left, bottom, right, top = box.left, box.bottom, box.right, box.top
+        if end - start > 1 and _get_loose_box(self._handle, end - 1, self._box_ref):
+            left, bottom = min(left, box.left), min(bottom, box.bottom)
+            right, top = max(right, box.right), max(top, box.top)
+        x0, y0, x1, y1 = self._frame.place_box(left, bottom, right, top)
         size = _plausible_size(style.size, y1 - y0)
-        return Run(words, x0, y0, x1, y1, baseline, size, style, text_object)
+        return Run(words, x0, y0, x1, y1, self._baseline(start), size, style, text_object)
 
     def _turned_run(self, words: str, first: int, last: int, style: Style, text_object: int) -> Run:
         """A run that is not horizontal: PDFium's loose boxes are empty there, its tight ones are right."""
@@ -331,12 +350,6 @@ class PageReader:
         _get_origin(self._handle, index, self._double_refs[0], self._double_refs[1])
         return self._frame.place(self._doubles[0].value, self._doubles[1].value)[1]
 
-    def _style(self, text_object: int, index: int) -> Style:
-        known = self._styles.get(text_object)
-        if known is None:
-            known = self._styles[text_object] = self._ask_style(text_object, index)
-        return known
-
     def _ask_style(self, text_object: int, index: int) -> Style:
         size = _get_size(self._handle, index)
         angle = 0.0
@@ -353,6 +366,10 @@ class PageReader:
             fill = (red, green, blue, alpha)
         bold, italic = self._fonts.of(_get_font(text_object))
         return Style(angle, size, bold, italic, _get_render_mode(text_object), fill)
+
+
+def _stop(found: int, end: int) -> int:
+    return end if found < 0 else found
 
 
 def _plausible_size(nominal: float, height: float) -> float:
