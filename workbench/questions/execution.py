@@ -27,6 +27,7 @@ from arbitration.protocols import ProgressStage
 from arbitration.settings import EngineSettings
 from arbitration.strategies.base import StrategyServices, Verdict
 from arbitration.strategies.registry import get_strategy
+from arbitration.written_answers import answer_with_model
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.documents.embedding import active_space, current_embedder
@@ -41,6 +42,7 @@ from .gateway import chat_model, give_connection_back
 from .models import Answer, Candidate, CandidateText, LLMCall, Run, RunPool, RunStatus
 from .models import Verdict as VerdictRow
 from .reading import question_read
+from .strategies import needs_model
 
 logger = structlog.get_logger(__name__)
 
@@ -313,7 +315,8 @@ def _answer(run: Run, owner: str, heartbeat: Heartbeat) -> None:
     decision = decision_from_rows(run)
     services = _services(run, clock)
     give_connection_back()
-    written = write_answer(pool=pool, decision=decision, services=services)
+    write = answer_with_model if needs_model(run.strategy) else write_answer
+    written = write(pool=pool, decision=decision, services=services)
     heartbeat.check()
     clock("answer", {})
     with transaction.atomic():

@@ -1,0 +1,179 @@
+"""Answers written by a language model from the surviving evidence, and checked before anyone reads them.
+
+A sentence is kept only when a passage it names exists and the words it quotes stand in that passage; what fails is
+left out, and the record says so. Where nothing stands, the extractive answer takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from arbitration.answers import Answer, AnswerSentence, Citation, write_answer
+from arbitration.contracts import QuoteCheck, Role
+from arbitration.decision import Decision
+from arbitration.errors import LLMFailure
+from arbitration.grounding import check_quotes
+from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.prompting import fence, load_prompt
+from arbitration.protocols import ChatRequest
+from arbitration.strategies.base import Calls, StrategyServices
+
+PROMPT = "answer"
+MOST_PASSAGES = 12
+STATEMENTS = {
+    "en": "Written by a language model from the evidence below; each quotation was found in its source.",
+    "es": "Redactado por un modelo de lenguaje a partir de la evidencia; cada cita se encontró en su fuente.",
+}
+
+
+class DraftSentence(BaseModel):
+    """One sentence as the model wrote it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str
+    candidate_ids: list[str]
+    quote: str
+
+
+class AnswerDraft(BaseModel):
+    """The model's answer; no sentences when the evidence does not answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sentences: list[DraftSentence]
+
+
+def answer_with_model(*, pool: CandidatePool, decision: Decision, services: StrategyServices) -> Answer:
+    """The written answer of a decision, in the question's language.
+
+    Not-found and undecided results are never written about by a model: their statement is the extractive one. A
+    model that fails, or of whose sentences none stands, leaves the extractive answer with a note.
+    """
+    extractive = write_answer(pool=pool, decision=decision, services=services)
+    evidence = _evidence(pool, decision)
+    if services.chat is None or extractive.kind != "extractive" or not evidence:
+        return extractive
+    calls = Calls(services.chat)
+    try:
+        reply = calls.complete(_request(pool, evidence))
+    except LLMFailure as failure:
+        return _instead(extractive, calls, f"no written answer: {failure.outcome}")
+    assert isinstance(reply.parsed, AnswerDraft)
+    checked = [_checked(sentence, evidence, pool) for sentence in reply.parsed.sentences]
+    kept = tuple(item for item in checked if isinstance(item, AnswerSentence))
+    notes = tuple(item for item in checked if isinstance(item, str))
+    if not kept:
+        return _instead(extractive, calls, "no written answer: no sentence stood up to the check", *notes)
+    return extractive.model_copy(
+        update={
+            "kind": "generated",
+            "statement": STATEMENTS[extractive.language],
+            "sentences": kept,
+            "calls": calls.records,
+            "notes": notes,
+        }
+    )
+
+
+def _instead(extractive: Answer, calls: Calls, *notes: str) -> Answer:
+    return extractive.model_copy(update={"calls": calls.records, "notes": (*extractive.notes, *notes)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    candidate: PoolCandidate
+    role: Role
+
+
+def _evidence(pool: CandidatePool, decision: Decision) -> dict[str, _Passage]:
+    """Primary and supporting passages in the order of the decision."""
+    found: dict[str, _Passage] = {}
+    for verdict in decision.verdicts:
+        candidate = pool.candidate(verdict.candidate_id)
+        if candidate is not None and verdict.role in (Role.PRIMARY, Role.SUPPORTING):
+            found[verdict.candidate_id] = _Passage(candidate, verdict.role)
+    return dict(list(found.items())[:MOST_PASSAGES])
+
+
+def _request(pool: CandidatePool, evidence: dict[str, _Passage]) -> ChatRequest:
+    prompt = load_prompt(PROMPT).render(
+        question=fence(pool.question.text, label="question"),
+        language="Spanish" if pool.question.language == "es" else "English",
+        shape=pool.question.answer_shape,
+        negative_cues="; ".join(pool.question.negative_cues),
+        evidence=[
+            {
+                "candidate_id": identity,
+                "role": passage.role.value,
+                "where": passage.candidate.breadcrumb or f"page {passage.candidate.anchor.page_start}",
+                "text": fence(passage.candidate.context_text, label=identity),
+            }
+            for identity, passage in evidence.items()
+        ],
+    )
+    return prompt.request(
+        schema=AnswerDraft,
+        max_output_tokens=2048,
+        temperature=pool.settings.temperature,
+        timeout_s=pool.settings.timeout_s,
+        retries=1,
+        stage="answer",
+    )
+
+
+def _checked(
+    sentence: DraftSentence, evidence: dict[str, _Passage], pool: CandidatePool
+) -> AnswerSentence | str:
+    """The sentence with its citations and the check of its quote; or why it was left out."""
+    named = [evidence[identity].candidate for identity in sentence.candidate_ids if identity in evidence]
+    text = " ".join(sentence.text.split())
+    if not text or not named:
+        return "a sentence was left out: it names no passage of the evidence"
+    quote = _quote(sentence.quote, [candidate.context_text for candidate in named])
+    if quote is None or quote.status == "unverified":
+        return "a sentence was left out: its quotation is not in the passage it names"
+    # Quotes inside the sentence itself must stand as well.
+    inner = check_quotes(text, [candidate.context_text for candidate in named])
+    if not inner.all_stand:
+        return "a sentence was left out: it quotes words that are not in the passage it names"
+    citations = tuple(_citation(candidate, quote.quote, pool) for candidate in named)
+    return AnswerSentence(text=inner.text, citations=citations, quotes=(quote, *inner.quotes))
+
+
+def _quote(words: str, sources: Sequence[str]) -> QuoteCheck | None:
+    """The check of the carrying words; None when there are too few to mean anything."""
+    plain = " ".join(words.replace("“", "").replace("”", "").split())
+    checks = check_quotes(f"“{plain}”", sources).quotes
+    return checks[0] if checks else None
+
+
+def _citation(candidate: PoolCandidate, quote: str, pool: CandidatePool) -> Citation:
+    """The anchor's lines that hold the quote; the whole anchor when it stands in the context around it."""
+    document = pool.document(candidate.document_id)
+    first, last = _lines_holding(quote, candidate.anchor_text.split("\n"))
+    numbers = candidate.anchor_lines
+    anchor = candidate.anchor
+    return Citation(
+        candidate_id=candidate.candidate_id,
+        document_id=candidate.document_id,
+        document_name=document.name if document else "",
+        page_start=anchor.page_start,
+        line_start=numbers[first] if first is not None else anchor.line_start,
+        page_end=anchor.page_end,
+        line_end=numbers[last] if last is not None else anchor.line_end,
+    )
+
+
+def _lines_holding(quote: str, lines: Sequence[str]) -> tuple[int | None, int | None]:
+    """First and last index of the shortest run of lines that holds the quote; (None, None) when none does."""
+    wanted = quote.casefold()
+    for length in range(1, len(lines) + 1):
+        for start in range(len(lines) - length + 1):
+            run = " ".join(" ".join(line.split()) for line in lines[start : start + length])
+            if wanted in run.casefold():
+                return start, start + length - 1
+    return None, None
