@@ -117,7 +117,7 @@ def fit(
 
     def run(job: tuple[int, Rows]) -> Any:
         seed, rows = job
-        classifier = _classifier(architecture, config, seed)
+        classifier = _classifier(architecture, config, seed, len(rows))
         return classifier.fit(scaled[rows], data.labels[rows], sample_weight=data.weights[rows])
 
     workers = ThreadPoolExecutor(max_workers=os.cpu_count() or 1)
@@ -132,13 +132,13 @@ def fit(
     return FittedModel(scaler, tuple(fitted[len(splits) :]), calibrator), unseen
 
 
-def _classifier(architecture: Architecture, config: TrainingConfig, seed: int) -> Any:
+def _classifier(architecture: Architecture, config: TrainingConfig, seed: int, rows: int) -> Any:
     if architecture == "logistic":
         return LogisticRegression(max_iter=1000, random_state=seed)
     return MLPClassifier(
         _HIDDEN[architecture],
         alpha=config.weight_decay,
-        batch_size=config.batch_size,
+        batch_size=min(config.batch_size, rows),
         learning_rate_init=config.learning_rate,
         max_iter=config.epochs,
         n_iter_no_change=config.epochs,

@@ -137,7 +137,11 @@ def _figures(contender: Contender, gold: Dataset) -> Figures:
     return Figures(
         version=contender.version,
         metrics=classifier_metrics(
-            gold.labels, contender.probabilities, threshold=contender.threshold, questions=gold.questions
+            gold.labels,
+            contender.probabilities,
+            threshold=contender.threshold,
+            questions=gold.questions,
+            lists=gold.lists,
         ),
         f1_by_collection={
             name: f1_score(gold.labels[collections == name], predicted[collections == name])

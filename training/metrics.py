@@ -56,9 +56,15 @@ class ClassifierMetrics:
 
 
 def classifier_metrics(
-    labels: Labels, probabilities: Floats, *, threshold: float, questions: Sequence[str]
+    labels: Labels,
+    probabilities: Floats,
+    *,
+    threshold: float,
+    questions: Sequence[str],
+    lists: Sequence[str] | None = None,
 ) -> ClassifierMetrics:
-    """All figures; ``questions[i]`` names the question of pair i. Raises ``ValueError`` without pairs."""
+    """All figures; ``questions[i]`` names the question of pair i, ``lists[i]`` the candidate list it is ranked in
+    (the question's, if not given). Raises ``ValueError`` without pairs."""
     if len(labels) == 0:
         raise ValueError("no labelled pairs to measure on")
     precision, recall = precision_recall(labels, probabilities >= threshold)
@@ -76,7 +82,7 @@ def classifier_metrics(
         brier=float(brier_score_loss(labels, probabilities, pos_label=1)),
         ece=expected_calibration_error(labels, probabilities),
         uncertain_share=float(((probabilities > low) & (probabilities < high)).mean()),
-        **_ranking(labels, probabilities, questions),
+        **_ranking(labels, probabilities, questions if lists is None else lists),
     )
 
 
@@ -131,17 +137,17 @@ def expected_calibration_error(labels: Labels, probabilities: Floats) -> float:
     return sum(b.count * abs(b.mean_probability - b.share_positive) for b in curve) / len(labels)
 
 
-def _ranking(labels: Labels, probabilities: Floats, questions: Sequence[str]) -> dict[str, float | None]:
-    judged = ranked_judgements(labels, probabilities, questions)
+def _ranking(labels: Labels, probabilities: Floats, lists: Sequence[str]) -> dict[str, float | None]:
+    judged = ranked_judgements(labels, probabilities, lists)
     values = ranking_values(judged)
     wanted = {"mrr": "MRR", "p_at_1": "P@1", "ndcg_at_5": "NDCG@5"}
     return {name: float(values[key].mean()) if judged else None for name, key in wanted.items()}
 
 
-def ranked_judgements(labels: Labels, scores: Floats, questions: Sequence[str]) -> list[Judgement]:
-    """Each question's pairs by descending score, as a judged list; questions without a positive are left out."""
+def ranked_judgements(labels: Labels, scores: Floats, lists: Sequence[str]) -> list[Judgement]:
+    """Each list's pairs by descending score, as a judged list; lists without a positive are left out."""
     numbers: dict[str, int] = {}
-    number = np.array([numbers.setdefault(question, len(numbers)) for question in questions], dtype=np.intp)
+    number = np.array([numbers.setdefault(name, len(numbers)) for name in lists], dtype=np.intp)
     order = np.lexsort((-scores, number))
     ends = np.flatnonzero(np.append(np.diff(number[order]) != 0, True)) + 1
     judged = []

@@ -70,6 +70,7 @@ class LabelledPool:
     features: Floats
     labels: Sequence[bool]
     collection: str = ""
+    document: str = ""
 
 
 def pools_snapshot(pools: Sequence[LabelledPool]) -> Snapshot:
@@ -86,7 +87,8 @@ def pools_snapshot(pools: Sequence[LabelledPool]) -> Snapshot:
         groups=tuple(f"g{group}" for _, group, _ in rows),
         questions=tuple(pool.question for pool, _, _ in rows),
         collections=tuple(pool.collection for pool, _, _ in rows),
-        label_ids=tuple(f"{question_hash(pool.question)}:{row}" for pool, _, row in rows),
+        lists=tuple(f"{question_hash(pool.question)}|{pool.document}" for pool, _, _ in rows),
+        label_ids=tuple(f"{question_hash(pool.question)}|{pool.document}:{row}" for pool, _, row in rows),
     )
     return Snapshot(data, FEATURE_VERSION, held_out=0, excluded=0)
 

@@ -107,6 +107,7 @@ class Example:
     weight: float
     features: tuple[float, ...]
     collection: str = ""
+    candidate_list: str = ""  # the run or document asked; pairs of one question and list are ranked together
 
     @property
     def label(self) -> int:
@@ -117,7 +118,7 @@ class Example:
 @dataclass(frozen=True)
 class Dataset:
     """Examples as arrays, in order: ``features`` (n, f), ``labels`` and ``weights`` (n,), and per row the
-    question group, the question's text and the collection."""
+    question group, the question's text, the collection and the candidate list it was ranked in."""
 
     features: Floats
     labels: Labels
@@ -125,6 +126,7 @@ class Dataset:
     groups: tuple[str, ...]
     questions: tuple[str, ...]
     collections: tuple[str, ...]
+    lists: tuple[str, ...]
     label_ids: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -142,6 +144,7 @@ class Dataset:
             groups=tuple(groups),
             questions=tuple(example.question for example in examples),
             collections=tuple(example.collection for example in examples),
+            lists=tuple(f"{question_key(e.question)}|{e.candidate_list}" for e in examples),
             label_ids=tuple(example.label_id for example in examples),
         )
 
@@ -152,7 +155,7 @@ class Dataset:
         for column in (self.features, self.labels, self.weights):
             hasher.update(str(column.shape).encode())
             hasher.update(np.ascontiguousarray(column).tobytes())
-        names = [self.groups, self.questions, self.collections, self.label_ids]
+        names = [self.groups, self.questions, self.collections, self.lists, self.label_ids]
         hasher.update(json.dumps(names, ensure_ascii=False).encode())
         return hasher.hexdigest()
 

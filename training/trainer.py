@@ -70,7 +70,7 @@ def _candidate(
         model=model,
         threshold=threshold,
         validation=classifier_metrics(
-            data.labels, probabilities, threshold=threshold, questions=data.questions
+            data.labels, probabilities, threshold=threshold, questions=data.questions, lists=data.lists
         ),
         blend_weight=choose_blend_weight(data, probabilities),
         seconds=time.perf_counter() - started,
@@ -86,7 +86,7 @@ def choose_blend_weight(data: Dataset, probabilities: Floats) -> float:
 
     def mean_reciprocal_rank(weight: float) -> float:
         scores = weight * semantic + (1 - weight) * probabilities
-        judged = ranked_judgements(data.labels, scores, data.questions)
+        judged = ranked_judgements(data.labels, scores, data.lists)
         return float(np.mean([1.0 / (judgement.first_hit or np.inf) for judgement in judged]))
 
     return max(BLEND_WEIGHTS, key=mean_reciprocal_rank)

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.training.makers import dataset
+from training.gate import Contender, GateDecision, GatePolicy, decide, paired_gain
+from training.snapshot import Dataset
+
+GOLD = dataset(60)
+TRUTH = GOLD.labels.astype(np.float64)
+
+
+def contender(probabilities: np.ndarray, *, version: str = "v", feature_version: int | None = 2) -> Contender:
+    return Contender(version, feature_version, 0.5, probabilities)
+
+
+def wrong_on(*rows: int) -> np.ndarray:
+    """Nearly certain and right everywhere but on these rows."""
+    probabilities = np.clip(TRUTH, 0.02, 0.98)
+    probabilities[list(rows)] = 1 - probabilities[list(rows)]
+    return probabilities
+
+
+def decided(
+    champion: np.ndarray, challenger: np.ndarray, gold: Dataset = GOLD, **options: object
+) -> GateDecision:
+    return decide(
+        gold=gold,
+        champion=contender(champion, version="v1"),
+        challenger=contender(challenger, version="v2"),
+        serving_feature_version=2,
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def test_a_better_challenger_is_deployed_and_the_reason_names_the_figures() -> None:
+    decision = decided(wrong_on(*range(0, 200, 10)), wrong_on(0))
+
+    assert decision.outcome == "deployed"
+    assert decision.reasons[0].startswith("F1 rises from 0.")
+    assert "v1" in decision.reasons[0]
+    assert "95 % interval" in decision.reasons[0]
+    assert decision.gain is not None
+    assert decision.gain.value == pytest.approx(
+        decision.challenger.metrics.f1 - decision.champion.metrics.f1  # type: ignore[union-attr]
+    )
+
+
+def test_a_tie_keeps_the_champion() -> None:
+    decision = decided(wrong_on(0), wrong_on(10))
+
+    assert decision.outcome == "kept"
+    assert "a tie keeps v1" in decision.reasons[0]
+
+
+def test_a_worse_challenger_is_not_deployed() -> None:
+    decision = decided(wrong_on(0), wrong_on(0, 10, 20))
+
+    assert (decision.outcome, decision.reasons[0][:13]) == ("kept", "F1 falls from")
+
+
+def test_both_are_scored_on_the_same_rows_named_by_hash() -> None:
+    assert decided(wrong_on(0), wrong_on()).gold == GOLD.digest
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [GatePolicy(min_positives=121), GatePolicy(min_negatives=481), GatePolicy(min_questions=61)],
+)
+def test_too_little_gold_deploys_nothing(policy: GatePolicy) -> None:
+    decision = decided(wrong_on(0), wrong_on(), policy=policy)
+
+    assert decision.outcome == "refused"
+    assert decision.reasons[0].startswith(
+        "not enough gold: 120 positive and 480 negative pairs from 60 questions"
+    )
+
+
+def test_exactly_enough_gold_is_enough() -> None:
+    policy = GatePolicy(min_positives=120, min_negatives=480, min_questions=60)
+
+    assert decided(wrong_on(0), wrong_on(), policy=policy).outcome == "deployed"
+
+
+def test_a_feature_version_that_is_not_served_is_refused() -> None:
+    decision = decide(
+        gold=GOLD,
+        champion=contender(wrong_on(0)),
+        challenger=contender(wrong_on(), feature_version=3),
+        serving_feature_version=2,
+    )
+
+    assert (decision.outcome, decision.reasons) == (
+        "refused",
+        ("the challenger reads feature version 3, the serving code computes version 2",),
+    )
+
+
+def test_a_fall_in_one_collection_is_refused_though_the_whole_improves() -> None:
+    policies = [10 * n for n in range(0, 60, 2)]
+    contracts = [10 * n for n in range(1, 60, 2)]
+
+    decision = decided(wrong_on(*policies[:20]), wrong_on(*contracts[:5]))
+
+    assert decision.outcome == "refused"
+    assert decision.reasons[0].startswith("F1 of collection 'contracts' falls")
+
+
+def test_worse_calibration_is_refused() -> None:
+    unsure = np.where(TRUTH == 1, 0.55, 0.45)
+
+    decision = decided(wrong_on(0), unsure)
+
+    assert decision.outcome == "refused"
+    assert decision.reasons[0].startswith("calibration is worse")
+
+
+def test_a_policy_may_ask_that_the_interval_exclude_zero() -> None:
+    champion, challenger = wrong_on(0), wrong_on()
+
+    assert decided(champion, challenger).outcome == "deployed"
+    strict = decided(champion, challenger, policy=GatePolicy(interval_excludes_zero=True))
+    assert strict.outcome == "kept"
+    assert "holds zero" in strict.reasons[0]
+
+
+def test_the_first_model_must_beat_the_rules() -> None:
+    rules = contender(wrong_on(*range(0, 300, 10)), version="rules", feature_version=None)
+
+    decision = decide(
+        gold=GOLD, champion=rules, challenger=contender(wrong_on()), serving_feature_version=2, is_first=True
+    )
+
+    assert (decision.outcome, decision.is_first) == ("deployed", True)
+
+
+def test_the_gain_of_a_model_over_itself_is_nothing() -> None:
+    gain = paired_gain(GOLD, contender(wrong_on(3)), contender(wrong_on(3)))
+
+    assert (gain.value, gain.low, gain.high, gain.n) == (0, 0, 0, 60)
+
+
+@given(st.sets(st.integers(0, 599), max_size=30), st.sets(st.integers(0, 599), max_size=30))
+def test_nothing_is_ever_deployed_without_a_greater_f1(old: set[int], new: set[int]) -> None:
+    decision = decided(wrong_on(*old), wrong_on(*new), policy=GatePolicy(resamples=100))
+
+    assert decision.champion is not None
+    assert decision.challenger is not None
+    if decision.outcome == "deployed":
+        assert decision.challenger.metrics.f1 > decision.champion.metrics.f1
+    if decision.challenger.metrics.f1 <= decision.champion.metrics.f1:
+        assert decision.outcome == "kept"
+
+
+def test_gold_rows_of_other_content_have_another_hash() -> None:
+    assert replace(GOLD, labels=1 - GOLD.labels).digest != GOLD.digest

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.training.makers import QUICK, dataset, examples
+from training.fitting import ARCHITECTURES, NotEnoughData, TrainingConfig, fit, grouped_splits
+from training.metrics import f1_score
+from training.reranker import TIE_BREAK, Reranker
+from training.snapshot import Dataset
+from training.trainer import choose_blend_weight, train
+
+
+def test_a_question_is_on_one_side_of_every_split() -> None:
+    data = dataset(30)
+
+    splits = grouped_splits(data, TrainingConfig(folds=3))
+
+    groups = np.array(data.groups)
+    for training, validation in splits:
+        assert set(groups[training]).isdisjoint(groups[validation])
+    assert sorted(np.concatenate([validation for _, validation in splits])) == list(range(len(data)))
+
+
+def test_folds_hold_about_the_same_number_of_positives() -> None:
+    data = dataset(30)
+
+    counts = [
+        data.labels[validation].sum() for _, validation in grouped_splits(data, TrainingConfig(folds=3))
+    ]
+
+    assert max(counts) - min(counts) <= 2
+
+
+@pytest.mark.parametrize(("questions", "message"), [(2, "at least 10"), (0, "0 positive")])
+def test_too_few_pairs_are_refused(questions: int, message: str) -> None:
+    with pytest.raises(NotEnoughData, match=message):
+        train(dataset(questions), QUICK)
+
+
+def test_positives_of_too_few_questions_are_refused() -> None:
+    with pytest.raises(NotEnoughData, match="too few questions"):
+        train(Dataset.of(examples(2, pairs=10)), TrainingConfig(min_positives=2, folds=3))
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_each_architecture_learns_what_can_be_learned(architecture: str) -> None:
+    result = train(
+        dataset(60, noise=0.2), TrainingConfig(architectures=(architecture,), epochs=20, batch_size=50)
+    )  # type: ignore[arg-type]
+
+    unseen = dataset(40, seed=9, noise=0.2)
+    probabilities = Reranker(result.chosen.model).probabilities(unseen.features)
+    assert f1_score(unseen.labels, probabilities >= result.chosen.threshold) > 0.7
+    assert result.chosen.validation.roc_auc is not None
+    assert result.chosen.validation.roc_auc > 0.8
+
+
+def test_the_best_validation_f1_is_the_challenger() -> None:
+    result = train(dataset(40), TrainingConfig(epochs=4))
+
+    assert [candidate.architecture for candidate in result.candidates] == list(ARCHITECTURES)
+    assert result.chosen.validation.f1 == max(candidate.validation.f1 for candidate in result.candidates)
+
+
+def test_the_same_data_and_configuration_give_the_same_model() -> None:
+    config = TrainingConfig(architectures=("mlp-64-32",), epochs=2)
+    one, two = (train(dataset(30), config).chosen for _ in range(2))
+
+    rows = dataset(5, seed=3).features
+    np.testing.assert_array_equal(
+        Reranker(one.model).probabilities(rows), Reranker(two.model).probabilities(rows)
+    )
+    assert (one.threshold, one.validation) == (two.threshold, two.validation)
+
+
+def test_weights_count() -> None:
+    """Rows of no weight change nothing: mislabelled ones are as good as absent."""
+    good, bad = examples(40), examples(40, seed=5)
+    wrong = [
+        type(e)(label_id=f"x{e.label_id}", question=e.question, role=g.role, weight=1e-9, features=e.features)
+        for e, g in zip(bad, reversed(good), strict=True)
+    ]
+    with_noise = train(Dataset.of([*good, *wrong]), QUICK).chosen.model
+    without = train(Dataset.of(good), QUICK).chosen.model
+
+    rows = dataset(10, seed=2).features
+    np.testing.assert_allclose(Reranker(with_noise).raw(rows), Reranker(without).raw(rows), atol=0.05)
+
+
+def test_the_arrays_say_what_scikit_learn_says() -> None:
+    data = dataset(40)
+    for architecture in ARCHITECTURES:
+        config = TrainingConfig(epochs=3, members=2)
+        model, _ = fit(architecture, data, grouped_splits(data, config), config)
+        scaled = model.scaler.transform(data.features)
+        raw = np.mean([c.predict_proba(scaled)[:, 1] for c in model.classifiers], axis=0)
+
+        reranker = Reranker(model)
+
+        np.testing.assert_allclose(reranker.raw(data.features), raw, atol=1e-5)
+        expected = (1 - TIE_BREAK) * model.calibrator.predict(raw) + TIE_BREAK * raw
+        np.testing.assert_allclose(reranker.calibrated(raw), expected, atol=1e-9)
+
+
+def test_calibration_keeps_the_order_and_leaves_no_ties() -> None:
+    data = dataset(40)
+    reranker = Reranker(train(data, QUICK).chosen.model)
+    raw = np.sort(reranker.raw(data.features))
+
+    calibrated = reranker.calibrated(raw)
+
+    assert (np.diff(calibrated)[np.diff(raw) > 0] > 0).all()
+    assert ((calibrated >= 0) & (calibrated <= 1)).all()
+
+
+def test_another_number_of_features_is_refused() -> None:
+    reranker = Reranker(train(dataset(20), QUICK).chosen.model)
+
+    with pytest.raises(ValueError, match="expected 38 features"):
+        reranker.probabilities(np.zeros((2, 15)))
+
+
+def test_the_blend_weight_is_the_one_that_ranks_best() -> None:
+    data = dataset(60, noise=0.1)
+    noise = np.random.default_rng(0).random(len(data))
+
+    assert choose_blend_weight(data, data.labels.astype(float)) == 0.0
+    assert choose_blend_weight(data, noise) > 0.0
