@@ -79,6 +79,7 @@ def scene(cast: Cast, here: None) -> Scene:
     from workbench.question_sets.services import question_set_create, round_fill, round_start
     from workbench.questions.comparison import comparison_start
     from workbench.review.services import candidate_approve
+    from workbench.vocabulary.models import DictionaryEntry
 
     document = make_document(collection=cast.alpha, owner=cast.analyst)
     run = make_run(asker=cast.analyst, document=document)
@@ -98,4 +99,7 @@ def scene(cast: Cast, here: None) -> Scene:
         actor=cast.analyst, question_set=question_set, documents=[document], strategy="offline"
     )
     round_fill(round_id=round_.pk)
-    return Scene(document=document, run=run, comparison=comparison, round=round_)
+    entry = DictionaryEntry.objects.create(
+        collection=cast.alpha, term="log", variant="access records", proposed_by=cast.admin
+    )
+    return Scene(document=document, run=run, comparison=comparison, round=round_, entry=entry)

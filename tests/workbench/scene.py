@@ -24,6 +24,7 @@ from workbench.question_sets.models import Round
 from workbench.questions.execution import run_answer, run_arbitrate, run_detect
 from workbench.questions.models import Comparison, Run
 from workbench.questions.services import question_ask
+from workbench.vocabulary.models import DictionaryEntry
 
 TEXT = {
     "1 Purpose": [
@@ -167,6 +168,7 @@ class Scene:
     run: Run
     comparison: Comparison
     round: Round
+    entry: DictionaryEntry
 
 
 def make_run(

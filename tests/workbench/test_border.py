@@ -71,6 +71,7 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "question_sets:retry": scene.round.cells.first().pk,
         "question_sets:": scene.round.pk,
         "questions:": run.pk,
+        "vocabulary:": scene.entry.pk,
         "review:approve": candidate.pk,
         "review:override": candidate.pk,
         "review:unsure": candidate.pk,

@@ -19,8 +19,8 @@ from .models import DictionaryEntry, EntryKind
 from .selectors import entry_of_pair
 from .services import checked_pair
 
-#: The detector that needs no word in common.
-MEANING = "embedding"
+#: The detector that needs no word in common, and the one that function words alone may wake.
+MEANING, LEXICAL = "embedding", "bm25"
 CONFIRMED = (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
 
 
@@ -29,7 +29,7 @@ def alias_learn(*, review: Review) -> DictionaryEntry | None:
     learn, or the pair is known (a rejected one is not proposed again). Call inside the decision's transaction.
     """
     candidate = review.candidate
-    if candidate is None or review.role not in CONFIRMED or candidate.methods != [MEANING]:
+    if candidate is None or review.role not in CONFIRMED or not _is_missed_by_keywords(candidate):
         return None
     proposal = _proposal(candidate)
     if proposal is None:
@@ -41,6 +41,12 @@ def alias_learn(*, review: Review) -> DictionaryEntry | None:
     if entry_of_pair(collection=candidate.run.collection, term=term, variant=variant):
         return None
     return _entry_propose(review=review, term=term, variant=variant, proposal=proposal)
+
+
+def _is_missed_by_keywords(candidate: Candidate) -> bool:
+    """Only its meaning led to it: no keyword stands in it, and neither title nor reference named its place."""
+    methods = set(candidate.methods)
+    return MEANING in methods and methods <= {MEANING, LEXICAL} and not candidate.matched_keywords
 
 
 def _proposal(candidate: Candidate) -> AliasProposal | None:
