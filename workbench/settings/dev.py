@@ -6,7 +6,5 @@ from .base import *  # noqa: F403
 from .base import STORAGES, env
 
 DEBUG = env.flag("DEBUG", default=False)
-SECRET_KEY = env.required(
-    "SECRET_KEY", "`make run` and the commands generate one: use them."
-)
+SECRET_KEY = env.required("SECRET_KEY", "`make run` and the commands generate one: use them.")
 STORAGES["staticfiles"] = {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}

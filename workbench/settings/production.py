@@ -5,9 +5,7 @@ from __future__ import annotations
 from .base import *  # noqa: F403
 from .base import env
 
-SECRET_KEY = env.required(
-    "SECRET_KEY", "Give a long random value, or SECRET_KEY_FILE: the path of a file."
-)
+SECRET_KEY = env.required("SECRET_KEY", "Give a long random value, or SECRET_KEY_FILE: the path of a file.")
 DATABASE_URL_GIVEN = env.required("DATABASE_URL", "Give postgres://user:password@host:5432/name.")
 
 SECURE_SSL_REDIRECT = env.flag("SECURE_SSL_REDIRECT", default=True)

@@ -94,7 +94,11 @@ def service_steps() -> list[Step]:
             "tests with services", _pytest("-n", "2", "--dist", "loadfile", "-m", "not e2e", *SERVICE_TESTS)
         ),
         # Playwright's sync API runs a loop of its own in this thread, which Django takes for async code.
-        Step("browser tests", _pytest("tests/e2e"), {"DJANGO_ALLOW_ASYNC_UNSAFE": "1"}),
+        Step(
+            "browser tests",
+            _pytest("-m", "e2e", "tests/e2e", "tests/workbench"),
+            {"DJANGO_ALLOW_ASYNC_UNSAFE": "1"},
+        ),
     ]
 
 
