@@ -132,28 +132,29 @@ def candidate_features(question: QuestionFacts, candidates: Sequence[FeatureInpu
     if not candidates:
         return np.zeros((0, len(FEATURE_NAMES)))
     words = _WordTable(question, candidates)
+    facts = np.array([_facts(candidate) for candidate in candidates], dtype=np.float64)
+    alias, keyword, domain, length, depth, match, title, nested, bias = facts[:, :9].T
+    lexical, cooccurrence, pattern, rrf, by_lexical, by_semantic, by_structure = facts[:, 9:].T
     semantic = _filled([c.semantic for c in candidates])
     hybrid = _filled([c.semantic if c.semantic_score is None else c.semantic_score for c in candidates])
-    lexical = np.array([c.lexical or 0.0 for c in candidates])
-    rrf = np.array([c.rrf for c in candidates])
-    lexical_share = lexical / _top(lexical)
+    lexical_share, semantic_share = lexical / _top(lexical), _scaled(semantic)
     before, after = _neighbours(candidates)
     columns = (
         hybrid,
         words.bm25(),
-        [c.alias_match for c in candidates],
-        [c.keyword_match for c in candidates],
-        [c.domain_type for c in candidates],
-        [log1p(len(c.text)) for c in candidates],
-        np.full(len(candidates), len(question.text)),
-        [c.section_depth for c in candidates],
+        alias,
+        keyword,
+        domain,
+        length,
+        np.full(len(candidates), float(len(question.text))),
+        depth,
         semantic,
-        [c.match_type for c in candidates],
+        match,
         hybrid.max() - hybrid,
         words.coverage(),
-        [c.title_similarity for c in candidates],
-        [c.has_nested_content for c in candidates],
-        [c.bias for c in candidates],
+        title,
+        nested,
+        bias,
         words.weighted_coverage(words.weights),
         words.weighted_coverage(words.list_weights),
         words.weighted_coverage(words.is_content.astype(np.float64)),
@@ -163,24 +164,45 @@ def candidate_features(question: QuestionFacts, candidates: Sequence[FeatureInpu
         lexical,
         lexical_share,
         _standardised(lexical),
-        _scaled(semantic),
+        semantic_share,
         _standardised(semantic),
-        _reciprocal([c.ranks.get("bm25") for c in candidates]),
-        _reciprocal([c.ranks.get("embedding") for c in candidates]),
-        _reciprocal(
-            [min((c.ranks[m] for m in _STRUCTURE if m in c.ranks), default=None) for c in candidates]
-        ),
+        by_lexical,
+        by_semantic,
+        by_structure,
         rrf / _top(rrf),
-        _share_of_top([c.cooccurrence for c in candidates]),
-        [c.pattern for c in candidates],
+        cooccurrence / _top(cooccurrence),
+        pattern,
         words.heading_coverage(),
         words.text_or_heading_coverage(),
         _group_share([c.document_id for c in candidates], rrf),
         _group_share([(c.document_id, c.breadcrumb.rpartition(_SEPARATOR)[0]) for c in candidates], rrf),
         _of_neighbours(lexical_share, before, after),
-        _of_neighbours(_scaled(semantic), before, after),
+        _of_neighbours(semantic_share, before, after),
     )
-    return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
+    return np.stack(columns, axis=1)
+
+
+def _facts(candidate: FeatureInput) -> tuple[float, ...]:
+    """What is known of a candidate by itself, in the order :func:`candidate_features` unpacks it."""
+    ranks = candidate.ranks
+    return (
+        candidate.alias_match,
+        candidate.keyword_match,
+        candidate.domain_type,
+        log1p(len(candidate.text)),
+        candidate.section_depth,
+        candidate.match_type,
+        candidate.title_similarity,
+        candidate.has_nested_content,
+        candidate.bias,
+        candidate.lexical or 0.0,
+        candidate.cooccurrence,
+        candidate.pattern,
+        candidate.rrf,
+        1.0 / ranks["bm25"] if "bm25" in ranks else 0.0,
+        1.0 / ranks["embedding"] if "embedding" in ranks else 0.0,
+        max([1.0 / ranks[method] for method in _STRUCTURE if method in ranks], default=0.0),
+    )
 
 
 def pool_features(pool: CandidatePool, bias: Mapping[str, float] | None = None) -> Floats:
@@ -364,7 +386,9 @@ class _WordTable:
         index = np.arange(len(place))
         start = np.maximum.accumulate(np.where(goes_on, 0, index))
         length = np.where(place >= 0, index - start + 1, 0)
-        np.maximum.at(longest, self._owner, length)
+        filled = np.flatnonzero(self._lengths)
+        starts = (np.cumsum(self._lengths) - self._lengths).astype(np.intp)[filled]
+        longest[filled] = np.maximum.reduceat(length, starts)
         return longest / max(1, len(self._asked))
 
 
@@ -385,11 +409,6 @@ def _top(values: Floats) -> float:
     return top if top > 0 else 1.0
 
 
-def _share_of_top(values: Sequence[float]) -> Floats:
-    array = np.asarray(values, dtype=np.float64)
-    return array / _top(array)
-
-
 def _scaled(values: Floats) -> Floats:
     """0 for the least of the list, 1 for the greatest; all 0 when they are equal."""
     spread = float(np.ptp(values))
@@ -400,10 +419,6 @@ def _standardised(values: Floats) -> Floats:
     """Distance from the list's mean in standard deviations; all 0 when they are equal."""
     deviation = float(values.std())
     return (values - values.mean()) / deviation if deviation > 1e-12 else np.zeros_like(values)
-
-
-def _reciprocal(ranks: Sequence[int | None]) -> Floats:
-    return np.array([1.0 / rank if rank else 0.0 for rank in ranks])
 
 
 def _group_share(keys: Sequence[object], mass: Floats) -> Floats:
