@@ -1,0 +1,95 @@
+"""What a page may cost: queries and bytes, however many candidates there are."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+
+from tests.workbench.cast import Cast
+from tests.workbench.pages.conftest import HTMX, ClientAs, grow, queries_of
+from tests.workbench.scene import Scene, make_document
+from workbench.accounts.models import MemberRole, Membership
+
+MOST_QUERIES = 15
+MOST_BYTES = 60_000
+
+PAGES = [
+    "/",
+    "/collections/",
+    "/collections/alpha/",
+    "{document}",
+    "{document}?q=records",
+    "/ask/",
+    "/runs/",
+    "{run}",
+    "{run}?tab=provenance",
+    "{run}?tab=calls",
+    "{run}?tab=history",
+    "{run}?tab=json",
+    "{evidence}",
+    "/queue/",
+    "{item}",
+    "/audit/",
+    "/collections/alpha/people/",
+]
+
+
+@pytest.fixture
+def client(cast: Cast, client_as: ClientAs) -> Client:
+    """Somebody who may do everything in alpha: sees the most on every page."""
+    for role in MemberRole:
+        Membership.objects.get_or_create(user=cast.admin, collection=cast.alpha, role=role)
+    cache.clear()
+    return client_as(cast.admin)
+
+
+def address(page: str, scene: Scene) -> str:
+    return page.format(
+        run=scene.run.get_absolute_url(),
+        document=scene.document.get_absolute_url(),
+        evidence=reverse("questions:evidence", args=[scene.run.candidates.first().pk]),
+        item=reverse("review:item", args=[scene.run.queue_items.filter(state="waiting").first().pk]),
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_asks_the_same_few_queries_of_five_and_of_fifty_candidates(
+    page: str, client: Client, scene: Scene, cast: Cast
+) -> None:
+    few = queries_of(client, address(page, scene))
+    grow(scene.run, to=50)
+    for number in range(5):
+        make_document(collection=cast.alpha, owner=cast.analyst, name=f"more-{number}.txt")
+    many = queries_of(client, address(page, scene))
+    assert few == many
+    assert many <= MOST_QUERIES
+
+
+def test_a_decision_costs_the_same_however_large_the_run(client: Client, scene: Scene) -> None:
+    counts = []
+    for size in (scene.run.candidates.count(), 50):
+        grow(scene.run, to=size)
+        candidate = scene.run.candidates.filter(reviews__isnull=True, verdict__role__isnull=False).first()
+        from django.db import connection
+        from django.test.utils import CaptureQueriesContext
+
+        with CaptureQueriesContext(connection) as captured:
+            answer = client.post(reverse("review:approve", args=[candidate.pk]), headers=HTMX)
+        assert answer.status_code == 200
+        counts.append(len(captured))
+    assert counts[0] == counts[1]
+
+
+def test_a_run_of_sixty_candidates_fits(client: Client, scene: Scene) -> None:
+    grow(scene.run, to=60)
+    # Real passages are longer than the scene's, and no two are alike.
+    for number, candidate in enumerate(scene.run.candidates.select_related("text")):
+        words = " ".join(f"word{(number * 7919 + place * 104729) % 9973}" for place in range(75))
+        candidate.text.anchor, candidate.text.context = words, words + "\n" + words[::-1]
+        candidate.text.save()
+    body = client.get(scene.run.get_absolute_url()).content
+    assert len(gzip.compress(body, 6)) <= MOST_BYTES

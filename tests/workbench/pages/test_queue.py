@@ -1,0 +1,97 @@
+"""The queue: who sees it, how it is filtered, and that an item is nobody else's."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.workbench.cast import Cast
+from tests.workbench.pages.conftest import ClientAs
+from tests.workbench.scene import Scene
+from workbench.questions.models import Run
+from workbench.review.models import QueueItem
+from workbench.review.services import queue_claim, queue_claim_next
+
+ADDRESS = "/queue/"
+
+
+def shown(client: Client, query: str = "") -> list[int]:
+    return [row["item"].pk for row in client.get(f"{ADDRESS}{query}").context["rows"]]
+
+
+def test_reviewers_see_what_waits_and_nobody_else_does(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    waiting = scene.run.queue_items.filter(state="waiting", is_required=True)
+    for name, user in cast.members.items():
+        expected = waiting.count() if name in {"reviewer", "second_reviewer"} else 0
+        assert len(shown(client_as(user))) == expected, name
+
+
+def test_most_urgent_first_and_filtered_by_the_address(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    client = client_as(cast.reviewer)
+    everything = scene.run.queue_items.filter(state="waiting")
+    assert shown(client, "?show=all") == list(
+        everything.order_by("-priority", "id").values_list("pk", flat=True)
+    )
+    for code in ("primary", "uncertain", "nonsense"):
+        assert set(shown(client, f"?show=all&why={code}")) == {i.pk for i in everything if code in i.why}
+    assert shown(client, "?collection=beta&show=all&after=x") == shown(client, "?show=all")
+
+
+def test_the_next_item_is_claimed_and_opened(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    first = client_as(cast.reviewer).post(f"{ADDRESS}next/")["Location"]
+    second = client_as(cast.second_reviewer).post(f"{ADDRESS}next/")["Location"]
+    assert first != second
+    held = QueueItem.objects.get(claimed_by=cast.reviewer)
+    assert first == reverse("review:item", args=[held.pk])
+
+
+def test_an_empty_queue_says_so(cast: Cast, client_as: ClientAs) -> None:
+    client = client_as(cast.reviewer)
+    assert "Nothing waits" in client.get(ADDRESS).content.decode()
+    answer = client.post(f"{ADDRESS}next/", follow=True)
+    assert "Nothing waits for you here." in answer.content.decode()
+
+
+def test_an_item_of_the_list_can_be_taken_unless_somebody_has_it(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    item = scene.run.queue_items.filter(state="waiting").first()
+    take = reverse("review:claim", args=[item.pk])
+    for user in (cast.analyst, cast.auditor, cast.outsider):
+        assert client_as(user).post(take).status_code == 404
+    client_as(cast.reviewer).post(take)
+    item.refresh_from_db()
+    assert item.claimed_by == cast.reviewer
+    late = client_as(cast.second_reviewer).post(take, follow=True)
+    assert "is working on this card" in late.content.decode()
+    item.refresh_from_db()
+    assert item.claimed_by == cast.reviewer
+
+
+def test_giving_back_is_for_its_holder(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    item = queue_claim_next(actor=cast.reviewer)
+    assert item is not None
+    release = reverse("review:release", args=[item.pk])
+    client_as(cast.second_reviewer).post(release)
+    item.refresh_from_db()
+    assert item.claimed_by == cast.reviewer
+    client_as(cast.reviewer).post(release)
+    item.refresh_from_db()
+    assert item.claimed_by is None
+
+
+@pytest.mark.usefixtures("scene")
+def test_rows_say_who_holds_them(cast: Cast, client_as: ClientAs) -> None:
+    item = QueueItem.objects.filter(state="waiting", is_required=True).first()
+    queue_claim(actor=cast.second_reviewer, item=item)
+    assert "with Second Reviewer" in client_as(cast.reviewer).get(ADDRESS).content.decode()
+    assert "yours" in client_as(cast.second_reviewer).get(ADDRESS).content.decode()
+
+
+def test_a_not_found_waits_with_what_was_searched(
+    cast: Cast, client_as: ClientAs, not_found_run: Run
+) -> None:
+    page = client_as(cast.reviewer).get(ADDRESS).content.decode()
+    assert not_found_run.question.text in page
+    assert "no_keyword_match" in page

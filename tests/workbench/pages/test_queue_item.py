@@ -1,0 +1,123 @@
+"""One item of the queue, and the way from card to card."""
+
+from __future__ import annotations
+
+from django.test import Client
+from django.urls import reverse
+
+from tests.workbench.cast import Cast
+from tests.workbench.pages.conftest import HTMX, ClientAs
+from tests.workbench.scene import Scene
+from workbench.questions.models import Run
+from workbench.review.models import QueueItem
+from workbench.review.services import queue_claim, queue_claim_next
+
+NEXT = "/queue/next/"
+
+
+def item_of(location: str) -> QueueItem:
+    return QueueItem.objects.get(pk=int(location.split("?")[0].rstrip("/").rsplit("/", 1)[1]))
+
+
+def take(client: Client) -> QueueItem:
+    return item_of(client.post(NEXT)["Location"])
+
+
+def test_only_reviewers_of_the_collection_open_it(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    address = reverse("review:item", args=[scene.run.queue_items.first().pk])
+    for name, user in cast.members.items():
+        expected = 200 if name in {"reviewer", "second_reviewer"} else 404
+        assert client_as(user).get(address).status_code == expected, name
+    assert client_as(cast.outsider).get(address).status_code == 404
+
+
+def test_it_says_why_it_is_here_and_shows_the_whole_card(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    item = scene.run.queue_items.filter(state="waiting", is_required=True).first()
+    page = client_as(cast.reviewer).get(reverse("review:item", args=[item.pk]))
+    assert "here because" in page.content.decode()
+    assert page.context["card"]["is_brief"] is False
+    assert f'name="next" value="{NEXT}"' in page.content.decode()
+
+
+def test_a_decision_leads_to_the_next_item_claimed(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    client = client_as(cast.reviewer)
+    item = take(client)
+    answer = client.post(reverse("review:approve", args=[item.candidate_id]), {"next": NEXT})
+    after = item_of(answer["Location"])
+    assert after.pk != item.pk
+    assert after.claimed_by == cast.reviewer
+    said = client.get(answer["Location"]).content.decode()
+    assert "Approved:" in said
+    assert item.candidate.candidate_id in said
+
+
+def test_with_htmx_the_browser_is_sent_there(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    client = client_as(cast.reviewer)
+    item = take(client)
+    answer = client.post(reverse("review:approve", args=[item.candidate_id]), {"next": NEXT}, headers=HTMX)
+    assert item_of(answer["HX-Redirect"]).pk != item.pk
+
+
+def test_a_refused_decision_stays_on_the_card(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    client = client_as(cast.reviewer)
+    item = take(client)
+    data = {"next": NEXT, "item": item.pk, "role": "primary"}
+    answer = client.post(reverse("review:override", args=[item.candidate_id]), data)
+    assert answer.status_code == 422
+    assert f'name="next" value="{NEXT}"' in answer.content.decode()
+    assert f'name="item" value="{item.pk}"' in answer.content.decode()
+    assert not item.candidate.reviews.exists()
+
+
+def test_what_one_cannot_tell_comes_back_to_somebody_else(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    client = client_as(cast.reviewer)
+    item = take(client)
+    answer = client.post(reverse("review:unsure", args=[item.candidate_id]), {"next": NEXT})
+    assert item_of(answer["Location"]).pk != item.pk
+    assert take(client_as(cast.second_reviewer)).pk == item.pk
+
+
+def test_the_chosen_collection_is_kept_from_card_to_card(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    client = client_as(cast.reviewer)
+    location = client.post(NEXT, {"collection": str(cast.alpha.pk)})["Location"]
+    assert location.endswith(f"?collection={cast.alpha.pk}")
+    page = client.get(location)
+    assert page.context["next_url"] == f"{NEXT}?collection={cast.alpha.pk}"
+    data = {"next": page.context["next_url"]}
+    answer = client.post(reverse("review:approve", args=[item_of(location).candidate_id]), data)
+    assert answer["Location"].endswith(f"?collection={cast.alpha.pk}")
+
+
+def test_the_last_decision_leads_back_to_the_queue(
+    cast: Cast, client_as: ClientAs, not_found_run: Run
+) -> None:
+    QueueItem.objects.filter(candidate__isnull=False).update(state="decided")
+    client = client_as(cast.reviewer)
+    item = take(client)
+    data = {"decision": "confirm", "next": NEXT, "item": item.pk}
+    answer = client.post(reverse("review:not-found", args=[not_found_run.pk]), data, follow=True)
+    assert answer.redirect_chain[-1][0] == "/queue/"
+    assert "Not found confirmed" in answer.content.decode()
+    assert "Nothing waits for you here." in answer.content.decode()
+
+
+def test_an_item_of_somebody_else_says_so(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    item = queue_claim_next(actor=cast.second_reviewer)
+    assert item is not None
+    page = client_as(cast.reviewer).get(reverse("review:item", args=[item.pk])).content.decode()
+    assert "with Second Reviewer" in page
+    assert reverse("review:claim", args=[item.pk]) not in page
+
+
+def test_an_item_held_by_nobody_can_be_taken(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    item = scene.run.queue_items.filter(state="waiting").first()
+    client, address = client_as(cast.reviewer), reverse("review:item", args=[item.pk])
+    assert reverse("review:claim", args=[item.pk]) in client.get(address).content.decode()
+    queue_claim(actor=cast.reviewer, item=item)
+    assert reverse("review:release", args=[item.pk]) in client.get(address).content.decode()

@@ -1,0 +1,128 @@
+"""The run page: answer, cards by role, tabs, progress."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from django.urls import reverse
+
+from tests.workbench.cast import Cast
+from tests.workbench.pages.conftest import HTMX, ClientAs
+from tests.workbench.scene import Scene
+from workbench.questions.models import Run, RunStatus, Verdict
+
+ROLES = ["primary", "supporting", "tangential", "discarded"]
+
+
+def test_cards_stand_by_role_and_each_has_its_reason(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    page = client_as(cast.auditor).get(scene.run.get_absolute_url())
+    groups = page.context["groups"]
+    roles = [group["role"] for group in groups]
+    assert roles == [role for role in ["", *ROLES] if role in roles]
+    cards = [card for group in groups for card in group["cards"]]
+    assert len(cards) == scene.run.candidates.count()
+    text = re.sub(r"\s+", " ", page.content.decode())
+    for verdict in Verdict.objects.filter(candidate__run=scene.run):
+        assert verdict.reason.replace("'", "&#x27;")[:60] in text
+
+
+def test_the_discarded_are_folded_into_one_line(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    page = client_as(cast.auditor).get(scene.run.get_absolute_url())
+    for group in page.context["groups"]:
+        for card in group["cards"]:
+            if group["role"] == "discarded":
+                assert card["is_brief"]
+            if group["role"] in {"primary", "supporting", ""}:
+                assert not card["is_brief"]
+    discarded = scene.run.candidates.filter(verdict__role="discarded").count()
+    assert page.content.decode().count("fold__reason") >= discarded
+
+
+def test_the_answer_cites_cards_that_are_there(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    page = client_as(cast.analyst).get(scene.run.get_absolute_url())
+    html = page.content.decode()
+    cites = re.findall(r'class="cite" href="#([^"]+)"', html)
+    assert cites
+    for dom_id in cites:
+        assert f'id="{dom_id}"' in html
+    shown = page.context["sentences"] + page.context["more_sentences"]
+    assert len(shown) == len(scene.run.answers.last().body["sentences"])
+
+
+def test_only_reviewers_see_decision_forms(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    approve = scene.run.candidates.filter(verdict__role__isnull=False, reviews__isnull=True)[0]
+    address = reverse("review:approve", args=[approve.pk])
+    for name, user in cast.members.items():
+        page = client_as(user).get(scene.run.get_absolute_url()).content.decode()
+        assert (address in page) is (name in {"reviewer", "second_reviewer"}), name
+        assert ("to decide" in page) is (name in {"reviewer", "second_reviewer"})
+
+
+def test_a_signed_run_takes_no_decisions(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    Run.objects.filter(pk=scene.run.pk).update(review_state="signed")
+    assert "/approve/" not in client_as(cast.reviewer).get(scene.run.get_absolute_url()).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("tab", "shows"),
+    [
+        ("provenance", "Ranks and scores"),
+        ("calls", "No language model was asked"),
+        ("history", "verdict.approved"),
+        ("json", "provenances"),
+        ("nonsense", "data-card"),
+    ],
+)
+def test_tabs(tab: str, shows: str, cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    page = client_as(cast.auditor).get(scene.run.get_absolute_url(), {"tab": tab})
+    assert shows in page.content.decode()
+
+
+def test_the_record_is_the_audit_format(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    from arbitration.contracts import AuditedRetrievalResult, RetrievalResult
+
+    answer = client_as(cast.auditor).get(reverse("questions:record", args=[scene.run.pk]))
+    record = json.loads(answer.content)
+    assert RetrievalResult.model_validate(record["result"]).question == scene.run.question.text
+    audit = AuditedRetrievalResult.model_validate(record["audit"])
+    assert len(audit.candidates) == scene.run.candidates.count()
+    assert answer["Content-Disposition"].startswith("attachment")
+
+
+def test_a_run_on_its_way_polls_and_stops_when_it_ends(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    client, address = client_as(cast.analyst), scene.run.get_absolute_url()
+    Run.objects.filter(pk=scene.run.pk).update(status=RunStatus.ARBITRATING)
+    going = client.get(address, headers=HTMX).content.decode()
+    assert "<html" not in going
+    assert 'hx-trigger="every 1s"' in going
+    assert "Candidates built" in going
+    assert "data-card" not in going
+    Run.objects.filter(pk=scene.run.pk).update(status=RunStatus.DONE)
+    ended = client.get(address, headers=HTMX).content.decode()
+    assert "every 1s" not in ended
+    assert "data-card" in ended
+
+
+def test_fragments_and_pages_are_told_apart_by_caches(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    assert "HX-Request" in client_as(cast.analyst).get(scene.run.get_absolute_url())["Vary"]
+
+
+def test_a_failed_run_says_why(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    Run.objects.filter(pk=scene.run.pk).update(
+        status=RunStatus.FAILED, failure_reason="The endpoint did not answer. Ask again later."
+    )
+    page = client_as(cast.analyst).get(scene.run.get_absolute_url()).content.decode()
+    assert "The endpoint did not answer. Ask again later." in page
+
+
+def test_conflicts_point_at_both_cards(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    first, second = scene.run.candidates.values_list("candidate_id", flat=True)[:2]
+    Run.objects.filter(pk=scene.run.pk).update(
+        conflicts=[{"first_id": first, "second_id": second, "explanation": "Two periods for one record."}]
+    )
+    page = client_as(cast.auditor).get(scene.run.get_absolute_url()).content.decode()
+    assert "Two periods for one record." in page
+    assert f'href="#c-{first}"' in page
+    assert f'href="#c-{second}"' in page
