@@ -18,6 +18,7 @@ _CLAUSE = re.compile(
 )
 _MAX_WORDS = 9
 _MIN_CLAUSES = 3
+_MAX_STEP = 3
 _SMALL_WORDS = frozenset(
     """
     a an and as at by for from in into of on or the to with upon under without between non y e o de del
@@ -56,17 +57,17 @@ def find_clauses(starts: Iterable[tuple[int, str]]) -> list[ClauseHeading]:
 def follows(number: tuple[int, ...], last: tuple[int, ...]) -> bool:
     """Whether a clause number may come after another: the next one, the first below it, or the next of a level above.
 
-    One number may be left out, since its heading may have been missed.
+    A number or two may be left out, since their headings may have been missed.
     """
     if not last:
-        return number[0] == 1 and all(part == 1 for part in number)
+        return number[0] <= 2 and all(part == 1 for part in number[1:])
     if len(number) > len(last):
         return number == (*last, *([1] * (len(number) - len(last)))) or (
             number[0] == last[0] + 1 and all(part == 1 for part in number[1:])
         )
     shared = len(number) - 1
     if number[:shared] == last[:shared]:
-        return 1 <= number[shared] - last[shared] <= 2
+        return 1 <= number[shared] - last[shared] <= _MAX_STEP
     return number[0] in (last[0] + 1, last[0] + 2) and all(part == 1 for part in number[1:])
 
 

@@ -20,14 +20,20 @@ _ROW = re.compile(
 )
 _BLANK = " \t\u00a0\u200b\ufeff\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000"
 _SENTENCE = re.compile(r"[.!?;:][\"'”’)\]]*(?=\s)")
+# Converters that drop line breaks leave a run of spaces where a paragraph ended.
+_LOST_BREAK = re.compile(
+    r"(?<=[.;:\"”)])[ \t\u00a0]{3,}(?=[\"“(\dA-ZÁÉÍÓÚÑ§•])"
+    r"|[ \t\u00a0]{3,}(?=(?:Section|SECTION|Article|ARTICLE|Clause|Artículo|Cláusula)\s+[\dIVX])"
+)
+_LABEL = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxlcIVXLC]{1,6})[.):]+")
 _LONG_SHARE = 0.5  # of the characters in rows longer than a line: every row is a paragraph
 
 
 class TextLine(NamedTuple):
     """One line: ``text[start:end]`` of the original, without white space around it.
 
-    ``row_start`` and ``row_end`` are the bounds of the whole row (up to the line break) that it was cut from.
-    ``starts_block`` is set on the first line of a paragraph.
+    ``row_start`` and ``row_end`` are the bounds of the row (up to the line break, or to where one was lost) that it
+    was cut from. ``starts_block`` is set on the first line of a paragraph.
     """
 
     page_num: int
@@ -86,12 +92,25 @@ def _rows(text: str) -> Iterator[_Row]:
         while end > start and (text[end - 1] in _BLANK or text[end - 1].isspace()):
             end -= 1
         if start < end:
-            yield _Row(start, end, after_blank, after_page_break)
-            after_blank = after_page_break = False
+            for piece_start, piece_end in _paragraphs(text, start, end):
+                yield _Row(piece_start, piece_end, after_blank or piece_start > start, after_page_break)
+                after_page_break = False
+            after_blank = False
         else:
             after_blank = True
         if match.group("end") == "\f":
             after_blank = after_page_break = True
+
+
+def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A long row cut where paragraph breaks were lost; a short one as it is."""
+    if end - start > MAX_LINE:
+        for match in _LOST_BREAK.finditer(text, start, end):
+            if _LABEL.fullmatch(text, start, match.start()):
+                continue  # the number of a clause, set apart from its title
+            yield start, match.start()
+            start = match.end()
+    yield start, end
 
 
 def _rows_are_paragraphs(rows: list[_Row]) -> bool:

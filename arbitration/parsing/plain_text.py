@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from arbitration.errors import ParseFailure
@@ -13,12 +14,22 @@ from arbitration.parsing.clauses import find_clauses
 from arbitration.parsing.drafts import Draft, DraftLine, DraftPage, TocEntry
 from arbitration.parsing.limits import ParseLimits
 from arbitration.parsing.numbering import heading_number, is_list_item, is_upper_case
-from arbitration.parsing.offsets import TextLine, text_lines
+from arbitration.parsing.offsets import MAX_LINE, TextLine, text_lines
 
 _MAX_HEADING = 90  # characters
 _MAX_SHARE = 0.2  # of the lines; more "headings" than that are something else
 _FEW_HEADINGS = 6  # which a short text may have all the same
 _MIN_HEADINGS = 2
+_PAGE_NUMBER = re.compile(
+    r"^\W{0,3}(?:page|página|pág\.)?\s*(?P<number>\d{1,4})(?:\s*(?:of|de|/)\s*\d{1,4})?\W{0,3}$",
+    re.IGNORECASE,
+)
+_MIN_PAGE_NUMBERS = 3
+_BESIDE_SHARE = 0.6  # of a line's occurrences that stand next to a page number
+_SIGNATURE = re.compile(
+    r"/s/|^(?:by|name|title|date|signature|signed|attest|witness|per|its|firma|nombre|fecha)\s*:",
+    re.IGNORECASE,
+)
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _UNDERLINE = re.compile(r"^(?:={3,}|-{3,}|~{3,}|_{3,}|\*{3,})$")
 _LEADERS = re.compile(r"\.{4,}|_{3,}|\s{4,}\S+$")
@@ -86,7 +97,8 @@ def draft_of_text(text: str) -> Draft:
     ]
     for line, span in zip(lines, spans, strict=True):
         line.starts_block = span.starts_block or (span.start == span.row_start and is_list_item(line.text))
-    toc = _headings(text, spans, lines)
+    _mark_page_ends(spans, lines)
+    toc = _headings(spans, lines)
     pages = [DraftPage(number) for number, _ in groupby(span.page_num for span in spans)]
     return Draft("text", pages, lines, toc, "headings" if toc else "none", _title(lines, toc))
 
@@ -100,7 +112,33 @@ def _title(lines: Sequence[DraftLine], toc: Sequence[TocEntry]) -> str | None:
     return first if alone and len(first) <= _MAX_HEADING and not first.endswith((".", ",", ";")) else None
 
 
-def _headings(text: str, spans: Sequence[TextLine], lines: Sequence[DraftLine]) -> list[TocEntry]:
+def _mark_page_ends(spans: Sequence[TextLine], lines: Sequence[DraftLine]) -> None:
+    """Flag page numbers that count up by one, and the words that keep coming right beside them."""
+    alone = [
+        place
+        for place, span in enumerate(spans)
+        if span.start == span.row_start and span.end == span.row_end and span.starts_block
+    ]
+    numbered = [
+        (place, int(match.group("number")))
+        for place in alone
+        if (match := _PAGE_NUMBER.match(lines[place].text)) is not None
+    ]
+    ends: set[int] = set()
+    for (place, number), (following, next_number) in pairwise(numbered):
+        if next_number == number + 1:
+            ends.update((place, following))
+    if len(ends) < _MIN_PAGE_NUMBERS:
+        return
+    times = Counter(lines[place].text for place in alone)
+    beside = Counter(lines[place].text for place in alone if ends & {place - 1, place + 1})
+    for place in alone:
+        words = lines[place].text
+        runs = times[words] >= _MIN_PAGE_NUMBERS and beside[words] >= _BESIDE_SHARE * times[words]
+        lines[place].is_furniture = place in ends or (runs and len(words) <= MAX_LINE)
+
+
+def _headings(spans: Sequence[TextLine], lines: Sequence[DraftLine]) -> list[TocEntry]:
     """Headings that stand alone, with run-in clause headings below them."""
     alone = {
         place: key for place in range(len(lines)) if (key := _heading_key(spans, lines, place)) is not None
@@ -140,6 +178,8 @@ def _heading_key(
 ) -> tuple[int, int, int] | None:
     """How high the heading at ``place`` ranks (smaller is higher), None when the line is no heading."""
     span, text = spans[place], lines[place].text
+    if lines[place].is_furniture or _SIGNATURE.search(text):
+        return None
     if span.start != span.row_start or span.end != span.row_end or not span.starts_block:
         return None
     if len(text) > _MAX_HEADING or _LEADERS.search(text) or sum(c.isalpha() for c in text) < 3:

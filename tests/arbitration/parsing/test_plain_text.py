@@ -101,6 +101,28 @@ def test_long_rows_are_broken_after_sentences() -> None:
     assert [(sentence * 4)[start:end] for _, _, start, end in spans] == lines
 
 
+def test_paragraphs_whose_breaks_were_lost_are_cut_again() -> None:
+    first = '"Form" means a paper that the office issues to a person who has asked for it and paid.'
+    second = "Section 3.2 Keeping. Every form is kept in a locked room of the old house."
+    third = "1.    Definitions apply to all of this."
+    text = f"{first}     {second}     {third}"
+    assert [text[start:end] for _, _, start, end in line_spans(text)] == [first, second, third]
+
+
+def test_page_numbers_and_the_words_beside_them_are_furniture() -> None:
+    parts = []
+    for page in range(1, 5):
+        parts += [f"Rule {'abcde'[page]} is told here at length.", str(page), "Source: the registry, 2011"]
+    draft = draft_of_text("\n\n".join(parts))
+    marked = [line.text for line in draft.lines if line.is_furniture]
+    assert marked == [text for page in range(1, 5) for text in (str(page), "Source: the registry, 2011")]
+
+
+def test_numbers_that_do_not_count_up_are_text() -> None:
+    draft = draft_of_text("\n\n".join(["Fees", "7", "12", "7", "Fees", "90", "Fees"]))
+    assert not any(line.is_furniture for line in draft.lines)
+
+
 def _toc(text: str) -> list[tuple[int, str]]:
     draft = draft_of_text(text)
     return [(section.level, section.title) for section in build_sections(draft.toc, draft.lines)]
