@@ -24,6 +24,8 @@ WEB_SECONDS = 90.0
 STOP_SECONDS = 60.0
 #: A following command within this time finds the stack still up.
 LINGER_SECONDS = 1.0
+#: Beat repairs and seals: no command waits for it, and loading it would slow the command that does.
+BEAT_AFTER_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def serve(project: Project, home: Home, *, until_unused: bool) -> int:
     ):
         try:
             found = _prepare(project, supervisor)
-            _start_workers(project, supervisor, found)
+            _start_workers(project, supervisor, found, beat_after_seconds=BEAT_AFTER_SECONDS)
             supervisor.watch(last_use.is_over if until_unused else lambda: False)
         except StopRequested:
             say("asked to stop")
@@ -224,10 +226,12 @@ def _prepare(project: Project, supervisor: Supervisor) -> Services:
     return found
 
 
-def _start_workers(project: Project, supervisor: Supervisor, found: Services) -> None:
+def _start_workers(
+    project: Project, supervisor: Supervisor, found: Services, *, beat_after_seconds: float = 0.0
+) -> None:
     environment = found.environment(project)
     supervisor.start(project.worker(found.home, environment))
-    supervisor.start(project.beat(found.home, environment))
+    supervisor.start_later(project.beat(found.home, environment), seconds=beat_after_seconds)
 
 
 def _open_site(project: Project, supervisor: Supervisor, found: Services, site: Site, *, demo: bool) -> None:

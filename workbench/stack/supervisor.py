@@ -90,6 +90,10 @@ class Supervisor:
         self._kept[program.name] = Keeping(program, child)
         return child
 
+    def start_later(self, program: Program, *, seconds: float) -> None:
+        """Have `watch` start a child after some time, and keep it running."""
+        self._kept[program.name] = Keeping(program, None, start_again=time.monotonic() + seconds)
+
     def discard(self, name: str) -> None:
         """Stop a child and forget it."""
         keeping = self._kept.pop(name, None)

@@ -41,12 +41,12 @@ FOREIGN = (
 Seen = TypeVar("Seen")
 
 
-def eventually(look: Callable[[], Seen], *, seconds: float = PATIENCE_SECONDS) -> Seen:
+def eventually(look: Callable[[], Seen], *, seconds: float = PATIENCE_SECONDS, pause: float = 0.05) -> Seen:
     """What `look` returns once that is true; fails the test when it never is."""
     deadline = time.monotonic() + seconds
     while not (seen := look()):
         assert time.monotonic() < deadline, f"not seen within {seconds} s: {look}"
-        threading.Event().wait(0.05)
+        threading.Event().wait(pause)
     return seen
 
 
@@ -169,8 +169,9 @@ class Bench:
                     found.append(command)
         return found
 
-    def is_empty(self) -> bool:
-        return not self.processes()
+    def empties(self) -> bool:
+        """Wait until no process of this home is left."""
+        return eventually(lambda: not self.processes(), pause=0.25)
 
     def close(self) -> None:
         for started in self._started:
@@ -181,7 +182,7 @@ class Bench:
         supervisor = found.supervisor.find() if found else None
         if supervisor is not None:
             supervisor.terminate()
-        eventually(self.is_empty)
+        self.empties()
 
 
 @pytest.fixture

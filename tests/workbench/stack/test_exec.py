@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workbench.stack.conftest import Bench, eventually
+from tests.workbench.stack.conftest import Bench
 
 pytestmark = pytest.mark.integration
 
@@ -61,7 +61,7 @@ def test_everything_is_gone_afterwards_and_the_exit_status_is_the_commands(bench
     home = running.out.strip()
     assert "workbench-" in home
     assert not Path(home).exists()
-    assert Bench(Path(home)).is_empty()
+    assert Bench(Path(home)).empties()
 
 
 def test_a_signal_ends_the_command_and_the_services(bench: Bench) -> None:
@@ -71,7 +71,7 @@ def test_a_signal_ends_the_command_and_the_services(bench: Bench) -> None:
     home = running.out.split()[1]
     assert running.signal(signal.SIGTERM).end() == 143
     assert not Path(home).exists()
-    eventually(Bench(Path(home)).is_empty)
+    assert Bench(Path(home)).empties()
 
 
 def test_an_unknown_command_is_refused(bench: Bench) -> None:

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from tests.workbench.stack.conftest import Bench, eventually
+from tests.workbench.stack.conftest import Bench
 
 pytestmark = pytest.mark.integration
 
@@ -17,12 +17,12 @@ def test_a_command_starts_the_services_and_they_end_with_it(bench: Bench) -> Non
     assert adding.end() == 0, adding.err
     assert adding.out == ""
     assert "starting the database, the broker and a worker" in adding.err
-    eventually(bench.is_empty)
+    assert bench.empties()
 
     listing = bench.manage("list")
     assert listing.end() == 0
     assert json.loads(listing.out) == ["from cold"], "standard output holds the answer and nothing else"
-    eventually(bench.is_empty)
+    assert bench.empties()
 
 
 def test_the_services_stay_while_any_command_uses_them(bench: Bench) -> None:
@@ -37,14 +37,14 @@ def test_the_services_stay_while_any_command_uses_them(bench: Bench) -> None:
     assert bench.state().supervisor.pid == supervisor
 
     assert second.end() == 0
-    eventually(bench.is_empty)
+    assert bench.empties()
 
 
 def test_a_killed_command_counts_as_ended(bench: Bench) -> None:
     holding = bench.manage("hold")
     holding.says("postgres://")
     holding.signal(signal.SIGKILL).end()
-    eventually(bench.is_empty)
+    assert bench.empties()
 
 
 def test_a_killed_background_supervisor_is_replaced_by_the_next_command(bench: Bench) -> None:
@@ -71,7 +71,7 @@ def test_run_joins_a_stack_that_a_command_started(bench: Bench) -> None:
     assert bench.state().supervisor.pid == background
     assert running.signal().end() == 0
     assert "another command is using them" not in running.err
-    eventually(bench.is_empty)
+    assert bench.empties()
 
 
 def test_run_leaves_joined_services_to_the_command_that_uses_them(bench: Bench) -> None:
@@ -82,7 +82,7 @@ def test_run_leaves_joined_services_to_the_command_that_uses_them(bench: Bench) 
     assert "another command is using them" in running.err
     assert bench.manage("list").end() == 0
     assert holding.end() == 0
-    eventually(bench.is_empty)
+    assert bench.empties()
 
 
 def test_run_says_so_when_joined_services_go_away(bench: Bench) -> None:
@@ -108,7 +108,7 @@ def test_services_that_cannot_start_are_a_failure_with_a_reason(bench: Bench) ->
     assert failing.end() == 1
     assert "the migration is broken on purpose" in failing.err
     assert "Traceback" not in failing.err
-    eventually(bench.is_empty)
+    assert bench.empties()
 
 
 def test_a_given_database_is_used_as_it_is(bench: Bench) -> None:

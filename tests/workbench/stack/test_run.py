@@ -42,7 +42,7 @@ def test_it_serves_prints_the_logins_and_stops_cleanly(bench: Bench) -> None:
     }
 
     assert running.signal(signal.SIGINT).end() == 0
-    assert bench.is_empty()
+    assert bench.empties()
     assert "Traceback" not in running.err
 
 
@@ -100,7 +100,7 @@ def test_a_killed_supervisor_takes_its_children_along_and_the_next_start_works(b
     assert f"the last stack (pid {first.process.pid}) was not stopped cleanly" in second.err
     assert notes(bench) == ["before the crash"]
     assert second.signal().end() == 0
-    assert bench.is_empty()
+    assert bench.empties()
 
 
 def test_children_that_outlive_their_supervisor_are_stopped_by_the_next_start(bench: Bench) -> None:
@@ -143,14 +143,14 @@ def test_a_web_server_that_cannot_start_ends_the_run_with_its_last_words(bench: 
     assert failing.end() == 1
     assert "web did not start" in failing.err
     assert "the page is broken on purpose" in failing.err
-    assert bench.is_empty()
+    assert bench.empties()
 
 
 def test_a_failing_migration_ends_the_run_with_its_last_words(bench: Bench) -> None:
     failing = bench.stack("run", STANDIN_BROKEN="migrate")
     assert failing.end() == 1
     assert "the migration is broken on purpose" in failing.err
-    assert bench.is_empty()
+    assert bench.empties()
     assert bench.run().signal().end() == 0, "the next start tries again"
 
 
