@@ -25,8 +25,7 @@ from pydantic import ValidationError
 
 from arbitration.documents import ParsedDocument
 from arbitration.errors import ParseFailure, PasswordRequired
-from arbitration.parsing.limits import ParseLimits
-from arbitration.parsing.render import ImageFormat
+from arbitration.parsing.limits import ImageFormat, ParseLimits
 
 __all__ = ["ParseLimits", "parse_isolated", "render_page"]
 

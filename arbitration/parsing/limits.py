@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
+ImageFormat = Literal["png", "webp"]
 _MEBI = 1024 * 1024
 
 

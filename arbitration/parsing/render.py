@@ -5,15 +5,13 @@ from __future__ import annotations
 import io
 import math
 from pathlib import Path
-from typing import Literal
 
 import pypdfium2 as pdfium
 
 from arbitration.errors import ParseFailure
-from arbitration.parsing.limits import ParseLimits
+from arbitration.parsing.limits import ImageFormat, ParseLimits
 from arbitration.parsing.pdf import open_pdf
 
-ImageFormat = Literal["png", "webp"]
 MAX_SCALE = 8.0
 
 

@@ -201,6 +201,12 @@ def test_the_child_loads_neither_pydantic_nor_numpy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_the_parent_does_not_load_the_pdf_library() -> None:
+    code = "import sys, arbitration.parsing.isolation; print('pypdfium2' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == "False"
+
+
 def test_pages_come_as_images(letter: Path) -> None:
     image = render_page(path=letter, page_num=2, scale=1.0)
     assert _png_size(image) == (612, 792)
