@@ -7,8 +7,7 @@ content hash. Questions run through the same detection and arbitration as any ru
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,17 +15,16 @@ from django.core.files.base import File
 
 from arbitration.errors import ArbitrationError
 from arbitration.evaluation.metrics import QuestionOutcome
+from arbitration.evaluation.outcomes import outcome_of
 from arbitration.evaluation.records import (
     DatasetDocument,
     DatasetError,
     EvalQuestion,
     LabelledSet,
-    RankedAnchor,
 )
 from arbitration.evaluation.structured import to_parsed_document
 from arbitration.pipeline import arbitrate, detect
 from arbitration.pool import CandidatePool
-from arbitration.protocols import ChatModel
 from arbitration.settings import EngineSettings
 from arbitration.strategies.base import StrategyServices
 from arbitration.strategies.registry import get_strategy
@@ -38,8 +36,6 @@ from workbench.documents.services import collection_create, document_upload
 from workbench.documents.store import DatabaseCandidateStore
 
 Tell = Callable[[str], None]
-#: Candidates are told by who decided them under these names (``arbitration.evaluation.metrics.DECIDERS``).
-_DECIDERS = {"rule": "pattern", "gate": "gate", "mlp": "mlp", "llm": "llm", "person": "person"}
 
 
 @dataclass(slots=True)
@@ -63,13 +59,11 @@ class LoadedSet:
             )
         return self.stores[key]
 
-    def source_id(self, collection: str, public_id: str) -> str:
-        """The set's own id of a document of the product."""
-        return self._source_ids[(collection, public_id)]
-
-    @property
-    def _source_ids(self) -> Mapping[tuple[str, str], str]:
-        return {(name, document.public_id): key for (name, key), document in self.documents.items()}
+    def dataset_ids(self, collection: str) -> dict[str, str]:
+        """The set's own ids of the product's documents in one collection."""
+        return {
+            document.public_id: key for (name, key), document in self.documents.items() if name == collection
+        }
 
 
 def dataset_load(*, dataset: LabelledSet, tell: Tell) -> LoadedSet:
@@ -149,13 +143,12 @@ class QuestionRunner:
         loaded: LoadedSet,
         strategies: list[str],
         services: Callable[[EvalQuestion], StrategyServices] | None = None,
-        chat: ChatModel | None = None,
     ) -> None:
         self._loaded, self._strategies = loaded, strategies
         self._settings = EngineSettings()
-        self._services = services or (lambda question: StrategyServices(chat=chat))
+        self.services = services or (lambda question: StrategyServices())
         self._ready: dict[tuple[str, str], QuestionOutcome] = {}
-        self._source_ids = dict(loaded._source_ids)
+        self._dataset_ids = {name: loaded.dataset_ids(name) for name in loaded.collections}
 
     def __call__(self, *, question: EvalQuestion, strategy: str) -> QuestionOutcome:
         """The outcome; all strategies of a question are run together, so that no pool need be kept."""
@@ -177,34 +170,12 @@ class QuestionRunner:
 
     def _decided(self, question: EvalQuestion, pool: CandidatePool, name: str) -> QuestionOutcome:
         try:
-            decision = arbitrate(pool=pool, strategy=get_strategy(name), services=self._services(question))
+            decision = arbitrate(pool=pool, strategy=get_strategy(name), services=self.services(question))
         except ArbitrationError as error:
             return QuestionOutcome(error=str(error))
-        by_id = {candidate.candidate_id: candidate for candidate in pool.candidates}
-        ranked = [by_id[verdict.candidate_id] for verdict in decision.verdicts]
-        decided = Counter(_decider(v.decided_by.kind, needs_person=v.needs_person) for v in decision.verdicts)
-        return QuestionOutcome(
-            ranking=tuple(
-                RankedAnchor(
-                    self._source_ids[(question.collection, candidate.document_id)],
-                    candidate.anchor.page_start,
-                    candidate.anchor.line_start,
-                    candidate.anchor.page_end,
-                    candidate.anchor.line_end,
-                    len(candidate.anchor_text.split()),
-                )
-                for candidate in ranked
-            ),
-            not_found=decision.not_found,
+        return outcome_of(
+            pool,
+            decision,
+            dataset_ids=self._dataset_ids[question.collection],
             latency_ms=pool.latency_ms + decision.latency_ms,
-            llm_calls=len(decision.calls),
-            tokens=sum(call.input_tokens + call.output_tokens for call in decision.calls),
-            cost=decision.cost,
-            candidates=len(decision.verdicts),
-            llm_candidates=decided["llm"],
-            decided=dict(decided),
         )
-
-
-def _decider(kind: str, *, needs_person: bool) -> str:
-    return "person" if needs_person else _DECIDERS.get(kind, kind)

@@ -19,8 +19,9 @@ from arbitration.evaluation.runner import EvaluationReport, evaluate
 from arbitration.evaluation.structured import line_maps
 from arbitration.strategies.registry import STRATEGIES
 from workbench.ops.commands import JsonCommand
-from workbench.questions.evaluation import QuestionRunner, dataset_load
+from workbench.questions.evaluation import LoadedSet, QuestionRunner, dataset_load
 from workbench.questions.models import EvaluationRun
+from workbench.questions.scratch import cross_fit, label_set, train_on_other
 
 
 class Command(JsonCommand):
@@ -46,6 +47,8 @@ class Command(JsonCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Loads, runs, stores, prints."""
         started = time.monotonic()
+        if options["train_on"] is not None and options["cross_fit"] is not None:
+            raise CommandError("Give --train-on or --cross-fit, not both.")
         names = _strategy_names(options["strategies"])
         try:
             report = self._report(names, options)
@@ -71,17 +74,45 @@ class Command(JsonCommand):
     def _report(self, names: list[str], options: dict[str, Any]) -> EvaluationReport:
         dataset = load_dataset(options["folder"]).limited(options["limit"])
         loaded = dataset_load(dataset=dataset, tell=self._tell)
-        judge = Judge(line_maps(dataset))
         runner = QuestionRunner(loaded=loaded, strategies=names)
+        trained_on, training_questions = self._train(runner, loaded, options)
         return evaluate(
             dataset=dataset,
             strategies=names,
             run_question=runner,
-            judge=judge,
+            judge=Judge(line_maps(dataset)),
+            trained_on=trained_on,
+            training_questions=training_questions,
             runs=options["runs"],
             seed=options["seed"],
             progress=lambda strategy, done, total: self._tell(f"{strategy}: {done} of {total}", done, total),
         )
+
+    def _train(
+        self, runner: QuestionRunner, loaded: LoadedSet, options: dict[str, Any]
+    ) -> tuple[str | None, list[str]]:
+        """Gives the runner its scratch models; what they were trained on, and the training questions.
+
+        With ``--cross-fit`` each question is tested by a model of the other parts, so none is shared.
+        """
+        if options["train_on"] is not None:
+            other = load_dataset(options["train_on"])
+            other_loaded = dataset_load(dataset=other, tell=self._tell)
+            other_runner = QuestionRunner(loaded=other_loaded, strategies=[])
+            labelled = label_set(loaded=other_loaded, runner=other_runner, tell=self._tell)
+            runner.services, questions = train_on_other(labelled, tested=loaded.dataset, name=other.name)
+            return str(options["train_on"]), questions
+        if options["cross_fit"] is not None:
+            labelled = label_set(loaded=loaded, runner=runner, tell=self._tell)
+            runner.services = cross_fit(
+                labelled,
+                tested=loaded.dataset,
+                parts=options["cross_fit"],
+                seed=options["seed"],
+                tell=self._tell,
+            )
+            return f"the other parts of {options['folder']} ({options['cross_fit']} parts)", []
+        return None, []
 
     def _tell(self, text: str, done: int = 0, total: int = 0) -> None:
         """Progress on standard error, where a person watches."""
