@@ -43,6 +43,7 @@ from .models import (
     Section,
 )
 from .services import document_row_for, index_epoch_bump
+from .versions import version_offer
 
 logger = structlog.get_logger(__name__)
 
@@ -288,6 +289,7 @@ def _finish(document: Document, parsed: ParsedDocument, *, owner: str, seconds: 
         if changed != 1:
             raise LeaseLost
         index_epoch_bump(collection_ids=[document.collection_id])
+        version_offer(document_id=document.pk)
         audit_record(
             actor=User.objects.system(),
             actor_kind="worker",

@@ -84,6 +84,10 @@ class DocumentQuerySet(models.QuerySet["Document"]):
         """Those that can be asked."""
         return self.filter(status=DocumentStatus.READY)
 
+    def newest(self) -> DocumentQuerySet:
+        """Without those that a later, readable version replaced: what a question of a collection is asked of."""
+        return self.exclude(later_versions__status=DocumentStatus.READY)
+
 
 class Document(models.Model):
     """One uploaded file and what became of it."""
@@ -135,6 +139,10 @@ class Document(models.Model):
             models.CheckConstraint(
                 condition=models.Q(status__in=DocumentStatus.values), name="document_status_is_known"
             ),
+            models.UniqueConstraint(fields=["version_of"], name="one_next_version"),
+            models.CheckConstraint(
+                condition=~models.Q(version_of=models.F("id")), name="no_version_of_itself"
+            ),
             models.CheckConstraint(
                 condition=~models.Q(status=DocumentStatus.FAILED) | ~models.Q(failure_reason=""),
                 name="failed_document_says_why",
@@ -163,6 +171,51 @@ class Document(models.Model):
     def is_working(self) -> bool:
         """Whether progress is still to come."""
         return self.status in WORKING_STATUSES
+
+
+class OfferState(models.TextChoices):
+    """What a person said to the offer of a new version."""
+
+    OPEN = "open", _("open")
+    ACCEPTED = "accepted", _("accepted")
+    DECLINED = "declined", _("declined")
+
+
+class VersionOffer(models.Model):
+    """A document that looks like a new version of an older one: same title or file name, other bytes."""
+
+    document = models.OneToOneField(Document, on_delete=models.CASCADE, related_name="version_offer")
+    older = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="version_offers_made")
+    state = models.CharField(max_length=12, choices=OfferState.choices, default=OfferState.OPEN)
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    decided_at = models.DateTimeField(null=True, blank=True)
+    # When every decision on the older version had been carried over or reopened.
+    carried_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(state__in=OfferState.values), name="offer_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(document=models.F("older")), name="offer_joins_two_documents"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state=OfferState.OPEN, decided_by__isnull=True, decided_at__isnull=True)
+                | (
+                    ~models.Q(state=OfferState.OPEN)
+                    & models.Q(decided_by__isnull=False, decided_at__isnull=False)
+                ),
+                name="offer_decided_by_a_person",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(carried_at__isnull=True) | models.Q(state=OfferState.ACCEPTED),
+                name="only_an_accepted_offer_is_carried",
+            ),
+        ]
 
 
 class Page(models.Model):

@@ -17,6 +17,7 @@ from workbench.accounts.permissions import Permission, permissions_in
 from . import selectors
 from .models import WORKING_STATUSES, Collection, Document, DocumentStatus
 from .selectors import OutlineEntry, PageView, PlacedLine
+from .versions import open_offer
 
 _STATES = {
     DocumentStatus.READY: "ready",
@@ -52,6 +53,19 @@ def document_row(document: Document, *, may_upload: bool) -> dict[str, Any]:
         else "",
         "tags": document.tags,
         "version": document.version_number,
+        "version_offer": offer_box(document) if may_upload else None,
+    }
+
+
+def offer_box(document: Document) -> dict[str, Any] | None:
+    """The question whether this is a new version of another document (``_version_offer.html``); None without."""
+    offer = open_offer(document)
+    if offer is None:
+        return None
+    return {
+        "older": offer.older,
+        "decide_url": reverse("documents:version-decide", args=[document.pk]),
+        "versions_url": reverse("documents:versions", args=[document.pk]),
     }
 
 
@@ -214,6 +228,7 @@ def document_page(*, document: Document, user: User, query: QueryDict) -> dict[s
     return {
         "document": document,
         "row": document_row(document, may_upload=Permission.UPLOAD in may),
+        **_versions_link(document),
         "collection": document.collection,
         "may": may,
         "facts": _facts(document),
@@ -242,6 +257,15 @@ def document_page(*, document: Document, user: User, query: QueryDict) -> dict[s
             {"label": document.collection.name, "url": document.collection.get_absolute_url()},
             {"label": str(document)},
         ],
+    }
+
+
+def _versions_link(document: Document) -> dict[str, Any]:
+    replaced_by = document.later_versions.ready().first()
+    has_versions = replaced_by is not None or document.version_of_id is not None
+    return {
+        "versions_url": reverse("documents:versions", args=[document.pk]) if has_versions else "",
+        "replaced_by": replaced_by,
     }
 
 

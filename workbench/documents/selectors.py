@@ -41,13 +41,17 @@ def collection_for(*, user: User, slug: str, permission: Permission = Permission
 
 def document_for(*, user: User, pk: int, permission: Permission = Permission.VIEW) -> Document:
     """The document, if the user may do this with it; else 404, as if it did not exist."""
-    documents = Document.objects.visible_to(user, permission).select_related("collection", "uploaded_by")
+    documents = Document.objects.visible_to(user, permission).select_related(
+        "collection", "uploaded_by", "version_offer__older"
+    )
     return get_object_or_404(documents, pk=pk)
 
 
 def documents_of(*, collection: Collection) -> DocumentQuerySet:
     """A collection's documents, newest first."""
-    return Document.objects.filter(collection=collection).select_related("uploaded_by")
+    return Document.objects.filter(collection=collection).select_related(
+        "uploaded_by", "version_offer__older"
+    )
 
 
 def document_named(*, collection: Collection, name: str) -> Document | None:

@@ -16,10 +16,20 @@ def ingest(*, document_id: int) -> None:
     document_ingest(document_id=document_id)
 
 
+@shared_task(name="documents.carry_over")
+def carry_over(*, document_id: int) -> None:
+    """Takes the decisions on the version before to an accepted version."""
+    from workbench.review.carry_over import anchors_carry_over
+
+    anchors_carry_over(document_id=document_id)
+
+
 @shared_task(name="documents.sweep")
 def sweep() -> int:
     """Wakes a worker for each document whose message was lost or whose worker is gone; returns how many."""
+    from workbench.review.carry_over import carry_overs_to_wake
+
     from .selectors import documents_to_wake
 
-    waiting = documents_to_wake(free=lease_free())
-    return sum(dispatch(ingest, document_id=pk) for pk in waiting)
+    woken = sum(dispatch(ingest, document_id=pk) for pk in documents_to_wake(free=lease_free()))
+    return woken + sum(dispatch(carry_over, document_id=pk) for pk in carry_overs_to_wake())

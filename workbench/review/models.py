@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
-from workbench.documents.models import Collection
+from workbench.documents.models import Collection, Document
 from workbench.questions.models import Candidate, RoleChoice, Run
 
 if TYPE_CHECKING:
@@ -145,5 +145,49 @@ class QueueItem(models.Model):
         indexes = [
             models.Index(
                 fields=["collection", "-priority", "id"], condition=Q(state="waiting"), name="waiting_items"
+            ),
+        ]
+
+
+class CarriedState(models.TextChoices):
+    """What became of a decided anchor in the next version of its document."""
+
+    CARRIED = "carried", _("carried over")
+    CHANGED = "changed", _("changed")
+    GONE = "gone", _("gone")
+
+
+class CarriedAnchor(models.Model):
+    """A decided anchor of one version and its place in the next.
+
+    ``review`` is the decision that counted when the version was accepted. Unchanged text carries it over; changed or
+    missing text reopened the candidate in the queue. Texts are named by their hashes (``arbitration.versions``).
+    """
+
+    review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="carried_anchors")
+    candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="carried_anchors")
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="carried_anchors")
+    state = models.CharField(max_length=12, choices=CarriedState.choices)
+    page_start = models.PositiveIntegerField(null=True)
+    line_start = models.PositiveIntegerField(null=True)
+    page_end = models.PositiveIntegerField(null=True)
+    line_end = models.PositiveIntegerField(null=True)
+    similarity = models.FloatField()
+    text_hash = models.CharField(max_length=64)
+    matched_hash = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["candidate", "document"], name="anchor_carried_once"),
+            models.CheckConstraint(condition=Q(state__in=CarriedState.values), name="carried_state_is_known"),
+            models.CheckConstraint(
+                condition=Q(state=CarriedState.GONE, page_start__isnull=True, matched_hash="")
+                | (~Q(state=CarriedState.GONE) & Q(page_start__isnull=False) & ~Q(matched_hash="")),
+                name="carried_anchor_has_a_place",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=CarriedState.CARRIED) | Q(similarity=1), name="carried_text_is_the_same"
             ),
         ]

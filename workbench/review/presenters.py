@@ -21,7 +21,7 @@ from workbench.questions.presenters import answer_of
 from workbench.questions.records import anchor_of
 from workbench.questions.selectors import candidate_for
 
-from .models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
+from .models import CarriedAnchor, CarriedState, ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from .selectors import queue_open
 
 WHY = {
@@ -36,6 +36,8 @@ WHY = {
     "random": gettext_lazy("random check"),
     "discarded": gettext_lazy("was discarded"),
     "tangential": gettext_lazy("is tangential"),
+    "version_changed": gettext_lazy("the passage changed in a new version"),
+    "version_gone": gettext_lazy("the passage is gone from a new version"),
 }
 PAGE_SIZE = 50
 
@@ -152,7 +154,17 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict) -> dict[str, Any
     if item.candidate_id is None:
         return context | answer_of(run=item.run)
     candidate = candidate_for(user=user, pk=item.candidate_id)
-    return context | cards.single_card(candidate=candidate, user=user)
+    return context | cards.single_card(candidate=candidate, user=user) | {"reopened": _reopened(candidate)}
+
+
+def _reopened(candidate: Candidate) -> list[dict[str, Any]]:
+    """What a new version of the document did to a decided passage, newest version first."""
+    # Here, not above: the page of versions stands on the review models and on this app's cards.
+    from workbench.documents.version_page import anchor_row
+
+    rows = CarriedAnchor.objects.filter(candidate=candidate).exclude(state=CarriedState.CARRIED)
+    related = ("review__reviewer", "candidate__run__question", "candidate__document", "candidate__text")
+    return [anchor_row(row) for row in rows.select_related(*related).order_by("-id")]
 
 
 def said_of_decision(*, decision: dict[str, Any] | None, tally: dict[str, int]) -> str:

@@ -1,0 +1,194 @@
+"""What the versions page shows: the chain, the sections of two versions side by side, the fate of decisions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from arbitration.contracts import CandidateScope
+from arbitration.versions import (
+    DiffPart,
+    SectionChange,
+    VersionSection,
+    body_text,
+    section_changes,
+    word_diff,
+    words_of,
+)
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, permissions_in
+from workbench.questions.cards import dom_id
+from workbench.questions.records import anchor_of
+from workbench.review.models import CarriedAnchor, CarriedState
+
+from .models import Document, Line
+from .presenters import offer_box
+from .versions import open_offer, versions_of
+
+#: Words of both texts together beyond which no difference is worked out on a page.
+LONGEST_DIFF = 6_000
+ANCHORS_SHOWN = 200
+STATES = {
+    "same": gettext_lazy("same"),
+    "changed": gettext_lazy("changed"),
+    "added": gettext_lazy("added"),
+    "removed": gettext_lazy("removed"),
+}
+
+
+def versions_page(*, document: Document, user: User, query: QueryDict) -> dict[str, Any]:
+    """This version beside the one before it (or the one it is offered for); ``section`` opens one difference."""
+    chain = versions_of(document)
+    older = _before(document)
+    may = permissions_in(user, document.collection)
+    return {
+        "document": document,
+        "collection": document.collection,
+        "chain": [{"document": one, "is_shown": one.pk == document.pk} for one in reversed(chain)],
+        "older": older,
+        "offer": offer_box(document) if Permission.UPLOAD in may else None,
+        **(_compared(older, document, query) if older else {}),
+        "anchors": _anchors(document),
+        "crumbs": [
+            {"label": document.collection.name, "url": document.collection.get_absolute_url()},
+            {"label": str(document), "url": document.get_absolute_url()},
+            {"label": _("Versions")},
+        ],
+    }
+
+
+def _before(document: Document) -> Document | None:
+    if document.version_of is not None:
+        return document.version_of
+    offer = open_offer(document)
+    return offer.older if offer else None
+
+
+# --- sections ---------------------------------------------------------------------------------------
+
+
+def _compared(older: Document, newer: Document, query: QueryDict) -> dict[str, Any]:
+    changes = section_changes(sections_of(older), sections_of(newer))
+    chosen = int(query["section"]) if query.get("section", "").isdecimal() else -1
+    address = reverse("documents:versions", args=[newer.pk])
+    counts = Counter(change.state for change in changes)
+    return {
+        "rows": [
+            _row(change, address=f"{address}?section={number}#section-{number}", is_open=number == chosen)
+            | {"dom_id": f"section-{number}"}
+            for number, change in enumerate(changes)
+        ],
+        "counts": [
+            {"state": state, "label": label, "number": counts[state]} for state, label in STATES.items()
+        ],
+    }
+
+
+def sections_of(document: Document) -> list[VersionSection]:
+    """The sections of a document with their own text; text before the first heading has no title."""
+    titles = dict(document.sections.order_by("ordinal").values_list("section_id", "title"))
+    texts: dict[str, list[str]] = {"": [], **{section_id: [] for section_id in titles}}
+    rows = Line.objects.filter(document=document, is_furniture=False, is_hidden=False)
+    for section_id, text in rows.order_by("page_num", "line_num").values_list("section_id", "text"):
+        texts[section_id if section_id in titles else ""].append(
+            body_text(text, title=titles.get(section_id, ""))
+        )
+    if not texts[""]:
+        del texts[""]
+    return [
+        VersionSection(titles.get(section_id, ""), "\n".join(lines)) for section_id, lines in texts.items()
+    ]
+
+
+def _row(change: SectionChange, *, address: str, is_open: bool) -> dict[str, Any]:
+    old, new = change.old.text if change.old else "", change.new.text if change.new else ""
+    return {
+        "title": change.title or _("Text before the first heading"),
+        "old_title": change.old.title if change.old else "",
+        "state": change.state,
+        "label": STATES[change.state],
+        "same": change.same,
+        "added": change.added,
+        "removed": change.removed,
+        "url": "" if change.state == "same" else address,
+        "diff": difference(old, new) if is_open else None,
+    }
+
+
+def difference(old: str, new: str) -> dict[str, Any]:
+    """Two texts with what went and what came (``_word_diff.html``); without parts where they are too long."""
+    if len(words_of(old)) + len(words_of(new)) > LONGEST_DIFF:
+        return {"parts": (), "is_too_long": True}
+    parts: tuple[DiffPart, ...] = word_diff(old, new)
+    return {"parts": parts, "is_too_long": False}
+
+
+# --- decisions --------------------------------------------------------------------------------------
+
+
+def _anchors(document: Document) -> list[dict[str, Any]]:
+    rows = CarriedAnchor.objects.filter(document=document).select_related(
+        "review__reviewer",
+        "review__superseded_by",
+        "candidate__run__question",
+        "candidate__document",
+        "candidate__text",
+    )
+    shown = sorted(rows[:ANCHORS_SHOWN], key=lambda row: (row.state == CarriedState.CARRIED, row.pk))
+    return [anchor_row(row) for row in shown]
+
+
+def anchor_row(row: CarriedAnchor) -> dict[str, Any]:
+    """A decided anchor, its place in the new version, and the difference where it is not the same."""
+    candidate = row.candidate
+    return {
+        "row": row,
+        "question": candidate.run.question.text,
+        "card_url": f"{candidate.run.get_absolute_url()}#{dom_id(candidate)}",
+        "from_scope": anchor_of(candidate),
+        "from_version": candidate.document.version_number,
+        "to_scope": _scope(row),
+        "to_url": _place_url(row),
+        "role": row.review.role,
+        "by": row.review.reviewer,
+        "decided_again": getattr(row.review, "superseded_by", None),
+        "diff": None if row.state == CarriedState.CARRIED else difference(_text(row), _matched_text(row)),
+    }
+
+
+def _scope(row: CarriedAnchor) -> CandidateScope | None:
+    if row.page_start is None:
+        return None
+    return CandidateScope(
+        page_start=row.page_start, line_start=row.line_start, page_end=row.page_end, line_end=row.line_end
+    )
+
+
+def _place_url(row: CarriedAnchor) -> str:
+    if row.page_start is None:
+        return ""
+    address = reverse("documents:document", args=[row.document_id])
+    return f"{address}?page={row.page_start}#p{row.page_start}-l{row.line_start}"
+
+
+def _text(row: CarriedAnchor) -> str:
+    text = getattr(row.candidate, "text", None)
+    return text.anchor if text else ""
+
+
+def _matched_text(row: CarriedAnchor) -> str:
+    if row.page_start is None:
+        return ""
+    first, last = (row.page_start, row.line_start), (row.page_end, row.line_end)
+    lines = Line.objects.filter(
+        document_id=row.document_id,
+        page_num__range=(row.page_start, row.page_end),
+        is_furniture=False,
+        is_hidden=False,
+    ).values_list("page_num", "line_num", "text")
+    return "\n".join(text for page, number, text in lines if first <= (page, number) <= last)

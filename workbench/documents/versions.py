@@ -1,0 +1,179 @@
+"""Versions of a document: offered after ingestion, accepted or declined by a person.
+
+A chain: each version names the one before it (``version_of``). Questions over a collection are asked of the newest
+versions only (``DocumentQuerySet.newest``); an older one stays, and is asked by naming it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from arbitration.text import normalise
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.services import audit_record
+from workbench.errors import Conflict, NotAllowed
+from workbench.ops.dispatch import dispatch_on_commit
+
+from .models import Document, DocumentStatus, OfferState, VersionOffer
+from .services import index_epoch_bump
+
+#: What tells versions apart in a file name: "v2", "2024-05-01", "final", "(1)".
+_VERSION_MARK = re.compile(
+    r"[\s_\-.(]*(?:\b|(?<=_))(?:v(?:er(?:sion)?)?[\s_.]?\d[\d._]*|(?:19|20)\d{2}(?:[\-_.]?\d{2}){0,2}|final|draft|current"
+    r"|new|old|rev\d*|copy|\d+(?=\)))\)?\Z",
+    re.IGNORECASE,
+)
+
+
+def title_key(title: str) -> str:
+    """A title as two versions share it: without case and superfluous blanks."""
+    return normalise(title).casefold()
+
+
+def name_key(name: str) -> str:
+    """A file name as two versions share it: without ending, case and marks of a version."""
+    stem = PurePath(name).stem
+    while (shorter := _VERSION_MARK.sub("", stem)) and shorter != stem:
+        stem = shorter
+    return " ".join(re.split(r"[\s_\-]+", stem)).strip().casefold()
+
+
+def version_offer(*, document_id: int) -> VersionOffer | None:
+    """Offers a document that became ready as a new version of the latest one with its title or file name; None
+    when there is none, or it was offered already. Call inside the transaction that makes it ready."""
+    document = Document.objects.get(pk=document_id)
+    if document.version_of_id or VersionOffer.objects.filter(document=document).exists():
+        return None
+    older = _namesake(document)
+    if older is None:
+        return None
+    offer = VersionOffer.objects.create(document=document, older=older)
+    audit_record(
+        actor=User.objects.system(),
+        actor_kind="worker",
+        action="version.offered",
+        obj=document,
+        collection_id=document.collection_id,
+        after={"older": older.pk},
+    )
+    return offer
+
+
+def _namesake(document: Document) -> Document | None:
+    others = (
+        Document.objects.filter(collection_id=document.collection_id)
+        .ready()
+        .newest()
+        .exclude(pk=document.pk)
+        .order_by("-pk")
+    )
+    titles, names = title_key(document.title), name_key(document.name)
+    for pk, title, name in others.values_list("pk", "title", "name"):
+        if (titles and titles == title_key(title)) or (names and names == name_key(name)):
+            return others.get(pk=pk)
+    return None
+
+
+def version_accept(*, actor: User, document: Document) -> VersionOffer:
+    """The document is the next version of the one it was offered for, or of that one's latest version.
+
+    Decisions on the older version are then carried over or reopened by a worker. An offer declined before can still
+    be accepted. Raises :class:`NotAllowed`; :class:`Conflict` without an offer, or where the two cannot follow one
+    another.
+    """
+    from .tasks import carry_over
+
+    _require_upload(actor, document)
+    with transaction.atomic():
+        offer = _offer_locked(document, unless=OfferState.ACCEPTED)
+        older = newest_version(offer.older)
+        _check_order(document=document, older=older)
+        Document.objects.filter(pk=document.pk).update(
+            version_of=older, version_number=older.version_number + 1
+        )
+        offer.older = older
+        offer.save(update_fields=["older"])
+        _decided(actor=actor, offer=offer, state=OfferState.ACCEPTED, action="version.accepted")
+        index_epoch_bump(collection_ids=[document.collection_id])
+        dispatch_on_commit(carry_over, document_id=document.pk)
+    document.refresh_from_db()
+    offer.refresh_from_db()
+    return offer
+
+
+def version_decline(*, actor: User, document: Document) -> VersionOffer:
+    """The two are different documents. Raises :class:`NotAllowed`, or :class:`Conflict` when it was decided."""
+    _require_upload(actor, document)
+    with transaction.atomic():
+        offer = _offer_locked(document)
+        if offer.state != OfferState.OPEN:
+            raise Conflict(_("This was decided already: %(state)s.") % {"state": offer.get_state_display()})
+        _decided(actor=actor, offer=offer, state=OfferState.DECLINED, action="version.declined")
+    offer.refresh_from_db()
+    return offer
+
+
+def newest_version(document: Document) -> Document:
+    """The last version of the chain that a document belongs to."""
+    return versions_of(document)[-1]
+
+
+def versions_of(document: Document) -> list[Document]:
+    """Every version of the chain that a document belongs to, oldest first; one query a version."""
+    chain = [document]
+    while chain[0].version_of is not None:
+        chain.insert(0, chain[0].version_of)
+    while following := chain[-1].later_versions.select_related("uploaded_by").first():
+        chain.append(following)
+    return chain
+
+
+def open_offer(document: Document) -> VersionOffer | None:
+    """The offer that waits for a person; None when there is none."""
+    offer = getattr(document, "version_offer", None)
+    return offer if offer is not None and offer.state == OfferState.OPEN else None
+
+
+def _offer_locked(document: Document, *, unless: OfferState | None = None) -> VersionOffer:
+    offer = (
+        VersionOffer.objects.select_for_update(of=("self", "older"))
+        .select_related("older")
+        .filter(document=document)
+        .first()
+    )
+    if offer is None:
+        raise Conflict(_("This document was not offered as a new version of another."))
+    if offer.state == unless:
+        raise Conflict(_("This was decided already: %(state)s.") % {"state": offer.get_state_display()})
+    return offer
+
+
+def _check_order(*, document: Document, older: Document) -> None:
+    if document.pk in {version.pk for version in versions_of(older)} or document.later_versions.exists():
+        raise Conflict(_("This document has versions of its own already; it cannot follow another."))
+    if document.status != DocumentStatus.READY or older.status != DocumentStatus.READY:
+        raise Conflict(_("Both versions must be ready first."))
+
+
+def _decided(*, actor: User, offer: VersionOffer, state: OfferState, action: str) -> None:
+    before = offer.state
+    VersionOffer.objects.filter(pk=offer.pk).update(state=state, decided_by=actor, decided_at=Now())
+    audit_record(
+        actor=actor,
+        action=action,
+        obj=offer.document,
+        collection_id=offer.document.collection_id,
+        before={"state": before},
+        after={"state": state, "older": offer.older_id},
+    )
+
+
+def _require_upload(actor: User, document: Document) -> None:
+    if not has_permission(actor, document.collection, Permission.UPLOAD):
+        raise NotAllowed(_("You may not change documents of this collection."))

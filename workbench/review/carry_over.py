@@ -1,0 +1,205 @@
+"""Decisions of one version of a document, taken to the next (system.md, "Life of a document").
+
+Each decided anchor is looked for in the new version by its text. Unchanged, it is carried over with its new place;
+changed or gone, its candidate waits in the queue again. One transaction an anchor, each recorded once: the work may
+stop anywhere, be started again, or be done by two workers at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Prefetch, Q
+from django.db.models.functions import Now
+
+from arbitration.versions import AnchorMatch, VersionLine, VersionText, body_text, section_key, text_key
+from workbench.accounts.models import User
+from workbench.audit.services import audit_record
+from workbench.documents.models import Document, Line, OfferState, VersionOffer
+from workbench.questions.models import Candidate
+
+from .models import CarriedAnchor, CarriedState, ItemState, QueueItem, Review
+from .selectors import REVIEWS, current_review
+
+#: Codes of the queue that say what happened.
+REOPENED_WHY = {CarriedState.CHANGED: "version_changed", CarriedState.GONE: "version_gone"}
+_STATES = {
+    "unchanged": CarriedState.CARRIED,
+    "changed": CarriedState.CHANGED,
+    "gone": CarriedState.GONE,
+}
+#: An accepted version whose message should have arrived long ago.
+LOST_AFTER = timedelta(seconds=20)
+Span = tuple[tuple[int, int], tuple[int, int]]  # (page, line) of the first and last line
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedAnchor:
+    """A decision that counts, and where its text stands in the version that is left."""
+
+    review: Review
+    candidate: Candidate
+    span: Span
+
+
+def anchors_carry_over(*, document_id: int) -> int:
+    """Takes every decision on the version before to this document; the number of anchors taken now.
+
+    Does nothing when the version was not accepted, or everything was carried already.
+    """
+    offer = (
+        VersionOffer.objects.filter(
+            document_id=document_id, state=OfferState.ACCEPTED, carried_at__isnull=True
+        )
+        .select_related("document__version_of")
+        .first()
+    )
+    if offer is None or offer.document.version_of is None:
+        return 0
+    done = _carry(older=offer.document.version_of, newer=offer.document)
+    VersionOffer.objects.filter(pk=offer.pk, carried_at__isnull=True).update(carried_at=Now())
+    return done
+
+
+def carry_overs_to_wake() -> list[int]:
+    """Keys of accepted documents whose decisions nobody has carried over for a while."""
+    offers = VersionOffer.objects.filter(
+        state=OfferState.ACCEPTED, carried_at__isnull=True, decided_at__lt=Now() - LOST_AFTER
+    )
+    return list(offers.order_by("pk").values_list("document_id", flat=True)[:100])
+
+
+def _carry(*, older: Document, newer: Document) -> int:
+    old_lines = body_lines(older)
+    text, size = VersionText(body_lines(newer)), max(1, len(old_lines))
+    matches: dict[Span, tuple[str, AnchorMatch]] = {}
+    done = 0
+    for anchor in _decided(older=older, newer=newer):
+        if anchor.span not in matches:
+            first, last = anchor.span
+            numbers = [n for n, line in enumerate(old_lines) if first <= line.position <= last]
+            passage = [old_lines[n] for n in numbers]
+            match = text.match(
+                [line.text for line in passage],
+                heading=passage[0].heading if passage else "",
+                place=numbers[0] / size if numbers else 0.0,
+            )
+            matches[anchor.span] = text_key([line.text for line in passage]), match
+        done += _take(anchor, newer=newer, key=matches[anchor.span][0], match=matches[anchor.span][1])
+    return done
+
+
+def body_lines(document: Document) -> list[VersionLine]:
+    """The lines of a document that are text, with the key of their section's title; headings without numbers."""
+    titles = dict(document.sections.values_list("section_id", "title"))
+    rows = Line.objects.filter(document=document, is_furniture=False, is_hidden=False)
+    return [
+        VersionLine(
+            page,
+            number,
+            body_text(text, title=titles.get(section_id, "")),
+            section_key(titles.get(section_id, "")),
+        )
+        for page, number, text, section_id in rows.order_by("page_num", "line_num").values_list(
+            "page_num", "line_num", "text", "section_id"
+        )
+    ]
+
+
+def _decided(*, older: Document, newer: Document) -> Iterator[DecidedAnchor]:
+    """Decisions that count: on candidates of the older version, and those that it took over itself."""
+    carried = Prefetch(
+        "carried_anchors",
+        queryset=CarriedAnchor.objects.filter(document=older, state=CarriedState.CARRIED),
+        to_attr="taken_over",
+    )
+    here = Q(document=older) | Q(carried_anchors__document=older, carried_anchors__state=CarriedState.CARRIED)
+    candidates = (
+        Candidate.objects.filter(here, reviews__role__isnull=False)
+        .exclude(pk__in=CarriedAnchor.objects.filter(document=newer).values("candidate"))
+        .select_related("run")
+        .prefetch_related(REVIEWS, carried)
+        .order_by("pk")
+        .distinct()
+    )
+    for candidate in candidates:
+        review = current_review(candidate)
+        if review is not None and review.role:
+            yield DecidedAnchor(review, candidate, _span(candidate))
+
+
+def _span(candidate: Candidate) -> Span:
+    """Where the anchor stands in the older version: its own place, or the one it was carried to."""
+    taken = next(iter(candidate.taken_over), None)  # type: ignore[attr-defined]
+    if taken is not None:
+        return (taken.page_start, taken.line_start), (taken.page_end, taken.line_end)
+    return (
+        (candidate.anchor_page_start, candidate.anchor_line_start),
+        (candidate.anchor_page_end, candidate.anchor_line_end),
+    )
+
+
+def _take(anchor: DecidedAnchor, *, newer: Document, key: str, match: AnchorMatch) -> int:
+    """Records one anchor, and reopens its candidate where the text is not the same; 1 when it was new."""
+    state = _STATES[match.state]
+    with transaction.atomic():
+        row, is_new = CarriedAnchor.objects.get_or_create(
+            candidate=anchor.candidate,
+            document=newer,
+            defaults={
+                "review": anchor.review,
+                "state": state,
+                "similarity": match.similarity,
+                "text_hash": key,
+                "matched_hash": text_key([line.text for line in match.lines]) if match.lines else "",
+                **_place(match),
+            },
+        )
+        if not is_new:
+            return 0
+        if state in REOPENED_WHY:
+            _reopen(anchor.candidate, why=REOPENED_WHY[state])
+        audit_record(
+            actor=User.objects.system(),
+            actor_kind="worker",
+            action="anchor.carried" if state == CarriedState.CARRIED else "anchor.reopened",
+            obj=anchor.candidate,
+            collection_id=newer.collection_id,
+            after={
+                "document": newer.pk,
+                "state": state,
+                "review": anchor.review.pk,
+                "carried_anchor": row.pk,
+                "text_hash": key,
+                "matched_hash": row.matched_hash,
+            },
+        )
+    return 1
+
+
+def _place(match: AnchorMatch) -> dict[str, int]:
+    if not match.lines:
+        return {}
+    first, last = match.lines[0], match.lines[-1]
+    return {
+        "page_start": first.page_num,
+        "line_start": first.line_num,
+        "page_end": last.page_num,
+        "line_end": last.line_num,
+    }
+
+
+def _reopen(candidate: Candidate, *, why: str) -> None:
+    """The candidate waits for a person again, before everything else. A signed run stays signed: it must be
+    reopened by a person, with a reason, before the card can be decided."""
+    item = QueueItem.objects.select_for_update().filter(candidate=candidate).first()
+    if item is None:
+        item = QueueItem(candidate=candidate, run=candidate.run, collection_id=candidate.run.collection_id)
+    item.state, item.decided_at = ItemState.WAITING, None
+    item.is_required, item.priority = True, 1.0
+    item.claimed_by, item.claimed_until = None, None
+    item.why = [*(code for code in item.why if code not in REOPENED_WHY.values()), why]
+    item.save()
