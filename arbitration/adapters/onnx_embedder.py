@@ -4,15 +4,18 @@ Any sentence-encoder folder works that holds ``model.onnx`` and ``tokenizer.json
 all-MiniLM-L6-v2 with int8 weights, which needs no download: the model file comes with a pinned package
 and its tokenizer lies beside this module.
 
-Create an embedder after a fork, never before it: ONNX Runtime's threads do not survive one.
-:func:`default_embedder` sees to that by forgetting its instances in a child process.
+Create an embedder after a fork, never before it: ONNX Runtime's threads do not survive one. Where it happened
+nevertheless, :func:`default_embedder` loads a new one in the child, and the child must end by ``os._exit``, as
+those of Celery and ``multiprocessing`` do: the runtime's own clean-up at an ordinary exit would wait for ever.
 """
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +41,9 @@ MAX_TOKENS = 256
 TOKENS_PER_BATCH = 512
 
 Vectors = npt.NDArray[np.float32]
+
+#: Every session of this process; see :func:`_forget_instances`.
+_sessions: weakref.WeakSet[InferenceSession] = weakref.WeakSet()
 
 
 class EmbedderUnavailable(ArbitrationError):
@@ -218,9 +224,11 @@ def _load_session(model: Path, *, threads: int) -> InferenceSession:
     # the processor time per token; on 2 idle ones spinning gains less than a tenth.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        return InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        session = InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's own exception types share no base but Exception
         raise EmbedderUnavailable(f"ONNX Runtime cannot load {model}: {error}") from error
+    _sessions.add(session)
+    return session
 
 
 def _sentence_output(session: InferenceSession) -> tuple[str, int]:
@@ -249,9 +257,16 @@ def default_embedder(*, folder: Path | None = None) -> OnnxEmbedder:
 
 
 def _forget_instances() -> None:
-    """In a forked child: a session without its threads would hang, and the lock may be held for ever."""
+    """In a forked child: the parent's sessions have lost their threads, and the lock may be held for ever.
+
+    Neither using nor freeing such a session ends: its destructor waits for threads that are not there. So the
+    child keeps one more reference to each than anything will ever give back.
+    """
     global _instances_lock
     _instances_lock = threading.Lock()
+    for session in list(_sessions):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(session))
+    _sessions.clear()
     _instances.clear()
 
 

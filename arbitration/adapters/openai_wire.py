@@ -7,6 +7,7 @@ else goes to ``/chat/completions``, the format that every compatible server has,
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -151,7 +152,7 @@ def read_responses(body: str) -> WireAnswer:
         part
         for item in output
         if isinstance(item, dict) and item.get("type") == "message"
-        for part in item.get("content") or []
+        for part in _list(item.get("content"))
         if isinstance(part, dict)
     ]
     usage = _mapping(envelope.get("usage"))
@@ -188,6 +189,10 @@ def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _content_text(content: Any) -> str:
     """A message's text; some servers give a list of parts."""
     if isinstance(content, list):
@@ -197,18 +202,20 @@ def _content_text(content: Any) -> str:
 
 def _usage(given: Any, cached: Any, produced: Any) -> Usage:
     """Counts as whole numbers; a server that counts oddly must not make a cost negative."""
-    tokens_in, tokens_cached, tokens_out = (
-        max(0, int(count)) if isinstance(count, int | float) else 0 for count in (given, cached, produced)
-    )
+    tokens_in, tokens_cached, tokens_out = (_count(value) for value in (given, cached, produced))
     return Usage(tokens_in, min(tokens_cached, tokens_in), tokens_out)
+
+
+def _count(value: Any) -> int:
+    return max(0, int(value)) if isinstance(value, int | float) and math.isfinite(value) else 0
 
 
 def _top_logprobs(logprobs: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
     """Per output token: token text to log-probability. Tokens of the same text keep the likelier value."""
     positions = []
-    for position in logprobs.get("content") or []:
+    for position in _list(logprobs.get("content")):
         top: dict[str, float] = {}
-        for entry in [_mapping(position), *(_mapping(position).get("top_logprobs") or [])]:
+        for entry in [_mapping(position), *_list(_mapping(position).get("top_logprobs"))]:
             token, value = _mapping(entry).get("token"), _mapping(entry).get("logprob")
             if isinstance(token, str) and isinstance(value, int | float):
                 top[token] = max(float(value), top.get(token, float("-inf")))
