@@ -2,8 +2,8 @@
 
 PostgreSQL is the truth. Each worker derives an index of each collection on its local disk and brings it up to
 date from the database before a question is answered: the collection's epoch tells whether anything changed,
-the manifest beside the index which documents it holds. Deleting the folder loses nothing. The words are those of
-:func:`arbitration.text.index_terms`, so that the index finds exactly what the engine's matcher finds.
+the manifest beside the index which documents it holds. Deleting the folder loses nothing. What the index holds of a
+text, and how terms are looked up in it (``term_queries.py``), finds whatever the engine's matcher finds.
 """
 
 from __future__ import annotations
@@ -13,23 +13,27 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import structlog
 import tantivy
 from django.conf import settings
 from django.db import connection
 
 from arbitration.questions.references import section_address
-from arbitration.text import index_terms
+from arbitration.text import join_letter_spaced, stems
 
 from .models import Collection, Document, DocumentStatus
+from .term_queries import LINE_BREAK, PARTS, WORDS, TermQueries, index_words, parts
+
+logger = structlog.get_logger(__name__)
 
 #: Goes up when the words or the fields change: an older index is built anew.
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 PASSAGE, SECTION = 1, 2
 
 
@@ -46,9 +50,23 @@ def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_unsigned_field("kind", indexed=True)
     builder.add_unsigned_field("document", indexed=True, stored=True, fast=True)
-    builder.add_text_field("words", tokenizer_name="whitespace", index_option="position")
+    builder.add_text_field(WORDS, tokenizer_name="whitespace", index_option="position")
+    builder.add_text_field(PARTS, tokenizer_name="whitespace", index_option="position")
     builder.add_text_field("payload", stored=True, tokenizer_name="raw", index_option="basic")
     return builder.build()
+
+
+class _Damaged(Exception):
+    """The index does not hold what its manifest says."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What an index holds of one document: its state, entries (passages and titles) and body lines."""
+
+    stamp: str
+    entries: int
+    lines: int
 
 
 class LexicalIndex:
@@ -59,87 +77,83 @@ class LexicalIndex:
         self._schema = _schema()
         self._index: tantivy.Index | None = None
         self._epoch = -1
+        self._held: dict[int, _Held] = {}
         self._lock = threading.Lock()
 
     def bring_up_to_date(self, collection: Collection) -> None:
-        """Adds and removes what changed in the database since the last time; cheap when nothing did."""
+        """Adds and removes what changed in the database since the last time; cheap when nothing did. An index that
+        cannot be read, or that does not hold what it should, is built anew."""
         epoch = Collection.objects.values_list("index_epoch", flat=True).get(pk=collection.pk)
         with self._lock:
             if epoch == self._epoch and self._index is not None:
                 return
             with self._exclusive():
-                self._open()
-                self._synchronise(collection, epoch)
-            assert self._index is not None
-            self._index.reload()
-            self._epoch = epoch
+                try:
+                    index = self._synchronised(collection)
+                except BaseException as error:
+                    if not _tells_of_damage(error):
+                        raise
+                    logger.warning("lexical.rebuilt", collection=collection.pk, error=str(error)[:200])
+                    self._forget()
+                    index = self._synchronised(collection)
+            self._index, self._epoch = index, epoch
+
+    def body_lines(self, document_pk: int) -> int:
+        """Number of a document's lines that are searched."""
+        held = self._held.get(document_pk)
+        return held.lines if held else 0
+
+    def term_queries(self) -> TermQueries:
+        """Makes queries of terms for the index as it is now."""
+        return TermQueries(self._schema, self._current.searcher())
 
     def search(
         self,
         *,
         kind: int,
-        any_of: Iterable[str],
-        boosted: Iterable[str] = (),
+        any_of: Iterable[str] = (),
+        also: Iterable[tantivy.Query] = (),
+        boosted: Iterable[tantivy.Query] = (),
         documents: Sequence[int] | None,
         limit: int,
     ) -> list[Hit]:
-        """Entries that hold any of the index words, best BM25 first; ``boosted`` words count double."""
-        query = self._query(kind=kind, any_of=any_of, boosted=boosted, documents=documents)
-        if query is None:
+        """Entries that hold any of the index words or match any of the queries, best BM25 first; ``boosted``
+        queries count double."""
+        either = [
+            *(tantivy.Query.term_query(self._schema, WORDS, word) for word in dict.fromkeys(any_of) if word),
+            *also,
+            *(tantivy.Query.boost_query(query, 2.0) for query in boosted),
+        ]
+        if not either:
             return []
-        assert self._index is not None
-        searcher = self._index.searcher()
+        query = self._filtered(_any(either), kind=kind, documents=documents)
+        searcher = self._current.searcher()
         found = searcher.search(query, limit=limit, count=False).hits
         return [self._hit(searcher, score, address) for score, address in found]
 
-    def count(self, *, kind: int, phrase: Sequence[str], documents: Sequence[int] | None) -> int:
-        """Number of entries that hold the words one after another."""
-        if not phrase:
+    def count(self, *, kind: int, any_of: Sequence[tantivy.Query], documents: Sequence[int] | None) -> int:
+        """Number of entries that match any of the queries."""
+        if not any_of:
             return 0
-        assert self._index is not None
-        words = (
-            tantivy.Query.term_query(self._schema, "words", phrase[0])
-            if len(phrase) == 1
-            else tantivy.Query.phrase_query(self._schema, "words", list(phrase))
-        )
-        query = tantivy.Query.boolean_query(
-            [(tantivy.Occur.Must, words), *self._filters(kind=kind, documents=documents)]
-        )
-        return int(self._index.searcher().search(query, limit=1, count=True).count or 0)
+        query = self._filtered(_any(any_of), kind=kind, documents=documents)
+        return int(self._current.searcher().search(query, limit=1, count=True).count or 0)
 
-    def total(self, *, kind: int, documents: Sequence[int] | None) -> int:
-        """Number of entries of a kind in scope."""
-        assert self._index is not None
-        query = tantivy.Query.boolean_query(list(self._filters(kind=kind, documents=documents)))
-        return int(self._index.searcher().search(query, limit=1, count=True).count or 0)
+    @property
+    def _current(self) -> tantivy.Index:
+        assert self._index is not None, "bring_up_to_date comes first"
+        return self._index
 
-    def _query(
-        self, *, kind: int, any_of: Iterable[str], boosted: Iterable[str], documents: Sequence[int] | None
-    ) -> tantivy.Query | None:
-        terms = [
-            tantivy.Query.term_query(self._schema, "words", word) for word in dict.fromkeys(any_of) if word
-        ]
-        terms += [
-            tantivy.Query.boost_query(tantivy.Query.term_query(self._schema, "words", word), 2.0)
-            for word in dict.fromkeys(boosted)
-            if word
-        ]
-        if not terms:
-            return None
-        either = tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
-        return tantivy.Query.boolean_query(
-            [(tantivy.Occur.Must, either), *self._filters(kind=kind, documents=documents)]
-        )
-
-    def _filters(
-        self, *, kind: int, documents: Sequence[int] | None
-    ) -> Iterator[tuple[tantivy.Occur, tantivy.Query]]:
+    def _filtered(self, query: tantivy.Query, *, kind: int, documents: Sequence[int] | None) -> tantivy.Query:
         """Filters score nothing: BM25 stays BM25."""
         of_kind = tantivy.Query.term_query(self._schema, "kind", kind)
-        yield tantivy.Occur.Must, tantivy.Query.const_score_query(of_kind, 0.0)
+        clauses = [
+            (tantivy.Occur.Must, query),
+            (tantivy.Occur.Must, tantivy.Query.const_score_query(of_kind, 0.0)),
+        ]
         if documents is not None:
             in_scope = tantivy.Query.term_set_query(self._schema, "document", list(documents))
-            yield tantivy.Occur.Must, tantivy.Query.const_score_query(in_scope, 0.0)
+            clauses.append((tantivy.Occur.Must, tantivy.Query.const_score_query(in_scope, 0.0)))
+        return tantivy.Query.boolean_query(clauses)
 
     @staticmethod
     def _hit(searcher: tantivy.Searcher, score: float, address: tantivy.DocAddress) -> Hit:
@@ -152,67 +166,123 @@ class LexicalIndex:
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
         """One writer at a time on this machine."""
-        self._folder.parent.mkdir(parents=True, exist_ok=True)
+        self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self._folder.parent / f"{self._folder.name}.lock").open("w") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
 
-    def _manifest(self) -> dict[str, Any]:
+    def _manifest(self) -> dict[int, _Held] | None:
+        """What the index holds by its own account; None where there is none, or one of another version."""
         try:
-            manifest: dict[str, Any] = json.loads((self._folder / "manifest.json").read_text())
-        except (OSError, ValueError):
-            return {"version": 0, "documents": {}}
-        return manifest
+            manifest = json.loads((self._folder / "manifest.json").read_text())
+            if manifest["version"] != INDEX_VERSION:
+                return None
+            return {int(pk): _Held(**held) for pk, held in manifest["documents"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
 
-    def _open(self) -> None:
-        if self._manifest()["version"] != INDEX_VERSION:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder.mkdir(parents=True)
-            self._index = None
-        if self._index is None:
-            self._index = tantivy.Index(self._schema, path=str(self._folder))
+    def _forget(self) -> None:
+        """The manifest goes first: half a folder must not look like an index."""
+        (self._folder / "manifest.json").unlink(missing_ok=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._index = None
 
-    def _synchronise(self, collection: Collection, epoch: int) -> None:
-        held: dict[str, str] = self._manifest()["documents"]
-        wanted = {
-            str(pk): finished.isoformat() if finished else ""
-            for pk, finished in Document.objects.filter(
-                collection=collection, status=DocumentStatus.READY
-            ).values_list("pk", "finished_at")
-        }
-        outdated = [pk for pk, stamp in held.items() if wanted.get(pk) != stamp]
-        missing = [pk for pk, stamp in wanted.items() if held.get(pk) != stamp]
-        if outdated or missing:
-            self._write(outdated=outdated, missing=missing)
-        temporary = self._folder / "manifest.json.new"
-        temporary.write_text(json.dumps({"version": INDEX_VERSION, "epoch": epoch, "documents": wanted}))
-        os.replace(temporary, self._folder / "manifest.json")
+    def _synchronised(self, collection: Collection) -> tantivy.Index:
+        held = self._manifest()
+        if held is None:
+            self._forget()
+            held = {}
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        index = self._index or tantivy.Index(self._schema, path=str(self._folder))
+        _verify(index, held)
+        wanted = _stamps(collection)
+        outdated = [pk for pk, known in held.items() if wanted.get(pk) != known.stamp]
+        missing = [pk for pk, stamp in wanted.items() if pk not in held or held[pk].stamp != stamp]
+        if outdated or missing or not held:
+            written = self._write(index, outdated=outdated, missing=missing, stamps=wanted)
+            held = {pk: known for pk, known in held.items() if pk not in outdated} | written
+            self._write_manifest(held)
+            _verify(index, held)
+        self._held = held
+        return index
 
-    def _write(self, *, outdated: Sequence[str], missing: Sequence[str]) -> None:
-        assert self._index is not None
-        writer = self._index.writer(heap_size=64_000_000, num_threads=1)
-        # Also the missing: a crash between commit and manifest must not leave an entry twice.
-        for pk in {*outdated, *missing}:
-            writer.delete_documents_by_term("document", int(pk))
+    def _write(
+        self,
+        index: tantivy.Index,
+        *,
+        outdated: Sequence[int],
+        missing: Sequence[int],
+        stamps: Mapping[int, str],
+    ) -> dict[int, _Held]:
+        writer = index.writer(heap_size=64_000_000, num_threads=1)
+        for pk in outdated:
+            writer.delete_documents_by_term("document", pk)
+        written = {}
         for pk in missing:
-            for entry in _entries(int(pk)):
-                writer.add_document(entry)
+            entries, lines = 0, 0
+            for entry in _entries(pk):
+                writer.add_document(entry.document)
+                entries, lines = entries + 1, lines + entry.lines
+            written[pk] = _Held(stamp=stamps[pk], entries=entries, lines=lines)
         writer.commit()
         writer.wait_merging_threads()
-        self._index.reload()
+        return written
+
+    def _write_manifest(self, held: Mapping[int, _Held]) -> None:
+        documents = {str(pk): asdict(known) for pk, known in held.items()}
+        temporary = self._folder / "manifest.json.new"
+        temporary.write_text(json.dumps({"version": INDEX_VERSION, "documents": documents}))
+        os.replace(temporary, self._folder / "manifest.json")
 
 
-def _entries(document_pk: int) -> Iterator[tantivy.Document]:
-    """The index entries of one document, read from the database."""
-    language = Document.objects.values_list("language", flat=True).get(pk=document_pk)
+def _tells_of_damage(error: BaseException) -> bool:
+    """Tantivy reports damage by ValueError, and cut-off files by a panic, which is no ordinary exception."""
+    return isinstance(error, _Damaged | ValueError | OSError) or type(error).__name__ == "PanicException"
+
+
+def _any(queries: Sequence[tantivy.Query]) -> tantivy.Query:
+    return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in queries])
+
+
+def _verify(index: tantivy.Index, held: Mapping[int, _Held]) -> None:
+    """An index that lost entries would prove absences that are none. Raises :class:`_Damaged`."""
+    index.reload()
+    found, expected = index.searcher().num_docs, sum(known.entries for known in held.values())
+    if found != expected:
+        raise _Damaged(f"{found} entries instead of {expected}")
+
+
+def _stamps(collection: Collection) -> dict[int, str]:
+    """The state of each document that the index must hold."""
+    ready = Document.objects.filter(collection=collection, status=DocumentStatus.READY)
+    return {
+        pk: f"{language} {finished.isoformat() if finished else ''}"
+        for pk, language, finished in ready.values_list("pk", "language", "finished_at")
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One entry of the index, and how many body lines it stands for."""
+
+    document: tantivy.Document
+    lines: int
+
+
+def _entries(document_pk: int) -> Iterator[_Entry]:
+    """The index entries of one document, read from the database; none when it is gone."""
+    language = Document.objects.values_list("language", flat=True).filter(pk=document_pk).first()
     with connection.cursor() as cursor:
         cursor.execute(_PASSAGES, [document_pk])
         for row in cursor.fetchall():
             pk, ordinal, page_start, line_start, page_end, line_end, section_id, text, lines = row
+            texts = [line for _, _, line in lines]
             yield _entry(
                 kind=PASSAGE,
                 document_pk=document_pk,
-                words=index_terms(text, language),
+                words=passage_words(text, texts, language or ""),
+                texts=texts,
+                lines=len(lines),
                 payload={
                     "id": pk,
                     "ordinal": ordinal,
@@ -230,11 +300,26 @@ def _entries(document_pk: int) -> Iterator[tantivy.Document]:
                 kind=SECTION,
                 document_pk=document_pk,
                 words=[
-                    *index_terms(section["title"], language),
+                    *index_words(section["title"], language or ""),
                     *address_words(section_address(section["title"], section["breadcrumb"])),
                 ],
+                texts=[section["title"]],
                 payload=section,
             )
+
+
+def passage_words(text: str, lines: Sequence[str], language: str) -> list[str]:
+    """The words of a passage, and of those of its lines that read otherwise by themselves: joining the lines puts
+    broken words together, which the matcher, line by line, sees in pieces."""
+    found = index_words(text, language)
+    if " ".join(lines) == text == join_letter_spaced(text):
+        return found
+    running = f" {' '.join(found)} "
+    for line in lines:
+        alone = stems(line, language)
+        if alone and f" {' '.join(alone)} " not in running:
+            found += alone
+    return found
 
 
 def address_words(address: Sequence[str]) -> list[str]:
@@ -242,13 +327,22 @@ def address_words(address: Sequence[str]) -> list[str]:
     return [f"@{step.partition(':')[2]}" for step in address]
 
 
-def _entry(*, kind: int, document_pk: int, words: Sequence[str], payload: dict[str, Any]) -> tantivy.Document:
+def _entry(
+    *,
+    kind: int,
+    document_pk: int,
+    words: Sequence[str],
+    texts: Sequence[str],
+    payload: dict[str, Any],
+    lines: int = 0,
+) -> _Entry:
     document = tantivy.Document()
     document.add_unsigned("kind", kind)
     document.add_unsigned("document", document_pk)
-    document.add_text("words", " ".join(words))
+    document.add_text(WORDS, " ".join(words))
+    document.add_text(PARTS, f" {LINE_BREAK} ".join(" ".join(parts(text)) for text in texts))
     document.add_text("payload", json.dumps(payload, ensure_ascii=False))
-    return document
+    return _Entry(document, lines)
 
 
 _PASSAGES = """
@@ -268,7 +362,7 @@ _SECTIONS = """
     FROM documents_section WHERE document_id = %s ORDER BY ordinal
 """
 
-_indexes: dict[int, LexicalIndex] = {}
+_indexes: dict[Path, LexicalIndex] = {}
 _indexes_lock = threading.Lock()
 
 
@@ -277,7 +371,8 @@ def lexical_index(collection: Collection) -> LexicalIndex:
     root = settings.WORKBENCH_HOME / "index"
     root.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds document text
     with _indexes_lock:
-        index = _indexes.setdefault(collection.pk, LexicalIndex(root / _database_name() / str(collection.pk)))
+        folder = root / _database_name() / str(collection.pk)
+        index = _indexes.setdefault(folder, LexicalIndex(folder))
     index.bring_up_to_date(collection)
     return index
 

@@ -9,23 +9,30 @@ from typing import Any
 import numpy as np
 from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils.translation import gettext as _
 
+from arbitration.errors import ArbitrationError
 from arbitration.protocols import DocumentProfile, LineRow, PassageRow, ScopeProfile, SectionRow, Vector
 from arbitration.questions.references import reference_address, reference_score
-from arbitration.text import TermMatcher, fold, index_terms, is_code, stems
+from arbitration.text import TermMatcher, supported_language
 
 from .lexical import PASSAGE, SECTION, Hit, LexicalIndex, address_words, lexical_index
 from .models import Collection, Document, EmbeddingSpace, Page
+from .term_queries import TermQueries, index_words, query_words
 
 #: Up to this many passages in scope an exact scan is faster than walking the HNSW graph with a filter.
 EXACT_SCAN_LIMIT = 5_000
+#: Hits of a rare term that are looked at, to be sure that it stands there.
+_LOOKED_AT = 20
 Span = tuple[str, int, int, int, int]
 
 
 class DatabaseCandidateStore:
     """Implements :class:`arbitration.protocols.CandidateStore` for one document or one collection.
 
-    ``documents`` None means every ready document of the collection. Nothing outside the scope is ever read.
+    ``documents`` None means the newest version of every ready document of the collection. Nothing outside the scope
+    is ever read. Raises :class:`ArbitrationError` when a document asked for, or every one of the collection, is not
+    ready.
     """
 
     def __init__(
@@ -37,17 +44,39 @@ class DatabaseCandidateStore:
         chosen = Document.objects.filter(collection=collection).ready().order_by("pk")
         if documents is not None:
             chosen = chosen.filter(pk__in=[document.pk for document in documents])
-        self._documents = list(chosen)
+        else:
+            chosen = chosen.newest()
+        self._documents = {document.pk: document for document in chosen}
+        if len(self._documents) < (1 if documents is None else len(set(documents))):
+            # Nothing may be called absent from documents that were not searched.
+            raise ArbitrationError(
+                _("A document of this question is not ready any more. Ask again when it is.")
+            )
 
     # --- profile ------------------------------------------------------------------------------------
 
     def profile(self) -> ScopeProfile:
         """See the protocol."""
-        doc_id = self._collection.slug if self._is_collection else self._documents[0].name
+        documents = tuple(self._profile(document) for document in self._documents.values())
         return ScopeProfile(
-            doc_id=doc_id,
-            documents=tuple(map(_profile, self._documents)),
+            doc_id=documents[0].name if documents and not self._is_collection else self._collection.slug,
+            documents=documents,
             is_collection=self._is_collection,
+        )
+
+    def _profile(self, document: Document) -> DocumentProfile:
+        return DocumentProfile(
+            document_id=document.public_id,
+            name=document.name,
+            page_count=document.page_count,
+            has_usable_toc=document.has_usable_toc,
+            language=document.language,
+            document_type=document.document_type,
+            character_count=document.character_count,
+            effective_date=document.effective_date.isoformat() if document.effective_date else None,
+            issuer=document.issuer,
+            line_count=self._index.body_lines(document.pk),
+            section_count=document.section_count,
         )
 
     @cached_property
@@ -57,40 +86,59 @@ class DatabaseCandidateStore:
 
     @cached_property
     def _scope(self) -> list[int] | None:
-        """Keys to filter by; None when the whole collection is asked and no filter is needed."""
-        return None if self._is_collection else [document.pk for document in self._documents]
+        """Keys to filter the index by; None when everything that the index holds is asked. An index holds older
+        versions too, which a question of the collection leaves out."""
+        if self._is_collection and self._collection.documents.ready().count() == len(self._documents):
+            return None
+        return list(self._documents)
 
     @cached_property
-    def _languages(self) -> list[str]:
-        return sorted({document.language for document in self._documents}) or ["en"]
-
-    def _index_words(self, terms: Sequence[str]) -> list[str]:
-        """Every term's words as the index holds them, for each language in scope; a code stays whole."""
-        found: list[str] = []
-        for language in self._languages:
-            for term in terms:
-                found += [fold(term)] if is_code(term) else stems(term, language)
-        return list(dict.fromkeys(found))
+    def _languages(self) -> dict[str, list[int] | None]:
+        """Each language in scope with the keys of its documents; None where no filter is needed."""
+        spoken: dict[str, list[int]] = {}
+        for pk, document in self._documents.items():
+            spoken.setdefault(supported_language(document.language), []).append(pk)
+        return {language: self._scope if len(spoken) == 1 else keys for language, keys in spoken.items()}
 
     # --- words --------------------------------------------------------------------------------------
 
+    def _holding(self, terms: Sequence[str], *, kind: int, limit: int) -> list[Hit]:
+        """Entries that may hold any of the terms, each in the language of its document."""
+        queries = self._index.term_queries()
+        found: list[Hit] = []
+        for language, documents in self._languages.items():
+            found += self._index.search(
+                kind=kind,
+                any_of=query_words(terms, language),
+                also=queries.special(terms, language),
+                documents=documents,
+                limit=limit,
+            )
+        return self._in_scope(sorted(found, key=lambda hit: -hit.score))[:limit]
+
+    def _in_scope(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Without documents that became ready after this store was made."""
+        return [hit for hit in hits if hit.document_pk in self._documents]
+
+    def _matchers(self, terms: Sequence[str]) -> dict[int, TermMatcher]:
+        """For each document the matcher of its language."""
+        made = {language: TermMatcher(terms, language) for language in self._languages}
+        return {pk: made[supported_language(document.language)] for pk, document in self._documents.items()}
+
     def title_hits(self, terms: Sequence[str], *, limit: int = 200) -> list[SectionRow]:
         """See the protocol."""
-        hits = self._index.search(
-            kind=SECTION, any_of=self._index_words(terms), documents=self._scope, limit=limit
-        )
-        matchers = [TermMatcher(terms, language) for language in self._languages]
+        matchers = self._matchers(terms)
         return [
             _section(hit)
-            for hit in hits
-            if any(matcher.matched(hit.payload["title"]) for matcher in matchers)
+            for hit in self._holding(terms, kind=SECTION, limit=limit)
+            if matchers[hit.document_pk].matched(hit.payload["title"])
         ]
 
     def sections_numbered(self, references: Sequence[str], *, limit: int = 50) -> list[SectionRow]:
         """See the protocol; best match first, as scored by the engine's own address rule."""
         words = [word for reference in references for word in address_words(reference_address(reference))]
         hits = self._index.search(kind=SECTION, any_of=words, documents=self._scope, limit=20 * limit)
-        scored = [(self._reference_score(hit, references), _section(hit)) for hit in hits]
+        scored = [(self._reference_score(hit, references), _section(hit)) for hit in self._in_scope(hits)]
         found = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])
         return [section for _, section in found[:limit]]
 
@@ -101,12 +149,11 @@ class DatabaseCandidateStore:
 
     def sections_by_id(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], SectionRow]:
         """See the protocol."""
-        if not keys:
+        wanted = [(pk, section) for document, section in keys if (pk := _pk(document)) in self._documents]
+        if not wanted:
             return {}
         with fresh_connection().cursor() as cursor:
-            cursor.execute(
-                _SECTIONS_BY_ID, [[_pk(document) for document, _ in keys], [section for _, section in keys]]
-            )
+            cursor.execute(_SECTIONS_BY_ID, [[pk for pk, _ in wanted], [section for _, section in wanted]])
             names = [column.name for column in cursor.description]
             rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
         sections = [_section_row(f"d{row.pop('document_id')}", row) for row in rows]
@@ -114,36 +161,35 @@ class DatabaseCandidateStore:
 
     def lines_with(self, terms: Sequence[str], *, limit: int = 2000) -> list[LineRow]:
         """See the protocol. Lines are looked for in the passages that hold the terms, best BM25 first."""
-        hits = self._index.search(
-            kind=PASSAGE,
-            any_of=self._index_words(terms),
-            documents=self._scope,
-            limit=max(50, min(limit // 4, 400)),
-        )
-        matchers = {language: TermMatcher(terms, language) for language in self._languages}
-        by_pk = {document.pk: document for document in self._documents}
+        hits = self._holding(terms, kind=PASSAGE, limit=max(50, min(limit // 4, 400)))
+        matchers = self._matchers(terms)
         found: list[LineRow] = []
         for hit in hits:
-            document = by_pk[hit.document_pk]
-            matcher = matchers[document.language]
             found += [
-                LineRow(document.public_id, page, number, text, hit.payload["section"] or None)
+                LineRow(f"d{hit.document_pk}", page, number, text, hit.payload["section"] or None)
                 for page, number, text in hit.payload["lines"]
-                if matcher.matched(text)
+                if matchers[hit.document_pk].matched(text)
             ]
         return found[:limit]
 
     def count_hits(self, terms: Sequence[str]) -> dict[str, int]:
         """See the protocol; a hit is a passage or a title that holds the whole term."""
-        return {term: sum(self._count(term, language) for language in self._languages) for term in terms}
+        queries = self._index.term_queries()
+        return {term: self._count(term, queries) for term in terms}
 
-    def _count(self, term: str, language: str) -> int:
-        phrases = [[fold(term)]] if is_code(term) else [stems(term, language)]
-        return sum(
-            self._index.count(kind=kind, phrase=phrase, documents=self._scope)
-            for kind in (PASSAGE, SECTION)
-            for phrase in phrases
-        )
+    def _count(self, term: str, queries: TermQueries) -> int:
+        total = 0
+        for language, documents in self._languages.items():
+            holding = queries.holding(term, language)
+            for kind in (PASSAGE, SECTION):
+                found = self._index.count(kind=kind, any_of=holding, documents=documents)
+                # The queries are somewhat more generous than the matcher; rare terms are worth a look.
+                if 0 < found <= _LOOKED_AT:
+                    hits = self._index.search(kind=kind, also=holding, documents=documents, limit=found)
+                    matcher = TermMatcher([term], language)
+                    found = found if any(_holds(hit, matcher) for hit in hits) else 0
+                total += found
+        return total
 
     def substring_pages(self, terms: Sequence[str], *, limit: int = 200) -> list[tuple[str, int]]:
         """See the protocol."""
@@ -152,7 +198,7 @@ class DatabaseCandidateStore:
             return []
         fresh_connection()
         pages = (
-            Page.objects.filter(document__in=self._documents)
+            Page.objects.filter(document__in=list(self._documents))
             .extra(where=["text ILIKE ANY(%s)"], params=[patterns])
             .order_by("document_id", "page_num")
             .values_list("document_id", "page_num")[:limit]
@@ -161,24 +207,29 @@ class DatabaseCandidateStore:
 
     def lexical(self, query: str, *, exact: Sequence[str] = (), limit: int = 50) -> list[PassageRow]:
         """See the protocol."""
-        words = [word for language in self._languages for word in index_terms(query, language)]
+        queries = self._index.term_queries()
         hits = self._index.search(
             kind=PASSAGE,
-            any_of=words,
-            boosted=[fold(code) for code in exact],
+            any_of=[word for language in self._languages for word in index_words(query, language)],
+            boosted=[
+                found for code in exact for found in queries.holding(code, next(iter(self._languages), "en"))
+            ],
             documents=self._scope,
             limit=limit,
         )
-        return [_passage(hit) for hit in hits]
+        return [_passage(hit) for hit in self._in_scope(hits)]
 
     # --- vectors ------------------------------------------------------------------------------------
 
     def vector(self, vectors: Sequence[Vector], *, limit: int = 50) -> list[PassageRow]:
         """See the protocol: exact for small scopes, HNSW with iterative scan for large ones."""
-        size = sum(document.passage_count for document in self._documents)
+        size = sum(document.passage_count for document in self._documents.values())
         best: dict[int, PassageRow] = {}
         for vector in vectors:
             rows = self._nearest(vector, limit=limit, exact=size <= EXACT_SCAN_LIMIT)
+            if len(rows) < min(limit, size):
+                # The graph was left too early: a narrow scope, or many equal texts in the way.
+                rows = self._nearest(vector, limit=limit, exact=True)
             for row in rows:
                 known = best.get(row.passage_id)
                 if known is None or known.score < row.score:
@@ -187,11 +238,6 @@ class DatabaseCandidateStore:
 
     def _nearest(self, vector: Vector, *, limit: int, exact: bool) -> list[PassageRow]:
         literal = "[" + ",".join(f"{value:.6f}" for value in np.asarray(vector, dtype=np.float32)) + "]"
-        scope_sql, scope = (
-            ("v.collection_id = %s", self._collection.pk)
-            if self._scope is None
-            else ("v.document_id = ANY(%s)", self._scope)
-        )
         width = self._space.width
         distance = (
             "v.embedding <=> %s::vector"
@@ -205,8 +251,8 @@ class DatabaseCandidateStore:
                 cursor.execute("SET LOCAL hnsw.iterative_scan = 'relaxed_order'")
             # The space's key is a literal: it must match the predicate of the space's partial index.
             cursor.execute(
-                _NEAREST.format(distance=distance, space=int(self._space.pk), scope=scope_sql),
-                [literal, scope, limit],
+                _NEAREST.format(distance=distance, space=int(self._space.pk)),
+                [literal, self._collection.pk, list(self._documents), limit],
             )
             return [
                 PassageRow(f"d{row[0]}", *row[1:6], row[6] or None, row[7], 1.0 - float(row[8]))
@@ -226,12 +272,11 @@ class DatabaseCandidateStore:
         found: list[list[LineRow]] = [[] for _ in scopes]
         if not scopes:
             return found
-        allowed = {document.pk for document in self._documents}
         columns = list(zip(*((_pk(document), *rest) for document, *rest in scopes), strict=True))
         with fresh_connection().cursor() as cursor:
             cursor.execute(_LINES_OF_SCOPES, [list(column) for column in columns])
             for position, document, page, number, text, section in cursor.fetchall():
-                if document in allowed:
+                if document in self._documents:
                     found[position - 1].append(LineRow(f"d{document}", page, number, text, section or None))
         return found
 
@@ -249,7 +294,7 @@ _NEAREST = """
     FROM (
         SELECT v.passage_id, {distance} AS distance
         FROM documents_passagevector v
-        WHERE v.space_id = {space} AND {scope}
+        WHERE v.space_id = {space} AND v.collection_id = %s AND v.document_id = ANY(%s)
         ORDER BY distance LIMIT %s
     ) n JOIN documents_passage p ON p.id = n.passage_id
     ORDER BY n.distance, p.id
@@ -273,22 +318,17 @@ _SECTIONS_BY_ID = """
 """
 
 
-def _profile(document: Document) -> DocumentProfile:
-    return DocumentProfile(
-        document_id=document.public_id,
-        name=document.name,
-        page_count=document.page_count,
-        has_usable_toc=document.has_usable_toc,
-        language=document.language,
-        document_type=document.document_type,
-        character_count=document.character_count,
-        effective_date=document.effective_date.isoformat() if document.effective_date else None,
-        issuer=document.issuer,
-    )
-
-
 def _pk(document_id: str) -> int:
     return int(document_id.removeprefix("d"))
+
+
+def _holds(hit: Hit, matcher: TermMatcher) -> bool:
+    """Whether the text of an entry, or one of its lines, holds the matcher's term."""
+    payload = hit.payload
+    texts = (
+        [payload["title"]] if "title" in payload else [payload["text"], *(t for _, _, t in payload["lines"])]
+    )
+    return any(matcher.matched(text) for text in texts)
 
 
 def _like(term: str) -> str:

@@ -1,0 +1,109 @@
+"""Index queries that find whatever :class:`arbitration.text.TermMatcher` finds.
+
+The matcher is generous: words by their stems, phrases also written as one word, long words also written apart
+(``cyber security``), codes whatever stands between their parts (``ISO 27001``). An index that is less generous would
+prove an absence that is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import tantivy
+
+from arbitration.text import fold, index_terms, is_code, join_letter_spaced, stem, stems, words
+
+WORDS, PARTS = "words", "parts"
+#: Stands between lines in the field of parts, so that no phrase crosses a line. No text holds it as a word.
+LINE_BREAK = "|"
+_PART = re.compile(r"[^\W\d_]+|\d+")
+_APART_FROM = 10  # as in the matcher: shorter stems are never looked for in pieces
+_MOST_PIECES = 3
+_FEW = 50
+
+
+def index_words(text: str, language: str) -> list[str]:
+    """The words a text is found by; a code is one word, without the blanks inside it."""
+    return [word.replace(" ", "") for word in index_terms(text, language)]
+
+
+def parts(text: str) -> list[str]:
+    """Runs of letters and runs of digits, folded: what codes and words written apart are made of."""
+    return _PART.findall(fold(join_letter_spaced(text)))
+
+
+def query_words(terms: Sequence[str], language: str) -> list[str]:
+    """The words of terms as the index holds them."""
+    found: list[str] = []
+    for term in terms:
+        found += [fold(term).replace(" ", "")] if is_code(term) else stems(term, language)
+    return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class TermQueries:
+    """Makes the queries of terms for one state of an index."""
+
+    schema: tantivy.Schema
+    searcher: tantivy.Searcher
+
+    def holding(self, term: str, language: str) -> list[tantivy.Query]:
+        """Queries of which one or more find every entry that holds the term."""
+        if is_code(term):
+            return list(self._code(term))
+        sequence = stems(term, language)
+        if not sequence:
+            return []
+        found = [self._phrase(WORDS, sequence)]
+        single = sequence[0]
+        if len(sequence) > 1:
+            single = stem("".join(words(term)), language)
+            found.append(self._phrase(WORDS, [single]))
+        return [*found, *self._apart(single, language)]
+
+    def special(self, terms: Sequence[str], language: str) -> list[tantivy.Query]:
+        """The queries of terms that their single words would not find."""
+        return [
+            query for term in terms for query in self.holding(term, language)[0 if is_code(term) else 1 :]
+        ]
+
+    def _code(self, code: str) -> Iterator[tantivy.Query]:
+        yield self._phrase(WORDS, [fold(code).replace(" ", "")])
+        pieces = parts(code)
+        if pieces:
+            yield self._phrase(PARTS, pieces)
+            yield self._phrase(PARTS, [*pieces[:-1], f"{pieces[-1]}s"])  # plural of an acronym
+
+    def _apart(self, wanted: str, language: str) -> Iterator[tantivy.Query]:
+        """A long word in two or three pieces; only pieces that the index holds are tried."""
+        if len(wanted) < _APART_FROM:
+            return
+        begin = wanted[:-1]  # the last letter of a stem may differ in the text (policy, polici)
+        for *first, rest in self._cut(begin, _MOST_PIECES):
+            for last in self._continuations("".join(first), rest, wanted, language):
+                yield self._phrase(PARTS, [*first, last])
+
+    def _continuations(self, start: str, rest: str, wanted: str, language: str) -> list[str]:
+        """Parts that may end the word; of very many only those that give its stem."""
+        found = [last for last, _ in self.searcher.terms_with_prefix(PARTS, rest)]
+        if len(found) <= _FEW:
+            return found
+        return [last for last in found if stem(start + last, language) == wanted]
+
+    def _cut(self, text: str, most: int) -> Iterator[list[str]]:
+        for place in range(1, len(text)):
+            if not self._is_part(text[:place]):
+                continue
+            yield [text[:place], text[place:]]
+            if most > 2:
+                yield from ([text[:place], *rest] for rest in self._cut(text[place:], most - 1))
+
+    def _is_part(self, piece: str) -> bool:
+        return bool(self.searcher.doc_freq(PARTS, piece))
+
+    def _phrase(self, field: str, sequence: Sequence[str]) -> tantivy.Query:
+        if len(sequence) == 1:
+            return tantivy.Query.term_query(self.schema, field, sequence[0])
+        return tantivy.Query.phrase_query(self.schema, field, list(sequence))
