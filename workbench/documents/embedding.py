@@ -16,12 +16,17 @@ from .models import EmbeddingSpace
 def current_embedder() -> Embedder:
     """The configured encoder, loaded once per process (after the fork)."""
     if settings.EMBEDDER_OPENAI_MODEL:
+        from arbitration.adapters.endpoints import Endpoint
         from arbitration.adapters.openai_embedder import OpenAIEmbedder
 
+        address = settings.OPENAI_BASE_URL or "https://api.openai.com/v1"
         return OpenAIEmbedder(
-            model=settings.EMBEDDER_OPENAI_MODEL,
-            api_key=settings.OPENAI_API_KEY,
-            base_url=settings.OPENAI_BASE_URL or None,
+            Endpoint(
+                name=address,
+                base_url=address,
+                model=settings.EMBEDDER_OPENAI_MODEL,
+                api_key=settings.OPENAI_API_KEY,
+            )
         )
     from arbitration.adapters.onnx_embedder import default_embedder
 
