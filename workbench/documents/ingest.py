@@ -60,18 +60,15 @@ def document_ingest(*, document_id: int, password: str | None = None) -> None:
     with leased(rows, owner=owner) as heartbeat:
         document = Document.objects.select_related("collection").get(pk=document_id)
         if document.attempts > settings.MAX_ATTEMPTS:
-            _fail(
-                document,
-                "worker_lost",
-                _("Reading this file stopped its worker three times. It was given up."),
-            )
+            reason = _("Reading this file stopped its worker three times. It was given up.")
+            _fail(document, "worker_lost", reason, owner=owner)
             return
         try:
             _ingest(document, owner=owner, heartbeat=heartbeat, password=password)
         except ParseFailure as failure:
-            _fail(document, failure.code, failure.message)
+            _fail(document, failure.code, failure.message, owner=owner)
         except LLMFailure as failure:
-            _fail(document, "embedding", failure.message)
+            _fail(document, "embedding", failure.message, owner=owner)
         except LeaseLost:
             logger.warning("document.lease_lost", document_id=document_id)
 
@@ -91,8 +88,9 @@ def _take_in(
     _advance(document, DocumentStatus.STORING, owner=owner, done=0, total=len(parsed.lines))
     with transaction.atomic():
         _store(document, parsed)
+        # In the same transaction: a worker whose lease lapsed meanwhile must not replace another one's rows.
+        _advance(document, DocumentStatus.EMBEDDING, owner=owner, done=0, total=len(parsed.passages))
     heartbeat.check()
-    _advance(document, DocumentStatus.EMBEDDING, owner=owner, done=0, total=len(parsed.passages))
     _embed(document, owner=owner, heartbeat=heartbeat)
     _finish(document, parsed, owner=owner, seconds=time.monotonic() - started)
 
@@ -128,10 +126,12 @@ def _parse(document: Document, *, password: str | None) -> ParsedDocument:
 def local_copy(document: Document) -> Iterator[Path]:
     """The document's bytes as a local file; storage may be on another machine."""
     try:
-        yield Path(document.file.path)
-        return
+        path = Path(document.file.path)
     except NotImplementedError:
-        pass
+        path = None
+    if path is not None:
+        yield path
+        return
     handle, name = tempfile.mkstemp(prefix="workbench-")
     try:
         with os.fdopen(handle, "wb") as target, document.file.open("rb") as source:
@@ -222,8 +222,12 @@ def _copy(model: Any, columns: Sequence[str], document: Document, rows: Iterable
         cursor.copy(f'COPY "{model._meta.db_table}" ({names}) FROM STDIN') as copy,
     ):
         for row in rows:
-            # PostgreSQL's text cannot hold NUL.
-            copy.write_row((document.pk, *(v.replace("\x00", "") if isinstance(v, str) else v for v in row)))
+            copy.write_row((document.pk, *(storable(v) if isinstance(v, str) else v for v in row)))
+
+
+def storable(text: str) -> str:
+    """The text without what PostgreSQL cannot hold: NUL, and halves of surrogate pairs."""
+    return text.replace("\x00", "").encode("utf-8", "ignore").decode()
 
 
 def _embed(document: Document, *, owner: str, heartbeat: Heartbeat) -> None:
@@ -236,7 +240,9 @@ def _embed(document: Document, *, owner: str, heartbeat: Heartbeat) -> None:
             )
             % {"encoder": embedder.space, "space": space.name},
         )
-    PassageVector.objects.filter(document=document, space=space).delete()
+    with transaction.atomic():
+        PassageVector.objects.filter(document=document, space=space).delete()
+        _advance(document, DocumentStatus.EMBEDDING, owner=owner)
     passages = list(document.passages.order_by("ordinal").values_list("pk", "text"))
     for start in range(0, len(passages), EMBED_CHUNK):
         chunk = passages[start : start + EMBED_CHUNK]
@@ -272,11 +278,11 @@ def _finish(document: Document, parsed: ParsedDocument, *, owner: str, seconds: 
             pk=document.pk, lease_owner=owner, status__in=WORKING_STATUSES
         ).update(
             status=DocumentStatus.READY,
-            title=(parsed.title or document.name)[:400],
+            title=storable(parsed.title or document.name)[:400],
             kind=parsed.kind,
             language=parsed.language,
             toc_source=parsed.toc_source,
-            warnings=list(parsed.warnings),
+            warnings=[storable(warning) for warning in parsed.warnings],
             page_count=len(parsed.pages),
             line_count=len(parsed.lines),
             section_count=len(parsed.sections),
@@ -285,6 +291,8 @@ def _finish(document: Document, parsed: ParsedDocument, *, owner: str, seconds: 
             character_count=sum(line.character_count for line in parsed.lines),
             seconds=seconds,
             finished_at=Now(),
+            lease_owner="",
+            lease_until=None,
         )
         if changed != 1:
             raise LeaseLost
@@ -305,10 +313,19 @@ def _finish(document: Document, parsed: ParsedDocument, *, owner: str, seconds: 
         )
 
 
-def _fail(document: Document, code: str, reason: str) -> None:
+def _fail(document: Document, code: str, reason: str, *, owner: str) -> None:
+    """Ends the document, unless somebody cancelled it or another worker has taken it over."""
+    reason = storable(reason).strip() or _("The file could not be read, and the reader did not say why.")
     with transaction.atomic():
-        changed = Document.objects.filter(pk=document.pk, status__in=WORKING_STATUSES).update(
-            status=DocumentStatus.FAILED, failure_code=code, failure_reason=reason, finished_at=Now()
+        changed = Document.objects.filter(
+            pk=document.pk, lease_owner=owner, status__in=WORKING_STATUSES
+        ).update(
+            status=DocumentStatus.FAILED,
+            failure_code=code[:40],
+            failure_reason=reason,
+            finished_at=Now(),
+            lease_owner="",
+            lease_until=None,
         )
         if changed:
             audit_record(

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission
+from workbench.ops.addresses import number_in, words_in
 
 from .models import (
     WORKING_STATUSES,
@@ -57,11 +58,11 @@ def documents_of(*, collection: Collection) -> DocumentQuerySet:
 def document_named(*, collection: Collection, name: str) -> Document | None:
     """A document by file name, newest first, or by id (``42`` or ``d42``)."""
     documents = Document.objects.filter(collection=collection)
-    by_name = documents.filter(name=name).order_by("-id").first()
+    by_name = documents.filter(name=words_in(name)).order_by("-id").first()
     if by_name:
         return by_name
-    digits = name.removeprefix("d")
-    return documents.filter(pk=int(digits)).first() if digits.isdecimal() else None
+    key = number_in(name.removeprefix("d"))
+    return documents.filter(pk=key).first() if key is not None else None
 
 
 def documents_to_wake(*, free: Q) -> list[int]:
@@ -101,9 +102,12 @@ def document_page(
 ) -> Slice[Document]:
     """Documents of a collection, newest first, from a cursor on; filtered by name or title, and by status."""
     documents = documents_of(collection=collection).order_by("-id")
-    if before and before.isdecimal():
-        documents = documents.filter(pk__lt=int(before))
+    cursor = number_in(before)
+    if cursor is not None:
+        documents = documents.filter(pk__lt=cursor)
     if text:
+        if not (text := words_in(text)):
+            return Slice([], "")
         documents = documents.filter(Q(name__icontains=text) | Q(title__icontains=text))
     if statuses:
         documents = documents.filter(status__in=statuses)
@@ -232,7 +236,7 @@ def outline(*, document: Document, page_num: int = 0) -> list[OutlineEntry]:
 
 def document_search(*, document: Document, text: str, limit: int = 50) -> list[Line]:
     """Lines of the document that hold the text, in reading order."""
-    text = text.strip()
+    text = words_in(text)
     if not text:
         return []
     lines = Line.objects.filter(document=document, text__icontains=text, is_furniture=False)

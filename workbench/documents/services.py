@@ -87,14 +87,18 @@ def document_upload(*, actor: User, collection: Collection, file: File, name: st
     existing = Document.objects.filter(collection=collection, sha256=sha256).first()
     if existing:
         return UploadOutcome(existing, is_duplicate=True)
+    stored = _store(file, path=_path_of(collection, sha256), size=size)
     try:
         with transaction.atomic():
             document = _document_create(
-                actor=actor, collection=collection, file=file, name=name, size=size, sha256=sha256
+                actor=actor, collection=collection, stored=stored, name=name, size=size, sha256=sha256
             )
     except IntegrityError:
         # Two identical uploads at once: the other one made the row.
-        return UploadOutcome(Document.objects.get(collection=collection, sha256=sha256), is_duplicate=True)
+        existing = Document.objects.get(collection=collection, sha256=sha256)
+        if existing.file.name != stored:
+            default_storage.delete(stored)
+        return UploadOutcome(existing, is_duplicate=True)
     return UploadOutcome(document, is_duplicate=False)
 
 
@@ -104,11 +108,12 @@ def document_row_for(*, actor: User, collection: Collection, name: str, content:
     existing = Document.objects.filter(collection=collection, sha256=sha256).first()
     if existing:
         return existing
+    stored = _store(ContentFile(content), path=_path_of(collection, sha256), size=len(content))
     with transaction.atomic():
         document = Document(
             collection=collection, sha256=sha256, name=name, size=len(content), uploaded_by=actor
         )
-        document.file.name = _store(ContentFile(content), path=f"{collection.pk}/{sha256[:2]}/{sha256}")
+        document.file.name = stored
         document.save(force_insert=True)
         audit_record(
             actor=actor,
@@ -121,14 +126,14 @@ def document_row_for(*, actor: User, collection: Collection, name: str, content:
 
 
 def _document_create(
-    *, actor: User, collection: Collection, file: File, name: str, size: int, sha256: str
+    *, actor: User, collection: Collection, stored: str, name: str, size: int, sha256: str
 ) -> Document:
     from .tasks import ingest
 
     document = Document(
         collection=collection, sha256=sha256, name=name, title="", size=size, uploaded_by=actor
     )
-    document.file.name = _store(file, path=f"{collection.pk}/{sha256[:2]}/{sha256}")
+    document.file.name = stored
     document.save(force_insert=True)
     audit_record(
         actor=actor,
@@ -141,15 +146,17 @@ def _document_create(
     return document
 
 
-def _store(file: File, *, path: str) -> str:
-    """Stores the bytes under their hash; a second writer of the same bytes changes nothing."""
-    if default_storage.exists(path):
+def _path_of(collection: Collection, sha256: str) -> str:
+    return f"{collection.pk}/{sha256[:2]}/{sha256}"
+
+
+def _store(file: File, *, path: str, size: int) -> str:
+    """Stores the bytes under their hash and gives the name they have. A file there already is used only when it is
+    whole: one that is still being written, or was left by a crash, gets a neighbour under another name."""
+    if default_storage.exists(path) and default_storage.size(path) == size:
         return path
     file.seek(0)
-    stored = default_storage.save(path, file)
-    if stored != path:
-        default_storage.delete(stored)
-    return path
+    return str(default_storage.save(path, file))
 
 
 def _measure(file: File) -> tuple[int, str]:

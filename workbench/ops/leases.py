@@ -18,7 +18,8 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, connection, models
+from django.db import Error as AnyDatabaseError
+from django.db import connection, models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
@@ -78,7 +79,7 @@ class Heartbeat:
                     if self._rows.all().update(lease_until=lease_end()) != 1:
                         self._lost.set()
                         return
-                except DatabaseError as error:
+                except AnyDatabaseError as error:  # InterfaceError, a closed connection, is no DatabaseError
                     # The database may be restarting; the lease outlives several missed beats.
                     logger.warning("lease.heartbeat_failed", error=type(error).__name__)
                     connection.close()

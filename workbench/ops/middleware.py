@@ -6,8 +6,9 @@ from collections.abc import Callable
 from urllib.parse import urlencode
 
 import structlog
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import resolve_url
+from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -25,6 +26,26 @@ class RequestIdMiddleware:
         if request_id:
             response["X-Request-Id"] = request_id
         return response
+
+
+#: Characters of one value in an address; the longest that the product itself writes is a question.
+_LONGEST_VALUE = 4000
+
+
+class AddressMiddleware:
+    """Refuses what no page can mean: NUL, which the database cannot hold, and endless values in an address."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        values = [value for _, many in request.GET.lists() for value in many]
+        if "\x00" in request.path or any("\x00" in v or len(v) > _LONGEST_VALUE for v in values):
+            return HttpResponseBadRequest(
+                _("This address holds something that no page can read. Shorten or correct it."),
+                content_type="text/plain; charset=utf-8",
+            )
+        return self.get_response(request)
 
 
 class HtmxSessionExpiryMiddleware:

@@ -12,6 +12,7 @@ from django.http import QueryDict
 from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission
+from workbench.ops.addresses import number_in, words_in
 from workbench.review.models import ItemState, QueueItem
 
 from .models import ENDED, Candidate, Run, RunQuerySet, RunStatus
@@ -86,13 +87,14 @@ def run_page(*, user: User, query: QueryDict, size: int = 50) -> RunSlice:
     """Runs the user may read, filtered by the address: collection, status, words of the question."""
     runs = runs_listed(user=user)
     if query.get("collection"):
-        runs = runs.filter(collection__slug=query["collection"])
+        runs = runs.filter(collection__slug=words_in(query["collection"]))
     if query.get("status") in RunStatus.values:
         runs = runs.filter(status=query["status"])
-    if query.get("q", "").strip():
-        runs = runs.filter(question__text__icontains=query["q"].strip())
-    if query.get("before", "").isdecimal():
-        runs = runs.filter(pk__lt=int(query["before"]))
+    if text := words_in(query.get("q")):
+        runs = runs.filter(question__text__icontains=text)
+    cursor = number_in(query.get("before"))
+    if cursor is not None:
+        runs = runs.filter(pk__lt=cursor)
     items = list(runs[: size + 1])
     return RunSlice(items[:size], str(items[size - 1].pk) if len(items) > size else "")
 
