@@ -7,10 +7,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from arbitration.parsing.isolation import render_page
 from django.conf import settings
 
 from arbitration.errors import ParseFailure
+from arbitration.parsing.isolation import render_page
 
 from .ingest import local_copy
 from .models import Document
