@@ -28,6 +28,7 @@ from arbitration.parsing.isolation import ParseLimits, parse_isolated
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
+from workbench.ops.storable import storable
 
 from .embedding import active_space, current_embedder
 from .extents import SectionExtent, section_extents
@@ -223,11 +224,6 @@ def _copy(model: Any, columns: Sequence[str], document: Document, rows: Iterable
     ):
         for row in rows:
             copy.write_row((document.pk, *(storable(v) if isinstance(v, str) else v for v in row)))
-
-
-def storable(text: str) -> str:
-    """The text without what PostgreSQL cannot hold: NUL, and halves of surrogate pairs."""
-    return text.replace("\x00", "").encode("utf-8", "ignore").decode()
 
 
 def _embed(document: Document, *, owner: str, heartbeat: Heartbeat) -> None:

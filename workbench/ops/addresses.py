@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .storable import storable
+
 #: A key or an offset has at most this many digits; longer ones overflow the database's integers.
 _MOST_DIGITS = 18
 
@@ -14,5 +16,5 @@ def number_in(raw: str | None) -> int | None:
 
 
 def words_in(raw: str | None) -> str:
-    """Words to look for, without what no stored text holds: NUL, halves of surrogate pairs, outer blanks."""
-    return (raw or "").replace("\x00", "").encode("utf-8", "ignore").decode().strip()
+    """Words to look for, without what no stored text holds, and without outer blanks."""
+    return storable(raw or "").strip()

@@ -91,7 +91,9 @@ def comparison_decide(
         candidates = list(
             Candidate.objects.filter(
                 run__comparisons=comparison, run__status=RunStatus.DONE, candidate_id=candidate_id
-            ).select_related("verdict")
+            )
+            .select_related("verdict")
+            .order_by("run_id")  # two people at once lock the runs in the same order
         )
         if not candidates:
             raise Conflict(_("No finished run of this comparison has this candidate."))

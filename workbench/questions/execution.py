@@ -35,6 +35,7 @@ from workbench.documents.ingest import text_hash
 from workbench.documents.store import DatabaseCandidateStore
 from workbench.ops.dispatch import dispatch_on_commit
 from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
+from workbench.ops.storable import storable, storable_json
 from workbench.review.enqueue import queue_fill
 
 from .decisions import decision_from_rows
@@ -110,18 +111,23 @@ def _stage(
         Run.objects.filter(pk=run_id, lease_owner=owner, status=becomes).update(attempts=F("attempts") + 1)
         run = Run.objects.select_related("question__document", "collection").get(pk=run_id)
         if run.attempts >= settings.MAX_ATTEMPTS:
-            _fail(
-                run, _("This run stopped its worker three times. It was given up; ask again, or report it.")
-            )
+            reason = _("This run stopped its worker three times. It was given up; ask again, or report it.")
+            _fail(run, owner, reason)
             return
         try:
-            Run.objects.filter(pk=run_id, lease_owner=owner).update(status=becomes)
-            run.status = becomes
+            _enter(run, owner, becomes)
             work(run, owner, heartbeat)
         except LeaseLost:
             logger.warning("run.lease_lost", run_id=run_id)
         except ArbitrationError as error:
-            _fail(run, str(error))
+            _fail(run, owner, str(error))
+
+
+def _enter(run: Run, owner: str, status: str) -> None:
+    """Shows the stage, unless somebody stopped the run meanwhile."""
+    if Run.objects.filter(pk=run.pk, lease_owner=owner).update(status=status) != 1:
+        raise LeaseLost
+    run.status = status
 
 
 def _move(run: Run, owner: str, **values: Any) -> None:
@@ -133,10 +139,16 @@ def _move(run: Run, owner: str, **values: Any) -> None:
         raise LeaseLost
 
 
-def _fail(run: Run, reason: str) -> None:
+def _fail(run: Run, owner: str, reason: str) -> None:
+    """Ends the run, unless somebody stopped it or another worker has taken it over."""
+    reason = storable(reason).strip() or _("The run failed without saying why. Ask again, or report it.")
     with transaction.atomic():
-        changed = Run.objects.filter(pk=run.pk, status=run.status).update(
-            status=RunStatus.FAILED, failure_reason=reason, finished_at=Now()
+        changed = Run.objects.filter(pk=run.pk, lease_owner=owner, status=run.status).update(
+            status=RunStatus.FAILED,
+            failure_reason=reason,
+            finished_at=Now(),
+            lease_owner="",
+            lease_until=None,
         )
         if changed:
             audit_record(
@@ -179,13 +191,15 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             run,
             owner,
             status=RunStatus.DETECTED,
-            parsed_question=_question_record(pool),
+            parsed_question=storable_json(_question_record(pool)),
             methods_run=[outcome.method for outcome in pool.outcomes if outcome.status == "ran"],
             methods_skipped=[*pool.plan.methods_skipped, *_failed_methods(pool)],
             skipped_reasons=dict(pool.plan.skipped_reasons) | _failed_methods(pool),
         )
         _candidates_store(run, pool)
-        RunPool.objects.update_or_create(run=run, defaults={"body": pool.model_dump(mode="json")})
+        RunPool.objects.update_or_create(
+            run=run, defaults={"body": storable_json(pool.model_dump(mode="json"))}
+        )
         dispatch_on_commit(next_task, run_id=run.pk)
 
 
@@ -268,10 +282,10 @@ def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             run,
             owner,
             status=RunStatus.ARBITRATED,
-            conflicts=[conflict.model_dump() for conflict in decision.conflicts],
-            unknown_ids=list(decision.unknown_ids),
+            conflicts=storable_json([conflict.model_dump() for conflict in decision.conflicts]),
+            unknown_ids=storable_json(decision.unknown_ids),
             repeated_ids=list(decision.repeated_ids),
-            notes=list(decision.notes),
+            notes=storable_json(decision.notes),
             not_found=decision.not_found,
             not_found_reason=decision.not_found_reason or "",
             confidence=decision.confidence,
@@ -289,7 +303,7 @@ def _verdict_row(candidate: Candidate, order: int, verdict: Verdict) -> VerdictR
     return VerdictRow(
         candidate=candidate,
         role=verdict.role,
-        reason=verdict.reason,
+        reason=storable(verdict.reason).strip() or _("no reason given"),
         decided_by_kind=verdict.decided_by.kind,
         decided_by_name=verdict.decided_by.name[:120],
         decided_by_version=(verdict.decided_by.version or "")[:80],
@@ -300,8 +314,8 @@ def _verdict_row(candidate: Candidate, order: int, verdict: Verdict) -> VerdictR
         needs_person=verdict.needs_person,
         needs_person_reasons=list(verdict.needs_person_reasons),
         injection_suspected=verdict.injection_suspected,
-        quotes=[quote.model_dump() for quote in verdict.quotes],
-        counter_argument=verdict.counter_argument or "",
+        quotes=storable_json([quote.model_dump() for quote in verdict.quotes]),
+        counter_argument=storable(verdict.counter_argument or ""),
         order=order,
     )
 
@@ -335,7 +349,7 @@ def _answer(run: Run, owner: str, heartbeat: Heartbeat) -> None:
         Answer.objects.create(
             run=run,
             version=1,
-            body=written.model_dump(mode="json"),
+            body=storable_json(written.model_dump(mode="json")),
             evidence_hash=text_hash("|".join(sorted(c.text_hash for c in run.candidates.all()))),
         )
         candidates = list(run.candidates.select_related("verdict", "run"))

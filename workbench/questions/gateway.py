@@ -6,6 +6,7 @@ transaction, and the database connection is given back before each wait.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
@@ -22,6 +23,7 @@ from arbitration.adapters.probe import probe
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatModel, ChatReply, ChatRequest
 from workbench.documents.models import Collection
+from workbench.ops.storable import storable, storable_json
 
 from .models import LLMCall, LLMCallBody, LLMControl, LLMEndpoint, LLMReply, Run
 
@@ -92,12 +94,18 @@ def _capabilities(endpoint: Endpoint) -> EndpointCapabilities | None:
         base_url=endpoint.base_url,
         model=endpoint.model,
         defaults={
-            "name": f"{endpoint.name} {endpoint.model}"[:80],
+            "name": _short_name(endpoint),
             "capabilities": asdict(found),
             "probed_at": Now(),
         },
     )
     return found
+
+
+def _short_name(endpoint: Endpoint) -> str:
+    """A name of at most 80 characters; long ones end in a hash, so that no two endpoints share one."""
+    name = f"{endpoint.name} {endpoint.model}"
+    return name if len(name) <= 80 else f"{name[:69]} {hashlib.sha256(name.encode()).hexdigest()[:10]}"
 
 
 def give_connection_back() -> None:
@@ -135,14 +143,16 @@ class DatabaseLedger:
                 latency_ms=call.latency_ms,
             )
             LLMCallBody.objects.create(
-                call=row, request=dict(call.request_body), response=_without_nul(call.response_body)
+                call=row,
+                request=storable_json(dict(call.request_body)),
+                response=_without_nul(call.response_body),
             )
         give_connection_back()
 
 
 def _without_nul(text: str | None) -> str | None:
     """PostgreSQL's JSON cannot hold NUL."""
-    return None if text is None else text.replace("\x00", "").replace("\\u0000", "")
+    return None if text is None else storable(text).replace("\\u0000", "")
 
 
 class BudgetGuard:
@@ -211,7 +221,9 @@ class CollectionReplyCache:
         fields.pop("parsed")
         fields["top_logprobs"] = [dict(token) for token in reply.top_logprobs]
         LLMReply.objects.get_or_create(
-            collection_id=self._collection_id, request_hash=request_hash, defaults={"reply": fields}
+            collection_id=self._collection_id,
+            request_hash=request_hash,
+            defaults={"reply": storable_json(fields)},
         )
         give_connection_back()
 

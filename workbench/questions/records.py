@@ -51,7 +51,7 @@ def run_result(run: Run, candidates: list[Candidate] | None = None) -> Retrieval
         methods_used=list(run.methods_run),
         not_found=not_found,
         not_found_reason=(run.not_found_reason or PEOPLE_DISCARDED_ALL) if not_found else None,
-        confidence=run.confidence or 0.0,
+        confidence=0.0 if not_found else _confidence(run, surviving),
         conflicts=_conflicts(run) or None,
         needs_person=run.needs_person or None,
     )
@@ -121,6 +121,17 @@ def _not_found(run: Run, *, roles: Sequence[Role | None]) -> bool:
     if run.not_found is None or any(role in SURVIVING for role in roles):
         return False
     return run.not_found or None not in roles
+
+
+def _confidence(run: Run, surviving: Sequence[tuple[Role | None, Candidate]]) -> float:
+    """The probability of the best survivor, as people left them; the machine's figure where none has one."""
+    verdicts = [verdict_of(row) for role, row in surviving if role in SURVIVING]
+    scores = [
+        verdict.probability if verdict.probability is not None else verdict.normalised_score
+        for verdict in verdicts
+        if verdict is not None
+    ]
+    return max((score for score in scores if score is not None), default=run.confidence or 0.0)
 
 
 def _conflicts(run: Run) -> list[ConflictPair]:

@@ -11,13 +11,14 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from arbitration.questions.assisted import QuestionEdits
-from arbitration.text import normalise
+from arbitration.text import exact_codes, normalise
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.ops.dispatch import dispatch_on_commit
+from workbench.ops.storable import storable
 from workbench.vocabulary.selectors import dictionary_digest
 
 from .models import ENDED, Question, Run, RunStatus
@@ -60,6 +61,9 @@ def question_ask(
     text = _checked_text(text)
     _check_scope(collection=collection, document=document)
     strategy = strategy_for(collection=collection, wanted=strategy)
+    asked = _Request(actor.pk, collection.pk, document.pk if document else None, text, strategy)
+    if idempotency_key is not None and (made := _run_made(asked, idempotency_key)):
+        return AskOutcome(made, is_cached=False)
     key = cache_key(collection=collection, document=document, text=text, strategy=strategy, edits=edits)
     earlier = run_with_key(cache_key=key) if use_cache else None
     if earlier is not None:
@@ -81,7 +85,11 @@ def question_ask(
     except IntegrityError:
         if idempotency_key is None:
             raise
-        return AskOutcome(_same_request(actor, idempotency_key, text), is_cached=False)
+        # The same request twice at once: the other one made the run.
+        made = _run_made(asked, idempotency_key)
+        if made is None:
+            raise
+        return AskOutcome(made, is_cached=False)
     return AskOutcome(run, is_cached=False)
 
 
@@ -133,9 +141,30 @@ def _run_create(
     return run
 
 
-def _same_request(actor: User, idempotency_key: str, text: str) -> Run:
-    run = Run.objects.select_related("question").get(requested_by=actor, idempotency_key=idempotency_key)
-    if run.question.text != text:
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What an idempotency key stands for."""
+
+    actor_id: int
+    collection_id: int
+    document_id: int | None
+    text: str
+    strategy: str
+
+
+def _run_made(asked: _Request, idempotency_key: str) -> Run | None:
+    """The run that this very request made before; Conflict when the key made another one."""
+    run = (
+        Run.objects.select_related("question", "collection")
+        .filter(requested_by=asked.actor_id, idempotency_key=idempotency_key)
+        .first()
+    )
+    if run is None:
+        return None
+    question = run.question
+    if asked != _Request(
+        asked.actor_id, run.collection_id, question.document_id, question.text, run.strategy
+    ):
         raise Conflict(
             _("This idempotency key belongs to another question. Use a new one."), code="idempotency_reused"
         )
@@ -169,7 +198,7 @@ def run_cancel(*, actor: User, run: Run) -> None:
 
 
 def _checked_text(text: str) -> str:
-    text = " ".join(text.replace("\x00", " ").split())
+    text = " ".join(storable(text.replace("\x00", " ")).split())
     if not any(character.isalnum() for character in text):
         raise WorkbenchError(_("Type a question."), code="question_missing")
     if len(text) > MAX_QUESTION_CHARACTERS:
@@ -211,10 +240,11 @@ def cache_key(
     scope: Any = (
         ["document", document.pk, document.sha256, str(document.finished_at)]
         if document
-        else ["collection", collection.pk, collection.index_epoch]
+        else ["collection", collection.pk, _epoch(collection)]
     )
     parts = {
-        "question": normalise(text).casefold(),
+        # Capitals tell codes from words (IT, WHO); elsewhere they change nothing.
+        "question": [normalise(text).casefold(), *exact_codes(normalise(text))],
         "scope": scope,
         "edits": edits.model_dump(mode="json") if edits else None,
         "strategy": strategy,
@@ -223,3 +253,8 @@ def cache_key(
         "engine": engine_state(strategy=strategy),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _epoch(collection: Collection) -> int:
+    """From the database: the object may have been read before the last document came."""
+    return Collection.objects.values_list("index_epoch", flat=True).get(pk=collection.pk)

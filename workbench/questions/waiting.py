@@ -11,14 +11,17 @@ from .models import ENDED, Run, RunStatus
 PATIENCE = 20.0
 _STAGES = {
     RunStatus.QUEUED: run_detect,
+    RunStatus.DETECTING: run_detect,
     RunStatus.DETECTED: run_arbitrate,
+    RunStatus.ARBITRATING: run_arbitrate,
     RunStatus.ARBITRATED: run_answer,
+    RunStatus.ANSWERING: run_answer,
 }
 
 
 def run_wait(*, run_id: int, patience: float = PATIENCE) -> Run:
-    """The run, once it has ended. A run that stands still between two stages for ``patience`` seconds, because no
-    worker is there, is taken on in this process."""
+    """The run, once it has ended. A run that stands still for ``patience`` seconds, because no worker is there or
+    its worker is gone, is taken on in this process; a stage that somebody works on is theirs by its lease."""
     moved, last = time.monotonic(), ""
     while True:
         run = Run.objects.select_related("question__document", "collection").get(pk=run_id)
@@ -26,9 +29,7 @@ def run_wait(*, run_id: int, patience: float = PATIENCE) -> Run:
             return run
         if run.status != last:
             moved, last = time.monotonic(), run.status
-        if run.lease_until is None and time.monotonic() - moved > patience:
-            stage = _STAGES.get(RunStatus(run.status))
-            if stage:
-                stage(run_id=run_id)
-        else:
-            time.sleep(0.03)
+        if time.monotonic() - moved > patience:
+            _STAGES[RunStatus(run.status)](run_id=run_id)
+            moved = time.monotonic()
+        time.sleep(0.03)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Exists, OuterRef, Prefetch
 from django.db.models.functions import Now
 
-from workbench.questions.models import Candidate
+from workbench.questions.models import Candidate, ReviewState
 
 from .models import ItemState, QueueItem, QueueItemQuerySet, Review, ReviewAction
 
@@ -38,6 +38,7 @@ def queue_open(
 ) -> QueueItemQuerySet:
     """Waiting items the user may decide, most urgent first."""
     items = QueueItem.objects.visible_to(user).filter(state=ItemState.WAITING)
+    items = items.exclude(run__review_state=ReviewState.SIGNED)  # closed until somebody reopens it
     if collection_id is not None:
         items = items.filter(collection_id=collection_id)
     if required_only:

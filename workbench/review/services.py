@@ -19,7 +19,7 @@ from workbench.questions.models import Answer, Candidate, ReviewState, RoleChoic
 from workbench.vocabulary.learning import alias_learn
 
 from .models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
-from .selectors import current_review, effective_role, queue_free, queue_open
+from .selectors import REVIEWS, current_review, effective_role, queue_free, queue_open
 
 #: How long a claimed item stays with its reviewer without a sign of life.
 CLAIM_LEASE = timedelta(minutes=5)
@@ -127,7 +127,7 @@ def _candidate_decide(
         )
         _item_settle(item, decided=action != ReviewAction.UNSURE)
         after = effective_role(machine_role=machine_role, review=review)
-        _mark_answers(run, before=before, after=after)
+        _mark_answers(locked, before=before, after=after)
         _record(actor=actor, review=review, before=before, after=after)
         alias_learn(review=review)
     return review
@@ -256,6 +256,8 @@ def _refuse_when_overtaken(*, actor: User, previous: Review | None, seen_review_
     """A decision made on an outdated card is refused, kindly: the person sees what changed and decides again."""
     if previous is None or previous.reviewer_id == actor.pk or previous.pk == seen_review_id:
         return
+    if previous.action == ReviewAction.UNSURE:
+        return  # that person left the decision to others
     raise Conflict(
         _("%(name)s decided this card meanwhile. Nothing is lost: look at the decision, then decide again.")
         % {"name": previous.reviewer},
@@ -304,10 +306,25 @@ def _item_settle(item: QueueItem | None, *, decided: bool) -> None:
     QueueItem.objects.filter(pk=item.pk).update(claimed_by=None, claimed_until=None, **values)
 
 
-def _mark_answers(run: Run, *, before: str | None, after: str | None) -> None:
-    """The answer is stale when the evidence it was written from changed."""
-    if before != after and (before in SURVIVING or after in SURVIVING):
-        Answer.objects.filter(run=run, is_stale=False).update(is_stale=True)
+def _mark_answers(candidate: Candidate, *, before: str | None, after: str | None) -> None:
+    """The answer is stale when the evidence it was written from changed, or when the question is answered no
+    longer, or now."""
+    if before == after:
+        return
+    if before in SURVIVING or after in SURVIVING or _decides_not_found(candidate, before=before, after=after):
+        Answer.objects.filter(run_id=candidate.run_id, is_stale=False).update(is_stale=True)
+
+
+def _decides_not_found(candidate: Candidate, *, before: str | None, after: str | None) -> bool:
+    """Whether the result stands or falls with this tangential passage, because nothing else survives."""
+    if RoleChoice.TANGENTIAL not in (before, after):
+        return False
+    others = Candidate.objects.filter(run_id=candidate.run_id).exclude(pk=candidate.pk)
+    return not any(
+        effective_role(machine_role=_machine_role(other), review=current_review(other))
+        in (*SURVIVING, RoleChoice.TANGENTIAL)
+        for other in others.select_related("verdict").prefetch_related(REVIEWS)
+    )
 
 
 def _record(*, actor: User, review: Review, before: str | None, after: str | None) -> None:

@@ -20,10 +20,11 @@ from tests.workbench.scene import HashEmbedder, parsed
 from workbench.audit.models import AuditEvent
 from workbench.documents import ingest, tasks
 from workbench.documents.extents import section_extents
-from workbench.documents.ingest import document_ingest, parsed_document_add, storable
+from workbench.documents.ingest import document_ingest, parsed_document_add
 from workbench.documents.models import Collection, Document, DocumentStatus, PassageVector
 from workbench.documents.services import document_cancel, document_retry, document_upload
 from workbench.ops.leases import LeaseLost
+from workbench.ops.storable import storable
 
 #: Rows of a document, and what tells two readings of it apart.
 ROWS = {

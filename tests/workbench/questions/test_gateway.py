@@ -1,0 +1,271 @@
+"""The way to language models: ledger, guard, budgets, cache, and the connection given back before each wait."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+
+from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities
+from arbitration.errors import LLMFailure
+from arbitration.protocols import ChatReply, ChatRequest
+from tests.fake_llm.server import FakeLLM
+from tests.fake_llm.wire import FakeReply, FakeRequest
+from tests.workbench.cast import Cast, create_cast
+from tests.workbench.scene import make_document
+from workbench.documents.models import Collection, Document
+from workbench.questions import gateway
+from workbench.questions.execution import run_answer, run_arbitrate, run_detect
+from workbench.questions.models import LLMCall, LLMCallBody, LLMControl, LLMEndpoint, LLMReply, Run, RunStatus
+from workbench.questions.services import question_ask
+
+pytest_plugins = ["tests.fake_llm.plugin"]
+
+
+@pytest.fixture
+def endpoint(fake_llm: FakeLLM, settings) -> FakeLLM:
+    """The installation's endpoint is the fake one."""
+    settings.LLM_CONFIGURED = True
+    settings.OPENAI_BASE_URL = fake_llm.base_url
+    settings.OPENAI_API_KEY = "key"
+    settings.OPENAI_MODEL = "fake-model"
+    settings.LLM_PRICES = {"default": (1.0, 0.1, 2.0)}
+    return fake_llm
+
+
+@pytest.fixture
+def document(cast: Cast, here: None, endpoint: FakeLLM) -> Document:
+    Collection.objects.update(allowed_endpoints=[gateway.endpoint_name()])
+    LLMEndpoint.objects.create(
+        name="known",
+        base_url=gateway.endpoint_name(),
+        model="fake-model",
+        capabilities=asdict(EndpointCapabilities(json_schema=True, json_mode=True)),
+    )
+    return make_document(collection=Collection.objects.get(slug="alpha"), owner=cast.analyst)
+
+
+def asked(cast: Cast, document: Document, **options: object) -> Run:
+    return question_ask(
+        actor=cast.analyst,
+        collection=document.collection,
+        document=document,
+        text="How long are access records kept?",
+        strategy="arbiter",
+        **options,  # type: ignore[arg-type]
+    ).run
+
+
+def finished(run: Run) -> Run:
+    for stage in (run_detect, run_arbitrate, run_answer):
+        stage(run_id=run.pk)
+    run.refresh_from_db()
+    return run
+
+
+REQUEST = ChatRequest(
+    prompt_name="test",
+    prompt_version="1",
+    prompt_hash="0" * 64,
+    system="Say.",
+    user="Say it.",
+    max_output_tokens=10,
+)
+
+
+class TestLedger:
+    def test_every_attempt_is_written_down_with_its_cost(self, cast: Cast, document: Document) -> None:
+        run = finished(asked(cast, document))
+
+        calls = list(LLMCall.objects.filter(run=run))
+        assert run.status == RunStatus.DONE, run.failure_reason
+        assert calls
+        assert "ok" in {call.outcome for call in calls if call.stage == "arbitrate"}
+        assert all(call.cost > 0 for call in calls), "an answer that was no use is paid for as well"
+        assert run.llm_call_count == len(calls)
+        assert run.cost == sum(call.cost for call in calls)
+        assert LLMCallBody.objects.filter(call__run=run).count() == len(calls)
+
+    def test_failed_attempts_too(self, cast: Cast, document: Document, endpoint: FakeLLM) -> None:
+        endpoint.fault("unauthorised")
+        run = finished(asked(cast, document))
+
+        assert LLMCall.objects.filter(run=run).exists()
+        assert not LLMCall.objects.filter(run=run, outcome="ok").exists()
+        assert run.status in (RunStatus.DONE, RunStatus.FAILED)
+        if run.status == RunStatus.DONE:  # errors are never verdicts
+            assert not run.candidates.filter(
+                verdict__decided_by_kind="llm", verdict__role__isnull=False
+            ).exists()
+
+    def test_characters_that_no_column_holds_stop_nothing(
+        self, cast: Cast, document: Document, endpoint: FakeLLM
+    ) -> None:
+        behave = endpoint.script.behaviour
+
+        def hostile(request: FakeRequest) -> FakeReply | str:
+            said = behave(request)
+            text = said.text if isinstance(said, FakeReply) else said
+            return text.replace('"reason":"', '"reason":"\\u0000 \\ud800 ').replace(
+                '"reason": "', '"reason": "\\u0000 \\ud800 '
+            )
+
+        endpoint.behave(hostile)
+        run = finished(asked(cast, document))
+
+        assert run.status == RunStatus.DONE, run.failure_reason
+
+
+class TestGuard:
+    @pytest.fixture
+    def run(self, cast: Cast, document: Document) -> Run:
+        return asked(cast, document)
+
+    def refused(self, run: Run, cost: float = 0.01) -> str:
+        run = Run.objects.select_related("collection").get(pk=run.pk)
+        with pytest.raises(LLMFailure) as failure:
+            gateway.BudgetGuard(run=run).allow(REQUEST, cost)
+        return failure.value.outcome
+
+    def allowed(self, run: Run, cost: float = 0.01) -> bool:
+        gateway.BudgetGuard(run=run).allow(REQUEST, cost)
+        return True
+
+    def spend(self, run: Run, cost: str, **changed: object) -> LLMCall:
+        return LLMCall.objects.create(
+            run=run,
+            collection=run.collection,
+            stage="test",
+            attempt=1,
+            outcome="ok",
+            cost=Decimal(cost),
+            **changed,
+        )
+
+    def test_the_switch(self, run: Run) -> None:
+        assert self.allowed(run)
+        LLMControl.objects.update_or_create(pk=1, defaults={"is_stopped": True, "stop_reason": "incident"})
+
+        assert self.refused(run) == "stopped"
+
+    def test_the_collection(self, run: Run) -> None:
+        Collection.objects.update(allowed_endpoints=["https://elsewhere.example/v1"])
+
+        assert self.refused(run) == "not_allowed"
+
+    def test_the_budget_of_a_run(self, run: Run) -> None:
+        LLMControl.objects.update_or_create(pk=1, defaults={"run_budget": Decimal("1.00")})
+        self.spend(run, "0.90")
+
+        assert self.allowed(run, 0.10)
+        assert self.refused(run, 0.11) == "budget"
+
+    def test_the_budget_of_a_month(self, cast: Cast, run: Run, document: Document) -> None:
+        LLMControl.objects.update_or_create(
+            pk=1, defaults={"run_budget": None, "month_budget": Decimal("1.00")}
+        )
+        other = asked(cast, document, use_cache=False)
+        old = self.spend(other, "50")
+        LLMCall.objects.filter(pk=old.pk).update(created_at=Now() - timedelta(days=32))
+        self.spend(other, "0.90")
+
+        assert self.allowed(run, 0.10)
+        assert self.refused(run, 0.11) == "budget"
+
+    def test_no_budget_is_no_limit(self, run: Run) -> None:
+        LLMControl.objects.update_or_create(pk=1, defaults={"run_budget": None, "month_budget": None})
+
+        assert self.allowed(run, 1_000_000)
+
+    @pytest.mark.parametrize("change", [{"is_stopped": True, "stop_reason": "incident"}, {"run_budget": 0}])
+    def test_what_is_refused_is_never_sent(
+        self, run: Run, endpoint: FakeLLM, change: dict[str, object]
+    ) -> None:
+        LLMControl.objects.update_or_create(pk=1, defaults=change)
+
+        finished(run)
+
+        assert endpoint.script.requests == []
+
+
+class TestReplyCache:
+    REPLY = ChatReply(
+        text='{"a": "\\u0000"}\x00', parsed=None, model="m", endpoint="e", top_logprobs=({"Yes": -0.1},)
+    )
+
+    def test_an_equal_request_is_answered_inside_the_collection_only(self, cast: Cast) -> None:
+        mine = gateway.CollectionReplyCache(collection_id=cast.alpha.pk)
+        other = gateway.CollectionReplyCache(collection_id=cast.beta.pk)
+        mine.put("h" * 64, self.REPLY)
+
+        assert other.get("h" * 64) is None
+        found = mine.get("h" * 64)
+        assert found == replace(self.REPLY, text='{"a": "\\u0000"}')
+
+    def test_the_first_reply_stays(self, cast: Cast) -> None:
+        cache = gateway.CollectionReplyCache(collection_id=cast.alpha.pk)
+        cache.put("h" * 64, replace(self.REPLY, text="first"))
+        cache.put("h" * 64, replace(self.REPLY, text="second"))
+
+        found = cache.get("h" * 64)
+        assert found is not None
+        assert found.text == "first"
+        assert LLMReply.objects.count() == 1
+
+    def test_another_collections_equal_run_asks_the_model_again(
+        self, cast: Cast, document: Document, endpoint: FakeLLM
+    ) -> None:
+        finished(asked(cast, document))
+        first = len(endpoint.script.requests)
+        finished(asked(cast, document, use_cache=False))
+        assert len(endpoint.script.requests) == 2 * first, "a run without cache asks"
+
+        beta = Collection.objects.get(slug="beta")
+        twin = make_document(collection=beta, owner=cast.outsider)
+        run = question_ask(
+            actor=cast.outsider,
+            collection=beta,
+            document=twin,
+            text="How long are access records kept?",
+            strategy="arbiter",
+        ).run
+        finished(run)
+
+        assert len(endpoint.script.requests) > 2 * first
+        assert LLMReply.objects.filter(collection=beta).exists()
+
+
+def test_two_long_endpoint_names_are_two_names(endpoint: FakeLLM) -> None:
+    base = "https://" + "x" * 90
+    names = {gateway._short_name(Endpoint(name=base, base_url=base, model=model)) for model in ("one", "two")}
+
+    assert len(names) == 2
+    assert all(len(name) <= 80 for name in names)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_a_model_is_waited_for_no_connection_is_held(
+    endpoint: FakeLLM, here: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cast = create_cast()
+    Collection.objects.update(allowed_endpoints=[gateway.endpoint_name()])
+    document = make_document(collection=Collection.objects.get(slug="alpha"), owner=cast.analyst)
+    held: list[bool] = []
+    from arbitration.adapters.endpoint_calls import EndpointCaller
+
+    send = EndpointCaller._send
+
+    def watched(self: EndpointCaller, *args: object, **kwargs: object) -> object:
+        held.append(connection.connection is not None)  # of the very thread that will wait
+        return send(self, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(EndpointCaller, "_send", watched)
+    run = finished(asked(cast, document))
+
+    assert run.status == RunStatus.DONE, run.failure_reason
+    assert held
+    assert not any(held)
