@@ -21,6 +21,7 @@ urlpatterns = [
     path("accounts/", include("allauth.urls")),
     path("i18n/", set_language, name="set_language"),
     path("backdoor/", admin.site.urls),
+    path("styleguide/", ops_views.styleguide, name="styleguide"),
     path("healthz", ops_views.healthz, name="healthz"),
     path("readyz", ops_views.readyz, name="readyz"),
 ]

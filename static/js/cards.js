@@ -1,6 +1,8 @@
 // The current card: j and k (buttons with data-cards-step) move it, a click inside a card makes it current, and
-// after a decision the next undecided card becomes current and is read out. Who becomes current says so by the event
+// after a decision by key the next undecided card becomes current and is read out. Who becomes current says so by the event
 // workbench:current (panel.js shows its evidence).
+
+let byPointer = false;
 
 const cards = () => [...document.querySelectorAll("[data-card]")];
 const current = () => document.querySelector("[data-card][aria-current=true]");
@@ -50,9 +52,13 @@ function afterDecision(card) {
   const here = all.indexOf(card);
   const isOpen = (other) => other.matches("[data-card-open]");
   if (card.querySelector("[role=alert]") || isOpen(card)) return makeCurrent(card);
+  // Nothing may move under a pointer that has just pressed a button.
+  if (byPointer) return makeCurrent(card, { focus: false });
   makeCurrent(all.slice(here + 1).find(isOpen) ?? all.find(isOpen) ?? card);
 }
 
+document.addEventListener("pointerdown", () => (byPointer = true), true);
+document.addEventListener("keydown", () => (byPointer = false), true);
 document.addEventListener("click", (event) => {
   const button = event.target.closest?.("[data-cards-step]");
   if (button) return step(Number(button.dataset.cardsStep));

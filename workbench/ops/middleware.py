@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import structlog
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import resolve_url
 from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
@@ -71,3 +72,14 @@ def _login_url(htmx: HtmxDetails) -> str:
     # Given by the browser, so it may be anything: only the path on this host is used.
     page = htmx.current_url_abs_path
     return f"{login}?{urlencode({'next': page})}" if page else login
+
+
+class CompressTextMiddleware(GZipMiddleware):
+    """Compresses pages and JSON. Images and uploaded originals, which do not get smaller, pass as they are."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """The response, compressed where it is text and the browser takes it."""
+        kind = response.get("Content-Type", "").split(";")[0]
+        if response.streaming or kind not in {"text/html", "application/json", "text/csv"}:
+            return response
+        return super().process_response(request, response)

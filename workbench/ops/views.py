@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import connection
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
@@ -13,6 +14,7 @@ from workbench.documents.selectors import collections_with_counts
 from workbench.questions.selectors import runs_listed
 
 from . import selectors
+from .styleguide import example_context
 
 
 @require_GET
@@ -44,3 +46,11 @@ def readyz(request: HttpRequest) -> JsonResponse:
     except Exception as error:
         return JsonResponse({"status": "unavailable", "database": type(error).__name__}, status=503)
     return JsonResponse({"status": "ok", "database": "ok"})
+
+
+@require_GET
+def styleguide(request: HttpRequest) -> HttpResponse:
+    """Every component of the design system in every state; only where the product is being developed."""
+    if not settings.DEBUG:
+        raise Http404
+    return render(request, "styleguide.html", example_context())

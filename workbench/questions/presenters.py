@@ -55,11 +55,17 @@ def run_page(*, run: Run, user: User, tab: str) -> dict[str, Any]:
     return context | _TAB_CONTEXTS[tab](run, Permission.REVIEW in may)
 
 
+#: Shorter times are shown in milliseconds.
+SECOND_MS = 1000
+
+
 def _facts(run: Run) -> list[str]:
     """What the run took: time, model calls, money."""
     if not run.is_ended:
         return []
-    facts = [_("%(s)s s") % {"s": number_format((run.elapsed_ms or 0) / 1000, 1)}]
+    elapsed = run.elapsed_ms or 0
+    short = _("%(ms)d ms") % {"ms": round(elapsed)}
+    facts = [short if elapsed < SECOND_MS else _("%(s)s s") % {"s": number_format(elapsed / 1000, 1)}]
     calls = run.llm_call_count
     facts.append(ngettext("%(n)d model call", "%(n)d model calls", calls) % {"n": calls})
     if run.cost:

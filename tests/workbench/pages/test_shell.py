@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -12,6 +13,7 @@ from django.urls import reverse
 
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs
+from tests.workbench.scene import Scene
 from workbench.ops.context_processors import app_version
 from workbench.questions.models import Question, Run
 
@@ -70,3 +72,18 @@ def test_an_ended_session_leads_through_the_door_and_back(
     assert answer.status_code == 204
     login = reverse("account_login")
     assert answer["HX-Redirect"] == (f"{login}?next={back}" if back else login)
+
+
+def test_pages_travel_compressed_and_files_as_they_are(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    client, accepts = client_as(cast.analyst), {"Accept-Encoding": "gzip"}
+    page = client.get(reverse("home"), headers=accepts)
+    assert page["Content-Encoding"] == "gzip"
+    original = client.get(reverse("documents:original", args=[scene.document.pk]), headers=accepts)
+    assert "Content-Encoding" not in original
+
+
+def test_the_style_guide_is_for_development(cast: Cast, client_as: ClientAs, settings: Any) -> None:
+    client = client_as(cast.analyst)
+    assert client.get(reverse("styleguide")).status_code == 404
+    settings.DEBUG = True
+    assert "How long are access records kept?" in client.get(reverse("styleguide")).content.decode()
