@@ -21,7 +21,8 @@ class EvidenceWeights:
     neighbour: float = 0.1
     bm25: float = 0.3
     cooccurrence: float = 0.1
-    coverage: float = 0.3
+    coverage: float = 0.2
+    words: float = 0.4
 
 
 #: Logistic scale from the sum of the parts, and from its distance to the best sum in the pool, to how often
@@ -29,9 +30,10 @@ class EvidenceWeights:
 SLOPE, GAP_SLOPE, INTERCEPT = 3.3, 3.0, -3.9
 
 #: What rule 1 alone is worth: places the question names by number or as a family of codes, the opening of a
-#: document whose own name, parties or date are asked for, and titles that match exactly.
+#: document whose own name, parties or date are asked for, and titles that match exactly (less where the piece
+#: of a long section holds no keyword itself).
 NAMED_FLOOR: dict[PatternKind, float] = {"reference": 0.85, "alias": 0.75, "family": 0.85, "opening": 0.6}
-EXACT_TITLE_FLOOR = 0.4
+EXACT_TITLE_FLOOR, BARE_TITLE_FLOOR = 0.35, 0.15
 
 
 def evidence_scores(pool: CandidatePool, weights: EvidenceWeights | None = None) -> dict[str, float]:
@@ -71,6 +73,7 @@ def _sum(signals: CandidateSignals, tops: _Tops, weights: EvidenceWeights) -> fl
         + weights.bm25 * (signals.bm25 or 0.0) / tops.bm25
         + weights.cooccurrence * signals.cooccurrence / tops.cooccurrence
         + weights.coverage * signals.idf_coverage
+        + weights.words * signals.word_coverage
     )
 
 
@@ -82,5 +85,5 @@ def _raised(estimate: float, signals: CandidateSignals) -> float:
     """Rule 1: places that the question names start above the bar; the parts move them between there and 1."""
     floor = NAMED_FLOOR.get(signals.pattern_kind, 0.0) * signals.pattern
     if signals.title_match == "exact":
-        floor = max(floor, EXACT_TITLE_FLOOR)
+        floor = max(floor, EXACT_TITLE_FLOOR if signals.keyword_match else BARE_TITLE_FLOOR)
     return floor + (1.0 - floor) * estimate
