@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Exists, F, OuterRef, Q
-from django.db.models.functions import Now
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Now
 from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Document
-from workbench.questions.models import ReviewState, RunStatus
+from workbench.questions.models import Candidate, ReviewState, RoleChoice, RunStatus
 from workbench.review.models import ItemState, QueueItem, Review, ReviewAction
 
 from .models import Cell, Entry, QuestionSet, QuestionSetQuerySet, Round
@@ -142,17 +142,46 @@ def _cells(round_: Round) -> list[Cell]:
         .annotate(n=Count("pk"))
         .values("n")
     )
-    disputed = Review.objects.filter(run=OuterRef("run"), supersedes__isnull=False).exclude(
-        reviewer=F("supersedes__reviewer")
+    disputed = (
+        Review.objects.filter(run=OuterRef("run"), supersedes__isnull=False)
+        .exclude(reviewer=F("supersedes__reviewer"))
+        .exclude(supersedes__action=ReviewAction.UNSURE)  # left to others, not said otherwise
     )
     refuted = Review.objects.filter(
         run=OuterRef("run"), action=ReviewAction.REFUTE_NOT_FOUND, superseded_by__isnull=True
     )
     return list(
         round_.cells.select_related("entry", "document", "run").annotate(
-            open_items=open_items, is_disputed=Exists(disputed), is_refuted=Exists(refuted)
+            open_items=open_items,
+            is_disputed=Exists(disputed),
+            is_refuted=Exists(refuted),
+            survives=Exists(_with_role(RoleChoice.PRIMARY, RoleChoice.SUPPORTING, RoleChoice.TANGENTIAL)),
+            is_undecided=Exists(_effective().filter(effective__isnull=True)),
         )
     )
+
+
+def _effective() -> QuerySet[Candidate]:
+    """Candidates of a cell's run with their effective role: the person's, else the machine's."""
+    word = Review.objects.filter(
+        candidate=OuterRef("pk"), superseded_by__isnull=True, role__isnull=False
+    ).values("role")[:1]
+    return Candidate.objects.filter(run=OuterRef("run")).annotate(
+        effective=Coalesce(Subquery(word), F("verdict__role"))
+    )
+
+
+def _with_role(*roles: str) -> QuerySet[Candidate]:
+    return _effective().filter(effective__in=roles)
+
+
+def _found(cell: Cell) -> bool | None:
+    """As :func:`workbench.questions.records.run_result` has it; None while nothing is known."""
+    if cell.run is None or cell.run.not_found is None:
+        return None
+    if getattr(cell, "survives", False):
+        return True
+    return not cell.run.not_found and bool(getattr(cell, "is_undecided", False))
 
 
 def _grid_cell(cell: Cell, *, late: bool) -> GridCell:
@@ -162,7 +191,7 @@ def _grid_cell(cell: Cell, *, late: bool) -> GridCell:
         pk=cell.pk,
         state=state,
         run_id=cell.run_id,
-        found=None if run is None or run.not_found is None else not run.not_found,
+        found=_found(cell),
         open_items=getattr(cell, "open_items", 0) or 0,
         is_overdue=late and state not in {"decided", "signed"},
         failure=cell.failure or (run.failure_reason if run else ""),

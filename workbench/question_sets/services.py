@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
@@ -14,6 +15,7 @@ from workbench.audit.services import audit_record
 from workbench.documents.models import Collection, Document
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.ops.dispatch import dispatch_on_commit
+from workbench.questions.models import RunStatus
 from workbench.questions.services import MAX_QUESTION_CHARACTERS, question_ask
 from workbench.questions.strategies import strategy_for
 
@@ -78,7 +80,8 @@ def question_set_change(*, actor: User, question_set: QuestionSet, questions: Se
     """Replaces the questions asked from now on. Rounds keep what they asked: entries are never edited."""
     _require_ask(actor, question_set.collection)
     with transaction.atomic():
-        current = list(Entry.objects.select_for_update().filter(question_set=question_set, is_current=True))
+        QuestionSet.objects.select_for_update().get(pk=question_set.pk)  # one change at a time
+        current = list(Entry.objects.filter(question_set=question_set, is_current=True))
         before = [entry.text for entry in current]
         if before == list(questions):
             return
@@ -119,6 +122,7 @@ def round_start(
     collection = question_set.collection
     _require_ask(actor, collection)
     entries = list(question_set.entries.filter(is_current=True))
+    documents = list(dict.fromkeys(documents))
     if not documents:
         raise WorkbenchError(_("Choose at least one document."), code="no_documents")
     if any(document.collection_id != collection.pk for document in documents):
@@ -199,8 +203,7 @@ def cell_retry(*, actor: User, cell: Cell) -> None:
     with transaction.atomic():
         changed = (
             Cell.objects.filter(pk=cell.pk)
-            .exclude(failure="", run__isnull=True)
-            .exclude(run__status="done")
+            .filter(~Q(failure="") | Q(run__status__in=[RunStatus.FAILED, RunStatus.CANCELLED]))
             .update(run=None, failure="")
         )
         if not changed:

@@ -1,0 +1,228 @@
+"""The queue: who gets which item, in which order, and why it is there."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.workbench.cast import Cast
+from tests.workbench.scene import make_document, make_run
+from workbench.accounts.models import User
+from workbench.audit.models import AuditEvent
+from workbench.errors import Conflict, NotAllowed
+from workbench.questions.models import Candidate, ReviewState, RoleChoice, Run, Verdict
+from workbench.review import enqueue
+from workbench.review.enqueue import queue_fill, uncertainty
+from workbench.review.models import QueueItem
+from workbench.review.services import candidate_unsure, queue_claim, queue_claim_next, queue_release
+
+pytestmark = pytest.mark.usefixtures("here")
+
+
+@pytest.fixture
+def run(cast: Cast) -> Run:
+    return make_run(asker=cast.analyst, document=make_document(collection=cast.alpha, owner=cast.analyst))
+
+
+class TestClaiming:
+    def test_the_most_urgent_first_and_ones_own_again(self, cast: Cast, run: Run) -> None:
+        urgent = QueueItem.objects.order_by("priority").first()
+        assert urgent is not None
+        QueueItem.objects.filter(pk=urgent.pk).update(priority=1.0)
+
+        first = queue_claim_next(actor=cast.reviewer)
+        again = queue_claim_next(actor=cast.reviewer)
+        other = queue_claim_next(actor=cast.second_reviewer)
+
+        assert first is not None
+        assert again is not None
+        assert other is not None
+        assert first.pk == again.pk == urgent.pk
+        assert other.pk != urgent.pk
+        assert AuditEvent.objects.filter(action="queue.claimed").count() == 2
+
+    def test_an_expired_claim_passes_on(self, cast: Cast, run: Run) -> None:
+        item = queue_claim_next(actor=cast.reviewer)
+        assert item is not None
+        with pytest.raises(Conflict):
+            queue_claim(actor=cast.second_reviewer, item=item)
+        QueueItem.objects.filter(pk=item.pk).update(claimed_until=Now() - timedelta(seconds=1))
+
+        assert queue_claim(actor=cast.second_reviewer, item=item).claimed_by == cast.second_reviewer
+        with pytest.raises(Conflict):
+            queue_claim(actor=cast.reviewer, item=item)
+
+    def test_what_a_person_cannot_tell_does_not_come_back_to_them(self, cast: Cast, run: Run) -> None:
+        item = queue_claim_next(actor=cast.reviewer)
+        assert item is not None
+        assert item.candidate is not None
+        candidate_unsure(actor=cast.reviewer, candidate=item.candidate)
+
+        mine, theirs = queue_claim_next(actor=cast.reviewer), queue_claim_next(actor=cast.second_reviewer)
+
+        assert mine is None or mine.pk != item.pk
+        assert theirs is not None
+        assert theirs.pk == item.pk
+
+    def test_a_signed_run_leaves_the_queue(self, cast: Cast, run: Run) -> None:
+        Run.objects.update(review_state=ReviewState.SIGNED)
+
+        assert queue_claim_next(actor=cast.reviewer) is None
+
+    def test_only_reviewers_of_the_collection(self, cast: Cast, run: Run) -> None:
+        item = QueueItem.objects.first()
+        assert item is not None
+        for actor in (cast.analyst, cast.auditor, cast.outsider, cast.staff):
+            assert queue_claim_next(actor=actor) is None
+            with pytest.raises(NotAllowed):
+                queue_claim(actor=actor, item=item)
+        assert queue_claim_next(actor=cast.reviewer, collection_id=cast.beta.pk) is None
+
+    def test_the_holder_or_an_admin_gives_it_back(self, cast: Cast, run: Run) -> None:
+        item = queue_claim_next(actor=cast.reviewer)
+        assert item is not None
+        with pytest.raises(NotAllowed):
+            queue_release(actor=cast.second_reviewer, item=item)
+
+        queue_release(actor=cast.admin, item=item)
+
+        item.refresh_from_db()
+        assert (item.claimed_by, item.claimed_until) == (None, None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_reviewers_at_once_never_get_the_same_item(cast: Cast) -> None:
+    run = make_run(asker=cast.analyst, document=make_document(collection=cast.alpha, owner=cast.analyst))
+    waiting = QueueItem.objects.filter(run=run).count()
+    assert waiting > 1
+    both = threading.Barrier(2, timeout=30)
+    got: dict[str, list[int]] = {"one": [], "two": []}
+
+    def take(name: str, actor: User) -> None:
+        try:
+            for _ in range(waiting):
+                both.wait()
+                item = queue_claim_next(actor=actor)
+                if item is not None:
+                    got[name].append(item.pk)
+                both.wait()
+                if item is not None:  # out of the way, so that the next one is asked for
+                    QueueItem.objects.filter(pk=item.pk).update(
+                        claimed_until=Now() + timedelta(hours=1), state="decided"
+                    )
+        finally:
+            connection.close()
+
+    people = [
+        threading.Thread(target=take, args=("one", cast.reviewer)),
+        threading.Thread(target=take, args=("two", cast.second_reviewer)),
+    ]
+    for person in people:
+        person.start()
+    for person in people:
+        person.join(60)
+
+    everything = got["one"] + got["two"]
+    assert len(everything) == len(set(everything)) == waiting
+
+
+class TestWhy:
+    """What is in the queue, how urgently, and the codes that say why."""
+
+    def refill(self, run: Run, **verdict: object) -> QueueItem:
+        """The item of the first candidate, with this verdict."""
+        candidate = run.candidates.order_by("position").first()
+        assert candidate is not None
+        Verdict.objects.filter(candidate=candidate).update(**verdict)
+        QueueItem.objects.filter(run=run).delete()
+        queue_fill(run=run, candidates=list(run.candidates.select_related("verdict", "run")))
+        return QueueItem.objects.get(candidate=candidate)
+
+    @pytest.fixture(autouse=True)
+    def _nothing_by_chance(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(enqueue, "RANDOM_SHARE", 0.0)
+
+    @pytest.mark.parametrize(
+        ("verdict", "codes", "is_required"),
+        [
+            ({"role": "primary", "probability": 0.95}, {"primary"}, True),
+            ({"role": "supporting", "probability": 0.95}, {"supporting"}, True),
+            ({"role": "tangential", "probability": 0.05}, {"tangential"}, False),
+            ({"role": "discarded", "probability": 0.05}, {"discarded"}, False),
+            ({"role": "discarded", "probability": 0.5}, {"discarded", "uncertain"}, False),
+            ({"role": "discarded", "probability": None}, {"discarded", "uncertain"}, False),
+            ({"role": None, "needs_person": True, "probability": 0.1}, {"undecided"}, True),
+            (
+                {"role": "discarded", "needs_person": True, "probability": 0.1},
+                {"discarded", "needs_person"},
+                True,
+            ),
+            (
+                {"role": "discarded", "injection_suspected": True, "probability": 0.1},
+                {"discarded", "injection_suspected"},
+                False,
+            ),
+        ],
+    )
+    def test_codes(self, run: Run, verdict: dict[str, object], codes: set[str], is_required: bool) -> None:
+        item = self.refill(run, **({"needs_person": False, "injection_suspected": False} | verdict))
+
+        assert set(item.why) - {"disagreement"} == codes
+        assert item.is_required == is_required
+
+    def test_what_asks_for_a_person_comes_before_evidence_before_the_rest(self, run: Run) -> None:
+        def priority(**verdict: object) -> float:
+            return self.refill(run, **({"needs_person": False, "probability": 0.9} | verdict)).priority
+
+        asks = priority(role="discarded", needs_person=True)
+        evidence, rest = priority(role="primary"), priority(role="discarded")
+        doubtful = priority(role="discarded", probability=0.5)
+
+        assert 1 >= asks > evidence > rest >= 0
+        assert doubtful > rest
+
+    def test_a_random_share_is_raised_and_says_so(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        plain = self.refill(run)
+        monkeypatch.setattr(enqueue, "RANDOM_SHARE", 1.1)
+        raised = self.refill(run)
+
+        assert "random" in raised.why
+        assert "random" not in plain.why
+        assert raised.priority > plain.priority
+
+    def test_filling_again_changes_nothing(self, run: Run) -> None:
+        before = list(QueueItem.objects.order_by("pk").values())
+        queue_fill(run=run, candidates=list(run.candidates.select_related("verdict", "run")))
+
+        assert list(QueueItem.objects.order_by("pk").values()) == before
+
+    def test_filling_takes_one_statement(self, run: Run, django_assert_num_queries) -> None:
+        candidates = list(run.candidates.select_related("verdict", "run"))
+        with django_assert_num_queries(1):
+            queue_fill(run=run, candidates=candidates)
+
+    def test_every_detector_found_it_is_no_disagreement(self, run: Run) -> None:
+        candidate = run.candidates.select_related("run").first()
+        assert candidate is not None
+        candidate.methods = list(candidate.run.methods_run)
+        assert enqueue.disagreement(candidate) == 0
+        candidate.run.methods_run = []
+        assert enqueue.disagreement(candidate) == 0
+
+
+@given(st.floats(0, 1))
+def test_uncertainty_is_largest_in_the_middle(probability: float) -> None:
+    assert 0 <= uncertainty(probability) <= uncertainty(0.5) == uncertainty(None) == 1
+
+
+def test_every_candidate_of_a_run_has_one_item(cast: Cast, run: Run) -> None:
+    assert set(QueueItem.objects.values_list("candidate", flat=True)) == set(
+        Candidate.objects.filter(run=run).values_list("pk", flat=True)
+    )
+    assert set(RoleChoice.values) >= {v.role for v in Verdict.objects.all()}
