@@ -11,7 +11,8 @@ from arbitration.absence import ALL_DISCARDED
 from arbitration.contracts import ROLE_ORDER, ConflictPair, DecidedBy, Role
 from arbitration.errors import ArbitrationError
 from arbitration.evidence import evidence_scores
-from arbitration.grounding import check_quotes, injection_reasons
+from arbitration.grounding import check_quotes
+from arbitration.injection import injection_reasons
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.strategies.base import (
     CallRecord,
