@@ -49,8 +49,7 @@ def _verdict(
     pool: CandidatePool,
     decider: DecidedBy,
 ) -> Verdict:
-    accept, reject = pool.settings.bars(learned=decider.kind == "mlp")
-    role = _role(reading, probability, accept, reject)
+    role = _role(reading, probability, pool)
     estimate = f"{'reranker p' if decider.kind == 'mlp' else 'estimate'} = {probability:.2f}"
     verdict = Verdict(
         candidate_id=candidate.candidate_id,
@@ -67,7 +66,9 @@ def _verdict(
     return verdict
 
 
-def _role(reading: RuleReading, probability: float, accept: float, reject: float) -> Role:
-    if probability >= accept:
+def _role(reading: RuleReading, probability: float, pool: CandidatePool) -> Role:
+    if probability >= pool.settings.accept:
         return Role.PRIMARY if reading.accepts else Role.SUPPORTING
-    return Role.TANGENTIAL if probability > reject else Role.DISCARDED
+    if probability > pool.settings.reject:
+        return Role.TANGENTIAL
+    return Role.DISCARDED
