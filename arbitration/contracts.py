@@ -171,6 +171,7 @@ class CandidateProvenance(Contract):
     features: dict[str, float] | None = None
     raw_score: float | None = None
     score_scale: str | None = None
+    score_terms: dict[str, float] | None = None  # the parts of a composite score, by name
     normalised_score: Score | None = None
     probability: Score | None = None
     decided_by: DecidedBy | None = None
@@ -196,6 +197,7 @@ class AuditedRetrievalResult(Contract):
     repeated_ids: list[str] | None = None
     undecided_ids: list[str] | None = None
     outcome_notes: list[str] | None = None
+    artefacts: dict[str, str] | None = None  # such as an inferred rubric, as JSON
     llm_calls: int | None = None
     cost: float | None = None
     latency_ms: float | None = None

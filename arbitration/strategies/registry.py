@@ -9,13 +9,20 @@ from arbitration.errors import StrategyUnavailable
 from arbitration.strategies.arbiter import ArbiterStrategy
 from arbitration.strategies.base import Strategy
 from arbitration.strategies.baselines import BASELINES
+from arbitration.strategies.consensus import ConsensusStrategy
+from arbitration.strategies.multi_criteria import MULTI_CRITERIA, MULTI_CRITERIA_2
 from arbitration.strategies.offline import OfflineStrategy
+from arbitration.strategies.pointwise import PointwiseStrategy
 from arbitration.strategies.r_flow import R_FLOW, R_FLOW_MLP, SEMANTIC_GATES
 
 _ALL: tuple[Strategy, ...] = (
     OfflineStrategy(),
     ArbiterStrategy(),
     R_FLOW,
+    ConsensusStrategy(),
+    PointwiseStrategy(),
+    MULTI_CRITERIA,
+    MULTI_CRITERIA_2,
     *BASELINES,
     SEMANTIC_GATES,
     R_FLOW_MLP,

@@ -1,0 +1,250 @@
+"""``pointwise``: parallel batches, a grade of 0 to 10 per passage (engines.md, section 4).
+
+Batch j takes the candidates t with t mod N = j, which evens out positions. A batch that fails or times out is
+scored by the fallback reranker and marked so; it is never tried again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+
+from pydantic import Field
+
+from arbitration.contracts import DecidedBy, Role
+from arbitration.errors import LLMFailure
+from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.prompting import fence, load_prompt
+from arbitration.strategies.base import (
+    Calls,
+    Requirement,
+    StrategyOutcome,
+    StrategyServices,
+    Verdict,
+    by_model,
+)
+from arbitration.strategies.rules import Rules
+from arbitration.strategies.shortlist import (
+    Fallback,
+    StrategyOptions,
+    as_json,
+    best_first,
+    beyond,
+    read_options,
+    short_ids,
+)
+
+PROMPT = "pointwise"
+LOWEST_GRADE = 5
+_GRACE_S = 1.0
+_OBJECT = re.compile(r"\{[^{}]*\}", re.DOTALL)
+
+
+class PointwiseOptions(StrategyOptions):
+    """K candidates in N parallel calls. ``per_stream`` caps the candidates of one document type, so that a
+    large stream does not crowd out a small one; the merge is by grade over all streams."""
+
+    k: int = Field(default=40, ge=1, le=400)
+    n: int = Field(default=4, ge=1, le=32)
+    timeout_s: float = Field(default=8.0, gt=0)
+    max_output_tokens: int = Field(default=256, ge=16)
+    primary: int = Field(default=8, ge=0, le=10)
+    supporting: int = Field(default=6, ge=0, le=10)
+    tangential: int = Field(default=5, ge=0, le=10)
+    per_stream: int | None = Field(default=None, ge=1)
+
+    def role(self, grade: int) -> Role:
+        """>= 8 primary, 6-7 supporting, 5 tangential, else discarded."""
+        if grade >= self.primary:
+            return Role.PRIMARY
+        if grade >= self.supporting:
+            return Role.SUPPORTING
+        return Role.TANGENTIAL if grade >= self.tangential else Role.DISCARDED
+
+
+@dataclass(frozen=True, slots=True)
+class Grades:
+    """What one call said: grades by id, and ids that were not asked, repeated, or graded outside the scale."""
+
+    grades: dict[str, int]
+    unknown: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
+    off_scale: tuple[str, ...] = ()
+
+
+def batches(candidates: Sequence[PoolCandidate], n: int) -> list[list[PoolCandidate]]:
+    """Round robin: batch j holds the candidates t with t mod n = j; no empty batch."""
+    return [batch for j in range(n) if (batch := list(candidates[j::n]))]
+
+
+def parse_grades(text: str, asked: Sequence[str]) -> Grades:
+    """The compact object of a reply. Raises :class:`LLMFailure` (``unparseable``) when there is none."""
+    match = _OBJECT.search(text)
+    if match is None:
+        raise LLMFailure("unparseable", "the model's answer holds no JSON object of grades")
+    try:
+        pairs = json.loads(match[0], object_pairs_hook=list)
+    except ValueError as error:
+        raise LLMFailure("unparseable", "the model's grades are not valid JSON") from error
+    grades: dict[str, int] = {}
+    unknown, repeated, off_scale = [], [], []
+    for identity, grade in pairs:
+        if identity not in asked:
+            unknown.append(identity)
+        elif identity in grades:
+            repeated.append(identity)
+        elif isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= 10:
+            off_scale.append(identity)
+        else:
+            grades[identity] = grade
+    return Grades(grades, tuple(unknown), tuple(repeated), tuple(off_scale))
+
+
+@dataclass(frozen=True)
+class PointwiseStrategy:
+    """Grades from parallel calls, merged by grade, ties by the fallback reranker."""
+
+    name: str = "pointwise"
+    description: str = (
+        "A language model grades each passage 0 to 10, in parallel batches; a lost batch falls back."
+    )
+    requires: tuple[Requirement, ...] = ("chat",)
+
+    def decide(self, pool: CandidatePool, *, services: StrategyServices) -> StrategyOutcome:
+        """One verdict per candidate. Raises :class:`StrategyUnavailable` without a chat model."""
+        calls = Calls(services.require_chat(self.name))
+        return _Grading(
+            pool, read_options(PointwiseOptions, services), calls, Fallback.of(pool, services)
+        ).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Shard:
+    candidates: dict[str, PoolCandidate]
+    grades: Grades | None
+    decided_by: DecidedBy | None
+    failure: LLMFailure | None = None
+
+
+@dataclass
+class _Grading:
+    pool: CandidatePool
+    options: PointwiseOptions
+    calls: Calls
+    fallback: Fallback
+    unknown: list[str] = field(default_factory=list)
+    repeated: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def run(self) -> StrategyOutcome:
+        chosen, rest = self._chosen()
+        shards = self._all_shards(batches(chosen, self.options.n))
+        verdicts = [verdict for shard in shards for verdict in self._verdicts(shard)]
+        verdicts.sort(key=lambda v: (-(v.raw_score or 0.0), -self.fallback.probabilities[v.candidate_id]))
+        lost = [shard for shard in shards if shard.grades is None]
+        return StrategyOutcome(
+            verdicts=(*verdicts, *beyond(rest, len(chosen), self.fallback)),
+            unknown_ids=tuple(dict.fromkeys(self.unknown)),
+            repeated_ids=tuple(dict.fromkeys(self.repeated)),
+            calls=self.calls.records,
+            notes=tuple(self.notes),
+            artefacts={"shards": as_json({"asked": len(shards), "lost": len(lost)})},
+        )
+
+    def _chosen(self) -> tuple[list[PoolCandidate], list[PoolCandidate]]:
+        taken: dict[str, int] = defaultdict(int)
+        chosen: list[PoolCandidate] = []
+        rest: list[PoolCandidate] = []
+        for candidate in best_first(self.pool, self.fallback):
+            document = self.pool.document(candidate.document_id)
+            stream = document.document_type if document else ""
+            full = self.options.per_stream is not None and taken[stream] >= self.options.per_stream
+            if full or len(chosen) >= self.options.k:
+                rest.append(candidate)
+                continue
+            taken[stream] += 1
+            chosen.append(candidate)
+        return chosen, rest
+
+    def _all_shards(self, groups: Sequence[Sequence[PoolCandidate]]) -> list[_Shard]:
+        """All batches at once; one that hangs past its time-out is given up, whatever the endpoint does."""
+        if not groups:
+            return []
+        workers = ThreadPoolExecutor(len(groups), "pointwise")
+        try:
+            futures = [workers.submit(self._shard, short_ids(group)) for group in groups]
+            wait(futures, timeout=self.options.timeout_s + _GRACE_S)
+            return [self._finished(f, group) for f, group in zip(futures, groups, strict=True)]
+        finally:
+            workers.shutdown(wait=False, cancel_futures=True)
+
+    def _finished(self, future: Future[_Shard], group: Sequence[PoolCandidate]) -> _Shard:
+        if future.done():
+            return future.result()
+        hanging = LLMFailure("timeout", f"no answer within {self.options.timeout_s:g} s")
+        return _Shard(short_ids(group), None, None, hanging)
+
+    def _shard(self, candidates: dict[str, PoolCandidate]) -> _Shard:
+        prompt = load_prompt(PROMPT).render(
+            question=self.pool.question.normalised,
+            passages=[{"id": i, "text": fence(c.anchor_text, label=i)} for i, c in candidates.items()],
+        )
+        request = prompt.request(
+            max_output_tokens=self.options.max_output_tokens,
+            temperature=self.pool.settings.temperature,
+            timeout_s=self.options.timeout_s,
+            retries=0,
+            stage="arbitrate",
+        )
+        try:
+            reply = self.calls.complete(request)
+            if reply.finish_reason == "length":
+                raise LLMFailure("cut_off", "the model's grades were cut off")
+            grades = parse_grades(reply.text, list(candidates))
+        except LLMFailure as failure:
+            return _Shard(candidates, None, None, failure)
+        return _Shard(candidates, grades, by_model(prompt.version, prompt.name, reply.model))
+
+    def _verdicts(self, shard: _Shard) -> list[Verdict]:
+        if shard.grades is None or shard.decided_by is None:
+            return self._stand_in(shard)
+        self.unknown += shard.grades.unknown
+        self.repeated += [shard.candidates[i].candidate_id for i in shard.grades.repeated]
+        off_scale = [shard.candidates[i].candidate_id for i in shard.grades.off_scale]
+        if off_scale:
+            self.notes.append(f"grades outside 0 to 10 ignored: {', '.join(off_scale)}")
+        return [
+            self._graded(c, shard.grades.grades.get(i), shard.decided_by) for i, c in shard.candidates.items()
+        ]
+
+    def _graded(self, candidate: PoolCandidate, grade: int | None, decider: DecidedBy) -> Verdict:
+        score = grade if grade is not None else 0
+        said = (
+            f"graded {grade} of 10" if grade is not None else f"left out: graded below {LOWEST_GRADE} of 10"
+        )
+        return Verdict(
+            candidate_id=candidate.candidate_id,
+            role=self.options.role(score),
+            reason=said,
+            decided_by=decider,
+            raw_score=float(score),
+            score_scale="0-10",
+            normalised_score=score / 10,
+        )
+
+    def _stand_in(self, shard: _Shard) -> list[Verdict]:
+        why = shard.failure.outcome if shard.failure else "no answer"
+        self.notes.append(f"a batch of {len(shard.candidates)} was lost ({why}); the fallback scored it")
+        rules = Rules(self.pool)
+        said = f"its batch was lost ({why})"
+        return [self.fallback.verdict(c, rules.read(c), said) for c in shard.candidates.values()]
+
+
+def share_with_a_lost_shard(p: float, n: int) -> float:
+    """Expected share of runs with at least one lost shard when each of ``n`` is lost with probability ``p``."""
+    return 1.0 - math.pow(1.0 - p, n)

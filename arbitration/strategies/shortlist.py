@@ -1,0 +1,118 @@
+"""What the strategies that call a model share: whom to ask about, under which short ids, and who decides else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from arbitration.contracts import DecidedBy, Role
+from arbitration.errors import StrategyUnavailable
+from arbitration.evidence import evidence_scores
+from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.strategies.base import StrategyServices, Verdict
+from arbitration.strategies.rules import RuleReading
+
+_PREFILTER = DecidedBy(kind="rule", name="prefilter by the reranker's order")
+
+
+class StrategyOptions(BaseModel):
+    """Base of a strategy's own settings, read from ``StrategyServices.options``."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+Options = TypeVar("Options", bound=StrategyOptions)
+
+
+def read_options(kind: type[Options], services: StrategyServices) -> Options:
+    """The strategy's settings, validated. Raises :class:`StrategyUnavailable` saying which value is wrong."""
+    try:
+        return kind.model_validate(dict(services.options))
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise StrategyUnavailable(f"The strategy's settings are not valid: {problems}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """The reranker that orders, breaks ties and stands in: the deployed model, else the rules' estimate."""
+
+    probabilities: Mapping[str, float]
+    decided_by: DecidedBy
+    accept: float
+    reject: float
+
+    @classmethod
+    def of(cls, pool: CandidatePool, services: StrategyServices) -> Fallback:
+        """The fallback of this installation for this pool."""
+        learned = services.probabilities(pool)
+        accept, reject = pool.settings.accept, pool.settings.reject
+        version = services.scorer.version if learned is not None and services.scorer else None
+        name = "reranker" if learned is not None else "rules of detection"
+        decider = DecidedBy(kind="fallback", name=name, version=version)
+        return cls(learned or evidence_scores(pool), decider, accept, reject)
+
+    def verdict(self, candidate: PoolCandidate, reading: RuleReading, why: str) -> Verdict:
+        """The stand-in's verdict on a candidate that the model should have judged."""
+        probability = self.probabilities[candidate.candidate_id]
+        verdict = Verdict(
+            candidate_id=candidate.candidate_id,
+            role=self._role(reading, probability),
+            reason=f"{why}; {self.decided_by.name} p = {probability:.2f}; {reading.text}",
+            decided_by=self.decided_by,
+            probability=probability,
+            raw_score=10.0 * probability,
+            score_scale="0-10 (fallback)",
+            normalised_score=probability,
+        )
+        return (
+            verdict.for_person("uncertain, and no model judged it")
+            if verdict.role is Role.TANGENTIAL
+            else verdict
+        )
+
+    def _role(self, reading: RuleReading, probability: float) -> Role:
+        if probability >= self.accept:
+            return Role.PRIMARY if reading.accepts else Role.SUPPORTING
+        return Role.TANGENTIAL if probability > self.reject else Role.DISCARDED
+
+
+def best_first(pool: CandidatePool, fallback: Fallback) -> list[PoolCandidate]:
+    """The pool in the fallback's order."""
+    return sorted(pool.candidates, key=lambda c: -fallback.probabilities[c.candidate_id])
+
+
+def beyond(candidates: Sequence[PoolCandidate], limit: int, fallback: Fallback) -> list[Verdict]:
+    """Verdicts of the candidates no model is asked about: rejected on record, or for a person if accepted."""
+    verdicts = []
+    for candidate in candidates:
+        probability = fallback.probabilities[candidate.candidate_id]
+        verdict = Verdict(
+            candidate_id=candidate.candidate_id,
+            role=Role.DISCARDED,
+            reason=f"not among the {limit} candidates that went to the model (p = {probability:.2f})",
+            decided_by=_PREFILTER,
+            probability=probability,
+        )
+        likely = probability >= fallback.accept
+        verdicts.append(verdict.for_person("likely, but no model read it") if likely else verdict)
+    return verdicts
+
+
+def short_ids(candidates: Sequence[PoolCandidate]) -> dict[str, PoolCandidate]:
+    """``id0``, ``id1`` ...: never bare integers, which models mix up with scores."""
+    return {f"id{index}": candidate for index, candidate in enumerate(candidates)}
+
+
+def one_line(text: str) -> str:
+    """A model's sentence on one line."""
+    return " ".join(text.split())
+
+
+def as_json(value: object) -> str:
+    """Compact JSON of an artefact."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
