@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.browser import evidence_settled, overflow
 from tests.e2e.conftest import Visit
+from tests.e2e.furniture import furnish
 from tests.product import RunningProduct
 
 #: Who looks at which page; braces are filled with objects of the demo.
@@ -34,6 +35,14 @@ PAGES = {
     "queue": ("reviewer", "/queue/"),
     "item": ("reviewer", "{item}"),
     "audit": ("auditor", "/audit/"),
+    "sets": ("analyst", "/sets/"),
+    "set": ("analyst", "{set}"),
+    "round": ("reviewer", "{round}"),
+    "compare": ("analyst", "/compare/"),
+    "comparison": ("reviewer", "{comparison}"),
+    "strategies": ("auditor", "/strategies/"),
+    "vocabulary": ("admin", "/collections/demo/vocabulary/"),
+    "versions": ("analyst", "{versions}"),
     "login": (None, "/accounts/login/"),
 }
 LOOKS = [(False, "light"), (True, "dark")]
@@ -53,6 +62,7 @@ def places(product: RunningProduct, runs: dict[str, int]) -> dict[str, object]:
         " ORDER BY is_required, id LIMIT 1"
     )
     return {
+        **furnish(product),
         "run": runs["collection"],
         "run_pdf": runs["pdf"],
         "run_none": runs["not_found"],

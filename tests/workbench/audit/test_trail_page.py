@@ -142,7 +142,7 @@ def test_hostile_parameters_are_harmless(cast: Cast, client_as: ClientAs, value:
     names = ("action", "actor", "object_type", "object_id", "since", "until", "request_id", "before", "after")
     for name in names:
         assert client.get(reverse("audit:trail"), {name: value}).status_code == 200, name
-        assert client.get(f"{reverse('audit:trail')}?{name}=%00").status_code == 200, name
+        assert client.get(f"{reverse('audit:trail')}?{name}=%00").status_code == 400, "NUL is in no address"
 
 
 def test_text_of_people_is_escaped(cast: Cast, record: Record, client_as: ClientAs) -> None:

@@ -1,0 +1,101 @@
+"""Things that pages need before there is something to see: a checklist and its round, a comparison, a newer version
+of a document, a vocabulary. Made through the product's own forms, as people make them."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import httpx2 as httpx
+
+from tests.arbitration.evaluation.folders import obliqa_folder, obliqa_label
+from tests.product import RunningProduct, eventually
+
+QUESTIONS = (
+    "Within how many days must the Client pay an undisputed invoice?",
+    "Who is the responsible officer?",
+    "What does the policy say about cryptocurrency custody?",
+)
+
+
+def furnish(product: RunningProduct) -> dict[str, str]:
+    """Addresses of what was made: ``set``, ``round``, ``comparison``, ``versions``."""
+    with closing(product.client("analyst")) as analyst:
+        made = {
+            "set": _question_set(analyst),
+            "comparison": _comparison(analyst),
+            "versions": _newer_version(analyst, product),
+        }
+        made["round"] = _round(analyst, product, made["set"])
+    with closing(product.client("admin")) as admin:
+        _vocabulary(admin)
+    _evaluation(product)
+    _settled(product)
+    return made
+
+
+def _post(client: httpx.Client, path: str, data: dict[str, object]) -> str:
+    """The path a form leads to; fails with the page's text where the form was refused."""
+    answer = client.post(path, data=data)
+    assert answer.status_code == 200, answer.text[:2000]
+    assert answer.url.path != path, answer.text[:4000]
+    return str(answer.url.path)
+
+
+def _question_set(analyst: httpx.Client) -> str:
+    fields = {"collection": "demo", "name": "Monthly check", "description": "Asked every month."}
+    return _post(analyst, "/sets/", {**fields, "questions": "\n".join(QUESTIONS)})
+
+
+def _round(analyst: httpx.Client, product: RunningProduct, question_set: str) -> str:
+    ready = product.rows("SELECT id FROM documents_document WHERE status = 'ready' ORDER BY id LIMIT 3")
+    documents = [str(pk) for (pk,) in ready]
+    return _post(analyst, f"{question_set}ask/", {"documents": documents, "strategy": "offline"})
+
+
+def _comparison(analyst: httpx.Client) -> str:
+    fields = {"collection": "demo", "text": QUESTIONS[0], "strategies": ["offline", "bm25", "arbiter"]}
+    return _post(analyst, "/compare/", fields)
+
+
+def _newer_version(analyst: httpx.Client, product: RunningProduct) -> str:
+    """The demo's policy with one rule changed, uploaded and accepted as its next version."""
+    name = "information-security-policy.md"
+    source = Path(__file__).resolve().parents[2] / "workbench" / "ops" / "demo" / "documents" / name
+    text = source.read_text(encoding="utf-8") + "\n\nThis version adds one sentence at its end.\n"
+    upload = {"files": (name, text.encode(), "text/markdown")}
+    answer = analyst.post("/collections/demo/upload/", files=upload)
+    assert answer.status_code == 200, answer.text[:2000]
+    newest = "SELECT id, status FROM documents_document WHERE name = %s ORDER BY id DESC LIMIT 1"
+    eventually(lambda: product.rows(newest, name)[0][1] == "ready", seconds=120, what="the version is ready")
+    versions = f"/documents/{product.rows(newest, name)[0][0]}/versions/"
+    offer = "SELECT count(*) FROM documents_versionoffer"
+    eventually(lambda: product.rows(offer)[0][0] > 0, seconds=60, what="the version is offered")
+    answer = analyst.post(f"{versions}decide/", data={"decision": "accept"})
+    assert answer.url.path == versions, answer.text[:2000]
+    return versions
+
+
+def _vocabulary(admin: httpx.Client) -> None:
+    entry = {"term": "client money", "variant": "funds held for clients", "kind": "alias", "language": "en"}
+    answer = admin.post("/collections/demo/vocabulary/", data=entry)
+    assert answer.status_code == 200, answer.text[:2000]
+
+
+def _evaluation(product: RunningProduct) -> None:
+    """A small evaluation, so that the Strategies page has figures and plots."""
+    asked = ("Within how many days is a fee paid?", "By how much does a late fee grow?")
+    with tempfile.TemporaryDirectory() as folder:
+        labels = [
+            obliqa_label(f"1.1.1.({n})", qid=f"q{n}", question=text) for n, text in enumerate(asked, start=1)
+        ]
+        path = obliqa_folder(Path(folder) / "fees", labels)
+        done = product.manage("evaluate", str(path), "--strategies", "offline,bm25,semantic", "--json")
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def _settled(product: RunningProduct) -> None:
+    """Every run has ended, so that no page changes while it is looked at."""
+    busy = "SELECT count(*) FROM questions_run WHERE status NOT IN ('done', 'failed', 'cancelled')"
+    eventually(lambda: product.rows(busy)[0][0] == 0, seconds=240, what="every run ended")
