@@ -17,9 +17,9 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.dev")
     client.prepare_command(sys.argv)
 
-    from django.core.management import execute_from_command_line
+    from workbench.ops.command_line import execute
 
-    execute_from_command_line(sys.argv)
+    execute(sys.argv)
 
 
 def go_on_in_environment() -> None:

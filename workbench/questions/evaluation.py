@@ -7,13 +7,20 @@ content hash. Questions run through the same detection and arbitration as any ru
 from __future__ import annotations
 
 import hashlib
+import time
+from collections import defaultdict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from django.core.files.base import File
 
+from arbitration.adapters.openai_chat import OpenAIChat
+from arbitration.answers import Answer, write_answer
+from arbitration.contracts import Role
+from arbitration.decision import Decision
 from arbitration.errors import ArbitrationError
+from arbitration.evaluation.answers import AnswerFigures, AnswerJudge
 from arbitration.evaluation.metrics import QuestionOutcome
 from arbitration.evaluation.outcomes import outcome_of
 from arbitration.evaluation.records import (
@@ -28,12 +35,16 @@ from arbitration.pool import CandidatePool
 from arbitration.settings import EngineSettings
 from arbitration.strategies.base import StrategyServices
 from arbitration.strategies.registry import get_strategy
+from arbitration.written_answers import answer_with_model
 from workbench.accounts.models import User
 from workbench.documents.embedding import active_space, current_embedder
 from workbench.documents.ingest import document_ingest, parsed_document_add
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.documents.services import collection_create, document_upload
 from workbench.documents.store import DatabaseCandidateStore
+
+from .gateway import collection_chat_model
+from .strategies import needs_model
 
 Tell = Callable[[str], None]
 
@@ -121,8 +132,6 @@ def _file(actor: User, collection: Collection, path: Path) -> Document:
 
 def wait_for(document: Document) -> Document:
     """The document once it has ended; a worker may have been quicker than this process."""
-    import time
-
     document.refresh_from_db()
     while document.is_working:
         time.sleep(0.1)
@@ -134,7 +143,9 @@ def wait_for(document: Document) -> Document:
 class QuestionRunner:
     """Asks one question under one strategy (:class:`arbitration.evaluation.runner.RunQuestion`).
 
-    Detection is done once per question, for all strategies; its time counts for each of them.
+    Detection is done once per question, for all strategies; its time counts for each of them. Strategies that need a
+    model use the installation's; no answer comes from a cache. With ``answers`` each answer is written and judged,
+    its figures are in ``answer_figures`` by strategy.
     """
 
     def __init__(
@@ -143,21 +154,25 @@ class QuestionRunner:
         loaded: LoadedSet,
         strategies: list[str],
         services: Callable[[EvalQuestion], StrategyServices] | None = None,
+        answers: AnswerJudge | None = None,
     ) -> None:
         self._loaded, self._strategies = loaded, strategies
         self._settings = EngineSettings()
         self.services = services or (lambda question: StrategyServices())
-        self._ready: dict[tuple[str, str], QuestionOutcome] = {}
+        self._ready: dict[tuple[str, str], deque[QuestionOutcome]] = defaultdict(deque)
         self._dataset_ids = {name: loaded.dataset_ids(name) for name in loaded.collections}
+        self._answers = answers
+        self._chats: dict[str, OpenAIChat | None] = {}
+        self.answer_figures: dict[str, list[AnswerFigures]] = {name: [] for name in strategies}
 
     def __call__(self, *, question: EvalQuestion, strategy: str) -> QuestionOutcome:
         """The outcome; all strategies of a question are run together, so that no pool need be kept."""
-        key = (question.key, strategy)
-        if key not in self._ready:
+        waiting = self._ready[(question.key, strategy)]
+        if not waiting:
             pool = self.pool(question)
             for name in self._strategies:
-                self._ready[(question.key, name)] = self._decided(question, pool, name)
-        return self._ready.pop(key)
+                self._ready[(question.key, name)].append(self._decided(question, pool, name))
+        return waiting.popleft()
 
     def pool(self, question: EvalQuestion) -> CandidatePool:
         """What detection finds for a question."""
@@ -169,13 +184,56 @@ class QuestionRunner:
         )
 
     def _decided(self, question: EvalQuestion, pool: CandidatePool, name: str) -> QuestionOutcome:
+        services = self._services(question, name)
         try:
-            decision = arbitrate(pool=pool, strategy=get_strategy(name), services=self.services(question))
+            decision = arbitrate(pool=pool, strategy=get_strategy(name), services=services)
         except ArbitrationError as error:
             return QuestionOutcome(error=str(error))
+        if self._answers is not None and question.answerable:
+            self._answer(question, pool, decision, services, name)
         return outcome_of(
             pool,
             decision,
             dataset_ids=self._dataset_ids[question.collection],
             latency_ms=pool.latency_ms + decision.latency_ms,
         )
+
+    def _services(self, question: EvalQuestion, name: str) -> StrategyServices:
+        services = self.services(question)
+        if not needs_model(name):
+            return services
+        key = question.collection
+        if key not in self._chats:
+            self._chats[key] = collection_chat_model(collection=self._loaded.collections[key])
+        return replace(services, chat=self._chats[key], store=self._loaded.store(question))
+
+    def close(self) -> None:
+        """Gives the connections to the model back."""
+        for chat in self._chats.values():
+            if chat is not None:
+                chat.close()
+
+    def _answer(
+        self,
+        question: EvalQuestion,
+        pool: CandidatePool,
+        decision: Decision,
+        services: StrategyServices,
+        name: str,
+    ) -> None:
+        assert self._answers is not None
+        started = time.monotonic()
+        write = answer_with_model if needs_model(name) else write_answer
+        answer: Answer = write(pool=pool, decision=decision, services=services)
+        waited_ms = pool.latency_ms + decision.latency_ms
+        figures = self._answers.figures(
+            question=question,
+            pool=pool,
+            answer=answer,
+            evidence_ids=[v.candidate_id for v in decision.verdicts if v.role in _EVIDENCE],
+            seconds=waited_ms / 1000 + time.monotonic() - started,
+        )
+        self.answer_figures[name].append(figures)
+
+
+_EVIDENCE = (Role.PRIMARY, Role.SUPPORTING)

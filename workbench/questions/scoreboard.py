@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from arbitration.evaluation.answers import ANSWER_METRICS
 from workbench.ops.plots import BarPlot, bar_plot
 
 from .models import EvaluationRun
@@ -14,10 +15,10 @@ from .strategies import strategy_descriptions
 #: The columns of the table, in order; the rest of a report is in its JSON.
 COLUMNS = (
     "MRR", "P@1", "P@5", "R@5", "R@10", "NDCG@5", "MAP@10", "not_found_precision", "not_found_recall",
-    "llm_share", "p50_ms", "p95_ms", "p99_ms", "cost",
+    "llm_share", "p50_ms", "p95_ms", "p99_ms", "cost", *ANSWER_METRICS,
 )  # fmt: skip
-PLOTTED = (("MRR", 1.0), ("R@5", 1.0), ("p50_ms", None))
-_DIGITS = {"p50_ms": 0, "p95_ms": 0, "p99_ms": 0, "cost": 4}
+PLOTTED = (("MRR", 1.0), ("R@5", 1.0), ("p50_ms", None), ("answer_similarity", 5.0), ("faithfulness", 1.0))
+_DIGITS = {"p50_ms": 0, "p95_ms": 0, "p99_ms": 0, "cost": 4, "characters_per_second": 0}
 MOST_SHOWN = 12
 
 
@@ -35,13 +36,14 @@ def newest_evaluations() -> list[EvaluationRun]:
     for row in EvaluationRun.objects.order_by("-id")[:200]:
         options = row.options
         trained = f"{options.get('train_on') or ''} {options.get('cross_fit') or ''}"
-        newest.setdefault((row.dataset, trained), row)
+        extras = f"{options.get('answers') or ''} {options.get('cached') or ''}"
+        newest.setdefault((row.dataset, f"{trained} {extras}"), row)
     return sorted(newest.values(), key=lambda row: row.dataset)[:MOST_SHOWN]
 
 
 def _evaluation(row: EvaluationRun) -> dict[str, Any]:
     strategies: dict[str, dict[str, Any]] = row.report["strategies"]
-    metrics = [name for name in COLUMNS if any(name in figures for figures in strategies.values())]
+    metrics = [name for name in COLUMNS if any(_has(figures.get(name)) for figures in strategies.values())]
     return {
         "pk": row.pk,
         "dataset": row.dataset,
@@ -56,8 +58,30 @@ def _evaluation(row: EvaluationRun) -> dict[str, Any]:
             {"name": name, "figures": [_figure(metric, figures.get(metric)) for metric in metrics]}
             for name, figures in strategies.items()
         ],
+        "cache_rows": _cache_rows(row.report.get("cached") or {}),
+        "judge": row.report.get("judge"),
         "plots": [plot for name, top in PLOTTED if (plot := _plot(name, top, strategies))],
     }
+
+
+def _has(figure: dict[str, Any] | None) -> bool:
+    return figure is not None and figure.get("value") is not None
+
+
+def _cache_rows(cached: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row per strategy, number of questions and pass of ``evaluate --cached``."""
+    passes = {
+        "first": _("asked for the first time"),
+        "again": _("asked again"),
+        "respaced": _("other spacing"),
+        "rephrased": _("other words"),
+    }
+    return [
+        {"strategy": strategy, "pass": passes.get(name, name), **figures}
+        for strategy, sizes in cached.items()
+        for figures_by_pass in sizes.values()
+        for name, figures in figures_by_pass.items()
+    ]
 
 
 def _figure(metric: str, figure: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -8,6 +8,8 @@ OPENAI_API_KEY = env.text("OPENAI_API_KEY")
 OPENAI_BASE_URL = env.text("OPENAI_BASE_URL")
 LLM_CONFIGURED = bool(OPENAI_API_KEY or OPENAI_BASE_URL)
 OPENAI_MODEL = env.text("OPENAI_MODEL", "gpt-5-mini")
+#: Judges answers in evaluations; never the model that writes them. Empty: only figures that need no judge.
+JUDGE_MODEL = env.text("JUDGE_MODEL")
 #: USD per million tokens: input, cached input, output. Used for the ledger and the budgets.
 LLM_PRICES = {"default": (0.25, 0.025, 2.0)}
 LLM_TIMEOUT_SECONDS = env.integer("LLM_TIMEOUT_SECONDS", 60)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +14,20 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
 from arbitration.errors import ArbitrationError
+from arbitration.evaluation.answers import AnswerJudge, answer_metrics
 from arbitration.evaluation.datasets import load_dataset
 from arbitration.evaluation.judge import Judge
-from arbitration.evaluation.records import DatasetError
 from arbitration.evaluation.runner import EvaluationReport, evaluate
 from arbitration.evaluation.structured import line_maps
+from arbitration.strategies.groups import GROUPS, expanded
 from arbitration.strategies.registry import STRATEGIES
-from workbench.ops.commands import JsonCommand
+from workbench.ops.commands import JsonCommand, wrong_use
+from workbench.questions.cache_trial import cache_trial
 from workbench.questions.evaluation import LoadedSet, QuestionRunner, dataset_load
+from workbench.questions.gateway import collection_chat_model, endpoint_configured
 from workbench.questions.models import EvaluationRun
 from workbench.questions.scratch import cross_fit, label_set, train_on_other
+from workbench.questions.strategies import needs_model
 
 
 class Command(JsonCommand):
@@ -33,30 +39,45 @@ class Command(JsonCommand):
         """See system.md, commands."""
         super().add_arguments(parser)
         parser.add_argument("folder", metavar="DIR", type=Path)
-        parser.add_argument("--strategies", required=True, metavar="A,B", help="comma-separated names")
+        parser.add_argument(
+            "--strategies",
+            required=True,
+            metavar="A,B",
+            help=f"comma-separated names; groups: {', '.join(GROUPS)}",
+        )
         parser.add_argument(
             "--train-on", type=Path, metavar="DIR", help="train a scratch reranker on this folder"
         )
         parser.add_argument(
-            "--cross-fit", type=int, metavar="N", help="N parts by question, each tested unseen"
+            "--cross-fit", type=at_least(2), metavar="N", help="N parts by question, each tested unseen"
         )
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--limit", type=int, metavar="N", help="the first N questions")
-        parser.add_argument("--runs", type=int, default=1, metavar="N", help="repeat the set N times")
+        parser.add_argument("--limit", type=at_least(1), metavar="N", help="the first N questions")
+        parser.add_argument("--runs", type=at_least(1), default=1, metavar="N", help="repeat the set N times")
+        parser.add_argument(
+            "--cached", action="store_true", help="repeat the set through the cache of questions"
+        )
+        parser.add_argument("--answers", action="store_true", help="write and judge answers too")
+        parser.add_argument(
+            "--judge",
+            default=settings.JUDGE_MODEL,
+            metavar="MODEL",
+            help="the model that judges answers, never the one that writes them; default: JUDGE_MODEL",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Loads, runs, stores, prints."""
         started = time.monotonic()
         if options["train_on"] is not None and options["cross_fit"] is not None:
-            raise CommandError("Give --train-on or --cross-fit, not both.")
+            raise wrong_use("Give --train-on or --cross-fit, not both.")
         names = _strategy_names(options["strategies"])
+        _check_models(names, options)
         try:
-            report = self._report(names, options)
-        except (DatasetError, ArbitrationError) as error:
+            value = self._figures(names, options)
+        except ArbitrationError as error:
             raise CommandError(str(error)) from error
-        value = report.as_json()
         EvaluationRun.objects.create(
-            dataset=report.dataset,
+            dataset=value["dataset"],
             options={
                 "strategies": names,
                 "limit": options["limit"],
@@ -64,6 +85,9 @@ class Command(JsonCommand):
                 "runs": options["runs"],
                 "train_on": str(options["train_on"] or ""),
                 "cross_fit": options["cross_fit"],
+                "cached": options["cached"],
+                "answers": options["answers"],
+                "judge": options["judge"] if options["answers"] else "",
                 "revision": _revision(),
             },
             report=value,
@@ -71,10 +95,28 @@ class Command(JsonCommand):
         )
         self.emit(value, human=_table)
 
-    def _report(self, names: list[str], options: dict[str, Any]) -> EvaluationReport:
+    def _figures(self, names: list[str], options: dict[str, Any]) -> dict[str, Any]:
+        """The report, with what --answers and --cached add to it."""
         dataset = load_dataset(options["folder"]).limited(options["limit"])
         loaded = dataset_load(dataset=dataset, tell=self._tell)
-        runner = QuestionRunner(loaded=loaded, strategies=names)
+        runner = QuestionRunner(loaded=loaded, strategies=names, answers=_answer_judge(loaded, options))
+        try:
+            value = self._report(names, options, loaded, runner).as_json()
+        finally:
+            runner.close()
+        if options["answers"]:
+            for name, figures in runner.answer_figures.items():
+                measured = answer_metrics(figures, seed=options["seed"])
+                value["strategies"][name] |= {metric: f.as_json() for metric, f in measured.items()}
+            value["judge"] = options["judge"] or None
+        if options["cached"]:
+            value["cached"] = cache_trial(loaded=loaded, strategies=names, tell=self._tell)
+        return value
+
+    def _report(
+        self, names: list[str], options: dict[str, Any], loaded: LoadedSet, runner: QuestionRunner
+    ) -> EvaluationReport:
+        dataset = loaded.dataset
         trained_on, training_questions = self._train(runner, loaded, options)
         return evaluate(
             dataset=dataset,
@@ -120,12 +162,52 @@ class Command(JsonCommand):
             self.stderr.write(text, ending="\r" if sys.stderr.isatty() else "\n")
 
 
+def at_least(least: int) -> Callable[[str], int]:
+    """A whole number of at least this much, for an option."""
+
+    def number(text: str) -> int:
+        if not text.isascii() or not text.isdecimal() or len(text) > 9 or int(text) < least:
+            raise argparse.ArgumentTypeError(f"give a whole number from {least} on")
+        return int(text)
+
+    return number
+
+
 def _strategy_names(given: str) -> list[str]:
-    names = [name.strip() for name in given.split(",") if name.strip()]
+    names = expanded([name.strip() for name in given.split(",") if name.strip()])
     unknown = [name for name in names if name not in STRATEGIES]
     if unknown or not names:
-        raise CommandError(f"Unknown strategies: {', '.join(unknown)}. There are: {', '.join(STRATEGIES)}.")
+        known = ", ".join([*STRATEGIES, *GROUPS])
+        raise wrong_use(f"Unknown strategies: {', '.join(unknown) or 'none given'}. There are: {known}.")
     return names
+
+
+def _check_models(names: list[str], options: dict[str, Any]) -> None:
+    """Refuses before any work what cannot be done here."""
+    asking = [name for name in names if needs_model(name)]
+    if asking and not endpoint_configured():
+        raise CommandError(
+            f"{', '.join(asking)} cannot run without a language model. Set OPENAI_API_KEY or OPENAI_BASE_URL."
+        )
+    if not (options["answers"] and options["judge"]):
+        return
+    if not endpoint_configured():
+        raise CommandError("A judge needs an endpoint. Set OPENAI_API_KEY or OPENAI_BASE_URL.")
+    if options["judge"] == settings.OPENAI_MODEL:
+        raise CommandError(
+            f"{options['judge']} writes the answers and cannot judge them. Name another model with --judge."
+        )
+
+
+def _answer_judge(loaded: LoadedSet, options: dict[str, Any]) -> AnswerJudge | None:
+    """The judge of answers; without a model it gives the figures that need none."""
+    if not options["answers"]:
+        return None
+    if not options["judge"]:
+        return AnswerJudge()
+    collection = next(iter(loaded.collections.values()))
+    chat = collection_chat_model(collection=collection, model=options["judge"])
+    return AnswerJudge(chat, timeout_s=float(settings.LLM_TIMEOUT_SECONDS))
 
 
 def _revision() -> str:
