@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from pydantic import Field
 
@@ -10,9 +11,9 @@ from arbitration.absence import ALL_DISCARDED
 from arbitration.contracts import ROLE_ORDER, ConflictPair, DecidedBy, Role
 from arbitration.errors import ArbitrationError
 from arbitration.evidence import evidence_scores
-from arbitration.grounding import check_quotes, injection_reasons
+from arbitration.grounding import check_quotes
+from arbitration.injection import injection_reasons
 from arbitration.pool import CandidatePool, PoolCandidate
-from arbitration.settings import EngineSettings
 from arbitration.strategies.base import (
     CallRecord,
     Strategy,
@@ -65,8 +66,8 @@ def arbitrate(
     services.progress("arbitrate", {"strategy": strategy.name, "candidates": len(pool.candidates)})
     outcome = _absent(pool) if pool.absence.proved else _decided(pool, strategy, services)
     services.progress("check", {"verdicts": len(outcome.verdicts)})
-    rules, likely = Rules(pool), services.probabilities(pool) or evidence_scores(pool)
-    verdicts = _ranked(_check(verdict, pool, rules, likely) for verdict in outcome.verdicts)
+    baseline = _Baseline.of(pool, services)
+    verdicts = _ranked(_check(verdict, pool, baseline) for verdict in outcome.verdicts)
     survivors = [verdict for verdict in verdicts if verdict.role in _SURVIVING]
     not_found = not survivors and not outcome.undecided_ids
     return Decision(
@@ -115,7 +116,23 @@ def _absent(pool: CandidatePool) -> StrategyOutcome:
     return StrategyOutcome(verdicts=verdicts)
 
 
-def _check(verdict: Verdict, pool: CandidatePool, rules: Rules, likely: Mapping[str, float]) -> Verdict:
+@dataclass(frozen=True, slots=True)
+class _Baseline:
+    """What rules and reranker say without any language model: what a model's verdict departs from."""
+
+    rules: Rules
+    probabilities: Mapping[str, float]
+    accept: float
+    reject: float
+
+    @classmethod
+    def of(cls, pool: CandidatePool, services: StrategyServices) -> _Baseline:
+        learned = services.probabilities(pool)
+        accept, reject = pool.settings.bars(learned=learned is not None)
+        return cls(Rules(pool), learned or evidence_scores(pool), accept, reject)
+
+
+def _check(verdict: Verdict, pool: CandidatePool, baseline: _Baseline) -> Verdict:
     """Quotes verified or repaired; suspicion of injection and departures from the rules marked for a person.
 
     A verdict without a probability of its own gets the deployed model's, or else the rules' estimate.
@@ -124,14 +141,14 @@ def _check(verdict: Verdict, pool: CandidatePool, rules: Rules, likely: Mapping[
     if candidate is None:
         return verdict
     if verdict.probability is None and verdict.role is not None:
-        verdict = verdict.model_copy(update={"probability": likely[verdict.candidate_id]})
+        verdict = verdict.model_copy(update={"probability": baseline.probabilities[verdict.candidate_id]})
     if verdict.decided_by.kind == "llm":
         verdict = _with_checked_quotes(verdict, candidate)
     suspicions = injection_reasons(candidate.context_text)
     if suspicions:
         verdict = verdict.model_copy(update={"injection_suspected": True})
         verdict = verdict.for_person(f"the text {suspicions[0]}")
-    return _departure(verdict, candidate, rules.read(candidate).accepts, likely, pool.settings)
+    return _departure(verdict, candidate, baseline)
 
 
 def _with_checked_quotes(verdict: Verdict, candidate: PoolCandidate) -> Verdict:
@@ -150,13 +167,7 @@ def _with_checked_quotes(verdict: Verdict, candidate: PoolCandidate) -> Verdict:
     return verdict.for_person("a quote in the reason does not stand in the source")
 
 
-def _departure(
-    verdict: Verdict,
-    candidate: PoolCandidate,
-    rule_accepts: bool,
-    likely: Mapping[str, float],
-    settings: EngineSettings,
-) -> Verdict:
+def _departure(verdict: Verdict, candidate: PoolCandidate, baseline: _Baseline) -> Verdict:
     """A model's verdict against rules and reranker, without a detector's support, is for a person.
 
     Whatever talked the model into it, no role changes unseen: what rules or reranker accept is not dropped, and
@@ -165,14 +176,14 @@ def _departure(
     """
     if verdict.decided_by.kind != "llm" or verdict.role is None:
         return verdict
-    probability = likely[verdict.candidate_id]
-    accepted = rule_accepts or probability >= settings.accept
+    probability = baseline.probabilities[verdict.candidate_id]
+    accepted = baseline.rules.read(candidate).accepts or probability >= baseline.accept
     if verdict.role in (Role.TANGENTIAL, Role.DISCARDED):
         return verdict.for_person("the model rejects what rules or reranker accept") if accepted else verdict
     if accepted:
         return verdict
     found_by_words = any(method != "embedding" for method in candidate.ranks)
-    if verdict.role is Role.SUPPORTING and found_by_words and probability > settings.reject:
+    if verdict.role is Role.SUPPORTING and found_by_words and probability > baseline.reject:
         return verdict
     return verdict.for_person("the model keeps what neither rules nor reranker accept")
 

@@ -1,14 +1,15 @@
 """How likely a candidate is evidence, from detector signals alone: the estimate until a model is deployed.
 
-A weighted sum of what the detectors measured, each brought to [0, 1] within its pool, raised where rule 1
-holds. The weights are round numbers chosen by hand; nothing here is fitted to a labelled set.
+A weighted sum of what the detectors measured, put on the scale of a probability, raised where rule 1 holds.
+The weights and the scale are round numbers; a deployed model replaces them.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from arbitration.pool import CandidatePool, CandidateSignals, PoolCandidate
+from arbitration.pool import CandidatePool, CandidateSignals, PatternKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,25 +18,34 @@ class EvidenceWeights:
     of the question."""
 
     semantic: float = 1.0
-    neighbour: float = 0.2
+    neighbour: float = 0.1
     bm25: float = 0.3
     cooccurrence: float = 0.1
-    coverage: float = 0.4
+    coverage: float = 0.2
+    words: float = 0.4
 
 
-#: Sums of the parts that unrelated and well matching passages reach: the ends of the scale 0 to 1.
-WEAK_SUM, STRONG_SUM = 0.35, 1.45
+#: Logistic scale from the sum of the parts, and from its distance to the best sum in the pool, to how often
+#: such a passage is evidence. Rounded from what was seen on contracts and statutes.
+SLOPE, GAP_SLOPE, INTERCEPT = 4.0, 2.0, -4.2
 
-#: What a rule alone is worth: a place the question names, and a title that matches exactly. The parts move a
-#: candidate between this floor and 1.
-NAMED_FLOOR, EXACT_TITLE_FLOOR = 0.85, 0.62
+#: What rule 1 alone is worth: places the question names by number or as a family of codes, the opening of a
+#: document whose own name, parties or date are asked for, and titles that match exactly (less where the piece
+#: of a long section holds no keyword itself).
+NAMED_FLOOR: dict[PatternKind, float] = {"reference": 0.85, "alias": 0.75, "family": 0.85, "opening": 0.6}
+EXACT_TITLE_FLOOR, BARE_TITLE_FLOOR = 0.35, 0.15
 
 
 def evidence_scores(pool: CandidatePool, weights: EvidenceWeights | None = None) -> dict[str, float]:
     """Estimate in [0, 1] for every candidate of a pool, by candidate id."""
     weights = weights or EvidenceWeights()
     tops = _Tops.of(pool)
-    return {c.candidate_id: _score(c, tops, weights) for c in pool.candidates}
+    sums = {c.candidate_id: _sum(c.signals, tops, weights) for c in pool.candidates}
+    best = max(sums.values(), default=0.0)
+    return {
+        c.candidate_id: _raised(_probability(sums[c.candidate_id], best - sums[c.candidate_id]), c.signals)
+        for c in pool.candidates
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,28 +66,24 @@ class _Tops:
         )
 
 
-def _score(candidate: PoolCandidate, tops: _Tops, weights: EvidenceWeights) -> float:
-    signals = candidate.signals
-    parts = (
+def _sum(signals: CandidateSignals, tops: _Tops, weights: EvidenceWeights) -> float:
+    return (
         weights.semantic * (signals.semantic if signals.semantic is not None else tops.unseen)
         + weights.neighbour * (signals.neighbour_semantic or 0.0)
         + weights.bm25 * (signals.bm25 or 0.0) / tops.bm25
         + weights.cooccurrence * signals.cooccurrence / tops.cooccurrence
         + weights.coverage * signals.idf_coverage
+        + weights.words * signals.word_coverage
     )
-    return _raised(_clamped((parts - WEAK_SUM) / (STRONG_SUM - WEAK_SUM)), signals)
+
+
+def _probability(total: float, gap: float) -> float:
+    return 1.0 / (1.0 + math.exp(-(SLOPE * total - GAP_SLOPE * gap + INTERCEPT)))
 
 
 def _raised(estimate: float, signals: CandidateSignals) -> float:
-    """Rule 1: places that the question names, by number, code family or exact title, start above the bar."""
-    if signals.pattern_kind != "none":
-        floor = NAMED_FLOOR * signals.pattern
-    elif signals.title_match == "exact":
-        floor = EXACT_TITLE_FLOOR
-    else:
-        return estimate
+    """Rule 1: places that the question names start above the bar; the parts move them between there and 1."""
+    floor = NAMED_FLOOR.get(signals.pattern_kind, 0.0) * signals.pattern
+    if signals.title_match == "exact":
+        floor = max(floor, EXACT_TITLE_FLOOR if signals.keyword_match else BARE_TITLE_FLOOR)
     return floor + (1.0 - floor) * estimate
-
-
-def _clamped(value: float) -> float:
-    return min(1.0, max(0.0, value))

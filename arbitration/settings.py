@@ -41,9 +41,11 @@ class EngineSettings(BaseModel):
     rrf_k: int = Field(default=60, ge=1)
     prefilter: int = Field(default=200, ge=1)
 
-    # judging without a model
+    # judging: the bars for a deployed model's probability, and those for the rules' own, humbler estimate
     accept: float = Field(default=0.60, ge=0.0, le=1.0)
     reject: float = Field(default=0.40, ge=0.0, le=1.0)
+    rules_accept: float = Field(default=0.25, ge=0.0, le=1.0)
+    rules_reject: float = Field(default=0.08, ge=0.0, le=1.0)
 
     # language models
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
@@ -52,6 +54,10 @@ class EngineSettings(BaseModel):
 
     # answers
     answer_sentences: int = Field(default=6, ge=1)
+
+    def bars(self, *, learned: bool) -> tuple[float, float]:
+        """(accept at or above, reject at or below) for a deployed model's probability or the rules' estimate."""
+        return (self.accept, self.reject) if learned else (self.rules_accept, self.rules_reject)
 
     def digest(self) -> str:
         """SHA-256 over all values, for cache keys."""

@@ -22,7 +22,9 @@ _FAMILY_WORDS = 110
 _FAMILY_GAP_LINES = 6
 _PAGE_LINES = 10_000
 _OPENING_LINES = 60
-_OPENING_SCORES = (0.9, 0.8, 0.6)
+_OPENING_PIECES = 3
+#: The first piece that shows the fact asked for, and the other pieces of the opening.
+OPENING_SCORES = {"first": 0.9, "other": 0.3}
 _MONTHS = (
     r"january|february|march|april|may|june|july|august|september|october|november|december"
     r"|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
@@ -102,17 +104,19 @@ class PatternDetector:
             return []
         document = context.profile.documents[0]
         span = Span(document.document_id, 1, 1, min(2, document.page_count), _OPENING_LINES)
-        pieces = list(_runs_by_words(context.session.lines_of_spans([span])[0]))[: len(_OPENING_SCORES)]
+        pieces = list(_runs_by_words(context.session.lines_of_spans([span])[0]))[:_OPENING_PIECES]
+        states = [_STATES[fact].search(" ".join(line.text for line in piece)) is not None for piece in pieces]
+        first = states.index(True) if True in states else None
         return [
             Anchor(
                 self.method,
                 _span_of(piece),
-                score if _STATES[fact].search(" ".join(line.text for line in piece)) else score / 2,
+                OPENING_SCORES["first"] if index == first else OPENING_SCORES["other"],
                 f"the question asks for the document's own {fact}; this is its opening",
                 section_id=piece[0].section_id,
                 pattern_kind="opening",
             )
-            for piece, score in zip(pieces, _OPENING_SCORES, strict=False)
+            for index, piece in enumerate(pieces)
         ]
 
     def _families(self, context: DetectorContext) -> list[Anchor]:

@@ -49,7 +49,8 @@ def _verdict(
     pool: CandidatePool,
     decider: DecidedBy,
 ) -> Verdict:
-    role = _role(reading, probability, pool)
+    accept, reject = pool.settings.bars(learned=decider.kind == "mlp")
+    role = _role(reading, probability, accept, reject)
     estimate = f"{'reranker p' if decider.kind == 'mlp' else 'estimate'} = {probability:.2f}"
     verdict = Verdict(
         candidate_id=candidate.candidate_id,
@@ -66,9 +67,7 @@ def _verdict(
     return verdict
 
 
-def _role(reading: RuleReading, probability: float, pool: CandidatePool) -> Role:
-    if probability >= pool.settings.accept:
+def _role(reading: RuleReading, probability: float, accept: float, reject: float) -> Role:
+    if probability >= accept:
         return Role.PRIMARY if reading.accepts else Role.SUPPORTING
-    if probability > pool.settings.reject:
-        return Role.TANGENTIAL
-    return Role.DISCARDED
+    return Role.TANGENTIAL if probability > reject else Role.DISCARDED

@@ -83,10 +83,10 @@ class _Flow:
         self._is_learned = learned is not None
         self._gates = _gates(services)
         self._weight = _blend_weight(services)
+        self._accept, self._reject = pool.settings.bars(learned=self._is_learned)
 
     @cached_property
     def _routes(self) -> dict[str, Triaged]:
-        settings = self._pool.settings
         zones = gate_zones(gate_inputs(self._pool, self._gates), self._gates)
         return {
             candidate.candidate_id: triage(
@@ -94,8 +94,8 @@ class _Flow:
                 probability=self._probabilities[candidate.candidate_id],
                 named=candidate.signals.pattern,
                 profile=self._gates,
-                accept=settings.accept,
-                reject=settings.reject,
+                accept=self._accept,
+                reject=self._reject,
             )
             for candidate, zone in zip(self._pool.candidates, zones, strict=True)
         }
@@ -137,9 +137,9 @@ class _Flow:
 
     def _role_by_score(self, candidate: PoolCandidate) -> Role:
         score = self._base(candidate)
-        if self._is_named(candidate) or score >= self._pool.settings.accept:
+        if self._is_named(candidate) or score >= self._accept:
             return Role.PRIMARY
-        return Role.TANGENTIAL if score > self._pool.settings.reject else Role.DISCARDED
+        return Role.TANGENTIAL if score > self._reject else Role.DISCARDED
 
     def _is_named(self, candidate: PoolCandidate) -> bool:
         return self._routes[candidate.candidate_id].by == "pattern"

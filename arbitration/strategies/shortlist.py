@@ -50,7 +50,7 @@ class Fallback:
     def of(cls, pool: CandidatePool, services: StrategyServices) -> Fallback:
         """The fallback of this installation for this pool."""
         learned = services.probabilities(pool)
-        accept, reject = pool.settings.accept, pool.settings.reject
+        accept, reject = pool.settings.bars(learned=learned is not None)
         version = services.scorer.version if learned is not None and services.scorer else None
         name = "reranker" if learned is not None else "rules of detection"
         decider = DecidedBy(kind="fallback", name=name, version=version)
