@@ -28,7 +28,8 @@ class LLMFailure(ArbitrationError):
     """A model call that gave no usable answer. Never a verdict: a recorded outcome of its own.
 
     ``outcome`` is one of ``timeout``, ``connection``, ``rate_limited``, ``server_error``, ``refused``,
-    ``cut_off``, ``unparseable``, ``wrong_schema``, ``budget``, ``stopped``, ``not_allowed``, ``bad_request``.
+    ``cut_off``, ``unparseable``, ``wrong_schema``, ``budget``, ``stopped``, ``not_allowed``, ``bad_request``,
+    ``circuit_open``.
     """
 
     def __init__(self, outcome: str, message: str) -> None:

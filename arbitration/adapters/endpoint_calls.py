@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 import httpx2
 
+from arbitration.adapters.breaker import CircuitBreaker
 from arbitration.adapters.endpoints import CHARACTERS_PER_TOKEN, Endpoint, Guard, Ledger, LedgerEntry, Usage
 from arbitration.adapters.http_client import AddressRule, call_deadline
 from arbitration.adapters.openai_sdk import CallFailure, as_call_failure, sdk_client, without_key
@@ -71,9 +72,9 @@ class Completed(Generic[Value]):
 class EndpointCaller:
     """Makes calls to one endpoint. Thread-safe; create it after a fork.
 
-    ``deadline_s`` bounds a whole call in seconds: waiting for a free slot, every attempt, every pause. An
-    ``address_rule`` may refuse the addresses the endpoint's name resolves to. ``sleep``, ``jitter`` (in
-    [0, 1)) and ``monotonic`` are injected for tests.
+    ``deadline_s`` bounds a whole call in seconds: waiting for a free slot, every attempt, every pause. A
+    ``breaker`` refuses attempts while the endpoint keeps failing. An ``address_rule`` may refuse the addresses
+    the endpoint's name resolves to. ``sleep``, ``jitter`` (in [0, 1)) and ``monotonic`` are injected for tests.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class EndpointCaller:
         *,
         ledger: Ledger | None = None,
         guard: Guard | None = None,
+        breaker: CircuitBreaker | None = None,
         address_rule: AddressRule | None = None,
         deadline_s: float = DEFAULT_DEADLINE_S,
         sleep: Callable[[float], None] = time.sleep,
@@ -91,6 +93,7 @@ class EndpointCaller:
         self.endpoint = endpoint
         self._ledger = ledger
         self._guard = guard
+        self._breaker = breaker
         self._deadline_s = deadline_s
         self._sleep = sleep
         self._jitter = jitter
@@ -138,7 +141,8 @@ class EndpointCaller:
             try:
                 self._ask_guard(call)
                 timeout = max(0.001, min(call.request.timeout_s, deadline - self._monotonic()))
-                record.status, record.response_body = self._send(call, timeout_s=timeout)
+                with self._circuit():
+                    record.status, record.response_body = self._send(call, timeout_s=timeout)
                 reading = read(record.response_body)
                 record.usage, record.finish_reason = reading.usage, reading.finish_reason
                 record.outcome = reading.failure.outcome if reading.failure else "ok"
@@ -158,6 +162,20 @@ class EndpointCaller:
     def _ask_guard(self, call: WireCall) -> None:
         if self._guard is not None:
             self._guard.allow(call.request, self._estimated_cost(call.request))
+
+    @contextmanager
+    def _circuit(self) -> Iterator[None]:
+        """Tells the breaker how the sending went; a worker that is told to stop says nothing of the endpoint."""
+        if self._breaker is None:
+            yield
+            return
+        self._breaker.admit(self.endpoint)
+        try:
+            yield
+        except LLMFailure as failure:
+            self._breaker.report(failure.outcome)
+            raise
+        self._breaker.report("ok")
 
     def _estimated_cost(self, request: ChatRequest) -> float:
         characters = len(request.system) + len(request.user)

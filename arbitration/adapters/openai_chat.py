@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from arbitration.adapters.breaker import CircuitBreaker
 from arbitration.adapters.endpoint_calls import (
     DEFAULT_DEADLINE_S,
     EndpointCaller,
@@ -48,6 +49,7 @@ class OpenAIChat:
         ledger: Ledger | None = None,
         guard: Guard | None = None,
         cache: ReplyCache | None = None,
+        breaker: CircuitBreaker | None = None,
         address_rule: AddressRule | None = None,
         deadline_s: float = DEFAULT_DEADLINE_S,
         sleep: Callable[[float], None] = time.sleep,
@@ -60,6 +62,7 @@ class OpenAIChat:
             endpoint,
             ledger=ledger,
             guard=guard,
+            breaker=breaker,
             address_rule=address_rule,
             deadline_s=deadline_s,
             sleep=sleep,

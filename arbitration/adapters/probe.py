@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from arbitration.adapters.breaker import CircuitBreaker
 from arbitration.adapters.endpoint_calls import EndpointCaller
 from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities, Guard, Ledger
 from arbitration.adapters.http_client import AddressRule
@@ -40,12 +41,14 @@ class Prober:
         *,
         ledger: Ledger | None,
         guard: Guard | None,
+        breaker: CircuitBreaker | None,
         address_rule: AddressRule | None,
         timeout_s: float,
     ) -> None:
         self._endpoint = endpoint
         self._ledger = ledger
         self._guard = guard
+        self._breaker = breaker
         self._address_rule = address_rule
         self._timeout_s = timeout_s
 
@@ -100,6 +103,7 @@ class Prober:
             replace(self._endpoint, capabilities=capabilities),
             ledger=self._ledger,
             guard=self._guard,
+            breaker=self._breaker,
             address_rule=self._address_rule,
             deadline_s=self._timeout_s * 3,
         )
@@ -127,6 +131,7 @@ def probe(
     *,
     ledger: Ledger | None = None,
     guard: Guard | None = None,
+    breaker: CircuitBreaker | None = None,
     address_rule: AddressRule | None = None,
     timeout_s: float = 30.0,
 ) -> EndpointCapabilities:
@@ -134,9 +139,16 @@ def probe(
 
     Raises ``LLMFailure`` when it cannot be said: unreachable, key refused, too busy, unknown model.
     """
-    prober = Prober(endpoint, ledger=ledger, guard=guard, address_rule=address_rule, timeout_s=timeout_s)
+    prober = Prober(
+        endpoint,
+        ledger=ledger,
+        guard=guard,
+        breaker=breaker,
+        address_rule=address_rule,
+        timeout_s=timeout_s,
+    )
+    basics = prober.basics()  # first: the guard is asked before anything at all is sent
     models = prober.models()
-    basics = prober.basics()
     schema_alone, in_words = "Say hello.", "Say hello, as JSON."
     return replace(
         basics,

@@ -20,7 +20,7 @@ from arbitration.strategies.base import (
     StrategyOutcome,
     StrategyServices,
     Verdict,
-    by_model,
+    ask_structured,
     undecided,
 )
 
@@ -97,24 +97,11 @@ class _Arbitration:
     def _complete(
         self, prompt: RenderedPrompt, candidates: Sequence[PoolCandidate], *, stage: str
     ) -> LLMFailure | None:
-        settings = self.pool.settings
-        request = prompt.request(
-            schema=ArbiterOutput,
-            temperature=settings.temperature,
-            max_output_tokens=settings.max_output_tokens,
-            timeout_s=settings.timeout_s,
-            stage=stage,
-        )
-        try:
-            reply = self.calls.complete(request)
-        except LLMFailure as failure:
-            self.notes.append(f"model call ({stage}) failed: {failure.outcome}: {failure.message}")
-            return failure
-        if not isinstance(reply.parsed, ArbiterOutput):
-            self.notes.append(f"model call ({stage}) failed: wrong_schema")
-            return LLMFailure("wrong_schema", "the model's answer has another shape than asked for")
-        decider = by_model(prompt.version, prompt.name, reply.model)
-        self._take(reply.parsed, {c.candidate_id for c in candidates}, decider)
+        answered = ask_structured(self.calls, prompt, ArbiterOutput, settings=self.pool.settings, stage=stage)
+        if isinstance(answered, LLMFailure):
+            self.notes.append(f"model call ({stage}) failed: {answered.outcome}: {answered.message}")
+            return answered
+        self._take(answered.value, {c.candidate_id for c in candidates}, answered.decided_by)
         return None
 
     def _take(self, output: ArbiterOutput, asked: set[str], decider: DecidedBy) -> None:

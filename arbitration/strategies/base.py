@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from arbitration.clock import SystemClock
 from arbitration.contracts import ConflictPair, DecidedBy, QuoteCheck, Role
 from arbitration.errors import LLMFailure, StrategyUnavailable
 from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.prompting import RenderedPrompt
 from arbitration.protocols import (
     CandidateStore,
     ChatModel,
@@ -25,6 +26,7 @@ from arbitration.protocols import (
     Progress,
     Scorer,
 )
+from arbitration.settings import EngineSettings
 
 Requirement = Literal["chat", "logprobs", "scorer", "embedder"]
 
@@ -200,6 +202,37 @@ class Calls:
         )
         with self._lock:
             self._records.append(record)
+
+
+Parsed = TypeVar("Parsed", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Structured(Generic[Parsed]):
+    """An answer of the shape that was asked for, and who gave it."""
+
+    value: Parsed
+    decided_by: DecidedBy
+
+
+def ask_structured(
+    calls: Calls, prompt: RenderedPrompt, schema: type[Parsed], *, settings: EngineSettings, stage: str
+) -> Structured[Parsed] | LLMFailure:
+    """One structured call; a failure, another shape included, is returned and not raised."""
+    request = prompt.request(
+        schema=schema,
+        temperature=settings.temperature,
+        max_output_tokens=settings.max_output_tokens,
+        timeout_s=settings.timeout_s,
+        stage=stage,
+    )
+    try:
+        reply = calls.complete(request)
+    except LLMFailure as failure:
+        return failure
+    if not isinstance(reply.parsed, schema):
+        return LLMFailure("wrong_schema", "the model's answer has another shape than asked for")
+    return Structured(reply.parsed, by_model(prompt.version, prompt.name, reply.model))
 
 
 UNDECIDED = DecidedBy(kind="undecided", name="nobody yet")

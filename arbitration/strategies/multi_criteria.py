@@ -18,11 +18,13 @@ from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.prompting import RenderedPrompt, fence, load_prompt
 from arbitration.strategies.base import (
     Calls,
+    Parsed,
     Requirement,
     StrategyOutcome,
     StrategyServices,
+    Structured,
     Verdict,
-    by_model,
+    ask_structured,
     undecided,
 )
 from arbitration.strategies.shortlist import (
@@ -228,6 +230,7 @@ class _Ranking:
     composites: dict[str, Composite] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     deciders: dict[str, DecidedBy] = field(default_factory=dict)
+    unscored: dict[str, list[str]] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -265,47 +268,33 @@ class _Ranking:
             self.notes.append("ranked by a rubric that a person edited")
             return None
         prompt = load_prompt(RUBRIC).render(question=self.pool.question.normalised)
-        parsed = self._complete(prompt, Rubric, stage="rubric")
-        if isinstance(parsed, LLMFailure):
-            return parsed
-        self.rubric = Rubric.model_validate(parsed[0].model_dump())
+        inferred = self._complete(prompt, Rubric, stage="rubric")
+        if isinstance(inferred, LLMFailure):
+            return inferred
+        self.rubric = inferred.value
         return None
 
     def _complete(
-        self, prompt: RenderedPrompt, schema: type[BaseModel], *, stage: str
-    ) -> tuple[BaseModel, DecidedBy] | LLMFailure:
-        settings = self.pool.settings
-        request = prompt.request(
-            schema=schema,
-            temperature=settings.temperature,
-            max_output_tokens=settings.max_output_tokens,
-            timeout_s=settings.timeout_s,
-            stage=stage,
-        )
-        try:
-            reply = self.calls.complete(request)
-        except LLMFailure as failure:
-            self.notes.append(f"model call ({stage}) failed: {failure.outcome}: {failure.message}")
-            return failure
-        if not isinstance(reply.parsed, schema):
-            self.notes.append(f"model call ({stage}) failed: wrong_schema")
-            return LLMFailure("wrong_schema", "the model's answer has another shape than asked for")
-        return reply.parsed, by_model(prompt.version, prompt.name, reply.model)
+        self, prompt: RenderedPrompt, schema: type[Parsed], *, stage: str
+    ) -> Structured[Parsed] | LLMFailure:
+        answered = ask_structured(self.calls, prompt, schema, settings=self.pool.settings, stage=stage)
+        if isinstance(answered, LLMFailure):
+            self.notes.append(f"model call ({stage}) failed: {answered.outcome}: {answered.message}")
+        return answered
 
     def _assess(self, candidates: Sequence[PoolCandidate], *, stage: str) -> LLMFailure | None:
         by_id = short_ids(candidates)
-        answered = self._complete(self._prompt(by_id), self._schema, stage=stage)
+        prompt = self._prompt(by_id)
+        answered: Structured[FixedAssessments] | Structured[InferredAssessments] | LLMFailure = (
+            self._complete(prompt, InferredAssessments, stage=stage)
+            if self.turns == 2
+            else self._complete(prompt, FixedAssessments, stage=stage)
+        )
         if isinstance(answered, LLMFailure):
             return answered
-        output, decider = answered
-        assert isinstance(output, FixedAssessments | InferredAssessments)
-        for assessment in output.assessments:
-            self._take(assessment, by_id, decider)
+        for assessment in answered.value.assessments:
+            self._take(assessment, by_id, answered.decided_by)
         return None
-
-    @property
-    def _schema(self) -> type[BaseModel]:
-        return InferredAssessments if self.turns == 2 else FixedAssessments
 
     def _prompt(self, by_id: Mapping[str, PoolCandidate]) -> RenderedPrompt:
         passages = [
@@ -342,6 +331,7 @@ class _Ranking:
             weights = self._weights()
             given = assessment.properties()
             properties = {name: given.get(name, 0.0) for name in weights}
+            self.unscored[candidate.candidate_id] = [name for name in weights if name not in given]
             self.composites[candidate.candidate_id] = Composite(
                 float(assessment.relevance), properties, weights
             )
@@ -360,7 +350,7 @@ class _Ranking:
         if composite is None:
             why = f"no verdict: {failure.message}" if failure else "no verdict: left out twice by the model"
             return undecided(candidate, why)
-        return Verdict(
+        verdict = Verdict(
             candidate_id=candidate.candidate_id,
             role=composite.role,
             reason=self.reasons[candidate.candidate_id],
@@ -369,6 +359,10 @@ class _Ranking:
             score_scale=f"0-{composite.top:g}",
             normalised_score=min(1.0, composite.total / composite.top),
             terms=composite.terms(),
+        )
+        left_out = self.unscored[candidate.candidate_id]
+        return (
+            verdict.for_person(f"the model gave no score for {', '.join(left_out)}") if left_out else verdict
         )
 
 

@@ -83,14 +83,12 @@ def batches(candidates: Sequence[PoolCandidate], n: int) -> list[list[PoolCandid
 
 
 def parse_grades(text: str, asked: Sequence[str]) -> Grades:
-    """The compact object of a reply. Raises :class:`LLMFailure` (``unparseable``) when there is none."""
-    match = _OBJECT.search(text)
-    if match is None:
-        raise LLMFailure("unparseable", "the model's answer holds no JSON object of grades")
-    try:
-        pairs = json.loads(match[0], object_pairs_hook=list)
-    except ValueError as error:
-        raise LLMFailure("unparseable", "the model's grades are not valid JSON") from error
+    """The compact object of a reply.
+
+    Raises :class:`LLMFailure`: ``unparseable`` when there is none, ``wrong_schema`` when there are several that
+    differ, or when it grades nothing that was asked. Only an empty object says that nothing deserves a grade.
+    """
+    pairs = _only_object(text)
     grades: dict[str, int] = {}
     unknown, repeated, off_scale = [], [], []
     for identity, grade in pairs:
@@ -102,7 +100,23 @@ def parse_grades(text: str, asked: Sequence[str]) -> Grades:
             off_scale.append(identity)
         else:
             grades[identity] = grade
+    if pairs and not grades:
+        raise LLMFailure("wrong_schema", "the model's answer grades no passage that it was asked about")
     return Grades(grades, tuple(unknown), tuple(repeated), tuple(off_scale))
+
+
+def _only_object(text: str) -> list[tuple[str, object]]:
+    """Keys and values of the one JSON object in a text, repeated keys included."""
+    objects = dict.fromkeys("".join(found.split()) for found in _OBJECT.findall(text))
+    if not objects:
+        raise LLMFailure("unparseable", "the model's answer holds no JSON object of grades")
+    if len(objects) > 1:
+        raise LLMFailure("wrong_schema", f"the model's answer holds {len(objects)} different objects")
+    try:
+        pairs: list[tuple[str, object]] = json.loads(next(iter(objects)), object_pairs_hook=list)
+    except ValueError as error:
+        raise LLMFailure("unparseable", "the model's grades are not valid JSON") from error
+    return pairs
 
 
 @dataclass(frozen=True)
@@ -141,6 +155,11 @@ class _Grading:
     repeated: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.rules = Rules(self.pool)
+        #: The batch's own tight time-out, never longer than the installation's.
+        self.timeout_s = min(self.options.timeout_s, self.pool.settings.timeout_s)
+
     def run(self) -> StrategyOutcome:
         chosen, rest = self._chosen()
         shards = self._all_shards(batches(chosen, self.options.n))
@@ -178,7 +197,7 @@ class _Grading:
         workers = ThreadPoolExecutor(len(groups), "pointwise")
         try:
             futures = [workers.submit(self._shard, short_ids(group)) for group in groups]
-            wait(futures, timeout=self.options.timeout_s + _GRACE_S)
+            wait(futures, timeout=self.timeout_s + _GRACE_S)
             return [self._finished(f, group) for f, group in zip(futures, groups, strict=True)]
         finally:
             workers.shutdown(wait=False, cancel_futures=True)
@@ -186,7 +205,7 @@ class _Grading:
     def _finished(self, future: Future[_Shard], group: Sequence[PoolCandidate]) -> _Shard:
         if future.done():
             return future.result()
-        hanging = LLMFailure("timeout", f"no answer within {self.options.timeout_s:g} s")
+        hanging = LLMFailure("timeout", f"no answer within {self.timeout_s:g} s")
         return _Shard(short_ids(group), None, None, hanging)
 
     def _shard(self, candidates: dict[str, PoolCandidate]) -> _Shard:
@@ -197,7 +216,7 @@ class _Grading:
         request = prompt.request(
             max_output_tokens=self.options.max_output_tokens,
             temperature=self.pool.settings.temperature,
-            timeout_s=self.options.timeout_s,
+            timeout_s=self.timeout_s,
             retries=0,
             stage="arbitrate",
         )
@@ -215,12 +234,21 @@ class _Grading:
             return self._stand_in(shard)
         self.unknown += shard.grades.unknown
         self.repeated += [shard.candidates[i].candidate_id for i in shard.grades.repeated]
-        off_scale = [shard.candidates[i].candidate_id for i in shard.grades.off_scale]
+        off_scale = set(shard.grades.off_scale) - set(shard.grades.grades)
         if off_scale:
-            self.notes.append(f"grades outside 0 to 10 ignored: {', '.join(off_scale)}")
+            ids = ", ".join(sorted(shard.candidates[i].candidate_id for i in off_scale))
+            self.notes.append(f"grades outside 0 to 10 ignored, the fallback scored: {ids}")
         return [
-            self._graded(c, shard.grades.grades.get(i), shard.decided_by) for i, c in shard.candidates.items()
+            self._off_scale(c)
+            if i in off_scale
+            else self._graded(c, shard.grades.grades.get(i), shard.decided_by)
+            for i, c in shard.candidates.items()
         ]
+
+    def _off_scale(self, candidate: PoolCandidate) -> Verdict:
+        """A grade that is none says nothing, least of all that the passage deserves none."""
+        said = "its grade was outside 0 to 10"
+        return self.fallback.verdict(candidate, self.rules.read(candidate), said).for_person(said)
 
     def _graded(self, candidate: PoolCandidate, grade: int | None, decider: DecidedBy) -> Verdict:
         score = grade if grade is not None else 0
@@ -240,9 +268,8 @@ class _Grading:
     def _stand_in(self, shard: _Shard) -> list[Verdict]:
         why = shard.failure.outcome if shard.failure else "no answer"
         self.notes.append(f"a batch of {len(shard.candidates)} was lost ({why}); the fallback scored it")
-        rules = Rules(self.pool)
         said = f"its batch was lost ({why})"
-        return [self.fallback.verdict(c, rules.read(c), said) for c in shard.candidates.values()]
+        return [self.fallback.verdict(c, self.rules.read(c), said) for c in shard.candidates.values()]
 
 
 def share_with_a_lost_shard(p: float, n: int) -> float:
