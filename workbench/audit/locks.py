@@ -20,6 +20,12 @@ class LockSpace(IntEnum):
 
     #: Key 0: the one sealer that gives events their place in the hash chain.
     AUDIT_SEAL = 4101
+    #: Key 0: taking in new questions, whose order decides what stands in the holdout.
+    QUESTION_PLACES = 4102
+    #: Key 0: starting a training; there is one at a time.
+    TRAINING = 4103
+    #: Key 0: moving an alias, so that two moves do not both think they came from the same model.
+    MODEL_ALIAS = 4104
 
 
 def advisory_lock(space: LockSpace, key: int = 0, *, wait: bool = True) -> bool:

@@ -8,7 +8,8 @@ lease lapses, the sweeper wakes another worker, and the stage is done again from
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -33,16 +34,18 @@ from workbench.audit.services import audit_record
 from workbench.documents.embedding import active_space, current_embedder
 from workbench.documents.ingest import text_hash
 from workbench.documents.store import DatabaseCandidateStore
+from workbench.labeling.services import labels_from_verdicts
 from workbench.ops.dispatch import dispatch_on_commit
 from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
 from workbench.ops.storable import storable, storable_json
 from workbench.review.enqueue import queue_fill
 
 from .decisions import decision_from_rows
-from .gateway import chat_model, give_connection_back
+from .gateway import chat_model, failed_in_passing, give_connection_back
 from .models import Answer, Candidate, CandidateText, LLMCall, Run, RunPool, RunStatus
 from .models import Verdict as VerdictRow
 from .reading import question_read
+from .services import run_cache_key
 from .strategies import needs_model
 
 logger = structlog.get_logger(__name__)
@@ -175,6 +178,7 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
     from .tasks import arbitrate as next_task
 
     clock = StageClock(run)
+    key = run_cache_key(run=run)  # an alias may have been approved, or a document come, since it was asked
     store = _store(run)
     question, notes = question_read(run=run, documents=store.profile().documents)
     pool = detect(
@@ -195,6 +199,7 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             methods_run=[outcome.method for outcome in pool.outcomes if outcome.status == "ran"],
             methods_skipped=[*pool.plan.methods_skipped, *_failed_methods(pool)],
             skipped_reasons=dict(pool.plan.skipped_reasons) | _failed_methods(pool),
+            cache_key=key if run_cache_key(run=run) == key else "",
         )
         _candidates_store(run, pool)
         RunPool.objects.update_or_create(
@@ -264,8 +269,13 @@ def _candidate_row(run: Run, position: int, candidate: PoolCandidate) -> Candida
 # --- arbitrate --------------------------------------------------------------------------------------
 
 
-def _services(run: Run, clock: StageClock) -> StrategyServices:
-    return StrategyServices(chat=chat_model(run=run), store=_store(run), progress=clock)
+@contextmanager
+def _services(run: Run, clock: StageClock) -> Iterator[StrategyServices]:
+    """What a strategy may use; the connection is given back, because it may wait for a model."""
+    with chat_model(run=run) as chat:
+        services = StrategyServices(chat=chat, store=_store(run), progress=clock)
+        give_connection_back()
+        yield services
 
 
 def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
@@ -273,9 +283,8 @@ def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
 
     clock = StageClock(run)
     pool = CandidatePool.model_validate(run.pool.body)
-    services = _services(run, clock)
-    give_connection_back()
-    decision = arbitrate(pool=pool, strategy=get_strategy(run.strategy), services=services)
+    with _services(run, clock) as services:
+        decision = arbitrate(pool=pool, strategy=get_strategy(run.strategy), services=services)
     heartbeat.check()
     with transaction.atomic():
         _move(
@@ -292,10 +301,11 @@ def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             needs_person=decision.needs_person,
         )
         rows = {row.candidate_id: row for row in run.candidates.all()}
-        VerdictRow.objects.bulk_create(
+        rows_written = VerdictRow.objects.bulk_create(
             _verdict_row(rows[verdict.candidate_id], order, verdict)
             for order, verdict in enumerate(decision.verdicts)
         )
+        labels_from_verdicts(run=run, verdicts=rows_written)
         dispatch_on_commit(next_task, run_id=run.pk)
 
 
@@ -323,14 +333,21 @@ def _verdict_row(candidate: Candidate, order: int, verdict: Verdict) -> VerdictR
 # --- answer -----------------------------------------------------------------------------------------
 
 
+def _lasting_key(run: Run) -> str:
+    """The key under which the run answers the question when it is asked again. None when something it depends
+    on changed on the way, or when a model did not answer for a reason that will pass: asking again may help."""
+    if failed_in_passing(run_id=run.pk):
+        return ""
+    return run.cache_key if run_cache_key(run=run) == run.cache_key else ""
+
+
 def _answer(run: Run, owner: str, heartbeat: Heartbeat) -> None:
     clock = StageClock(run)
     pool = CandidatePool.model_validate(run.pool.body)
     decision = decision_from_rows(run)
-    services = _services(run, clock)
-    give_connection_back()
     write = answer_with_model if needs_model(run.strategy) else write_answer
-    written = write(pool=pool, decision=decision, services=services)
+    with _services(run, clock) as services:
+        written = write(pool=pool, decision=decision, services=services)
     heartbeat.check()
     clock("answer", {})
     with transaction.atomic():
@@ -344,6 +361,7 @@ def _answer(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             cost=spent,
             llm_call_count=calls,
             elapsed_ms=sum(stage["ms"] for stage in clock.stages),
+            cache_key=_lasting_key(run),
         )
         Answer.objects.filter(run=run, version=1).delete()
         Answer.objects.create(

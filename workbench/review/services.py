@@ -15,6 +15,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.labeling.services import label_from_review
 from workbench.questions.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus
 from workbench.vocabulary.learning import alias_learn
 
@@ -129,6 +130,7 @@ def _candidate_decide(
         after = effective_role(machine_role=machine_role, review=review)
         _mark_answers(locked, before=before, after=after)
         _record(actor=actor, review=review, before=before, after=after)
+        label_from_review(review=review)
         alias_learn(review=review)
     return review
 

@@ -1,0 +1,251 @@
+"""Judgments of people and models on question-passage pairs: every one on record, none ever changed.
+
+``Label``, ``LabelRetraction``, ``LabelImport``, ``GuidelineVersion`` and ``QuestionPlace`` are append-only: triggers
+refuse UPDATE, DELETE and TRUNCATE (``protection.py``). A label names its passage by place and hash and holds no
+document text, so that a deleted document's text is gone while the judgment stays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from workbench.accounts.permissions import Permission, member_condition
+from workbench.documents.models import Collection, Document
+from workbench.questions.models import Candidate, RoleChoice
+from workbench.review.models import Review
+
+if TYPE_CHECKING:
+    from workbench.accounts.models import User
+
+#: Roles that are evidence (label 1); the others are none (label 0).
+EVIDENCE_ROLES = (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
+
+
+class SourceChoice(models.TextChoices):
+    """Where a judgment comes from; the authority of each is that of ``training.labels.LabelSource``."""
+
+    ADJUDICATED = "adjudicated", _("adjudicated")
+    OVERRIDE = "override", _("override")
+    APPROVE = "approve", _("approval")
+    ANNOTATOR = "annotator", _("annotator")
+    LLM = "llm", _("language model")
+
+
+class GuidelineVersion(models.Model):
+    """What annotators of a collection are asked to go by. A change is a new version; labels name theirs."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="guidelines")
+    number = models.PositiveIntegerField()
+    body = models.TextField(_("guidelines"))
+    written_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [
+            models.UniqueConstraint(fields=["collection", "number"], name="guideline_number_once"),
+            models.CheckConstraint(condition=~Q(body=""), name="guidelines_say_something"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.number)
+
+
+class LabelImport(models.Model):
+    """One file of labels that was taken in. The same file is taken in once."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="label_imports")
+    file_name = models.CharField(max_length=255)
+    sha256 = models.CharField(max_length=64)
+    source = models.CharField(max_length=12, choices=SourceChoice.choices)
+    # A labelled set made by people without sight of any machine's verdict: it may stand in the gold holdout.
+    is_gold = models.BooleanField(default=False)
+    rows_read = models.PositiveIntegerField()
+    labels_made = models.PositiveIntegerField()
+    imported_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["collection", "sha256", "source"], name="file_imported_once"),
+            models.CheckConstraint(
+                condition=Q(source__in=[SourceChoice.ANNOTATOR, SourceChoice.LLM]),
+                name="import_of_annotators_or_model",
+            ),
+            models.CheckConstraint(
+                condition=Q(is_gold=False) | Q(source=SourceChoice.ANNOTATOR), name="gold_is_human"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.file_name
+
+
+class LabelQuerySet(models.QuerySet["Label"]):
+    """Labels, filtered by what a user may read."""
+
+    def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> LabelQuerySet:
+        """Those in collections where the user holds the permission."""
+        return self.filter(member_condition(user, permission, prefix="collection"))
+
+    def standing(self) -> LabelQuerySet:
+        """Without those that were taken back."""
+        return self.filter(retraction__isnull=True)
+
+
+class Label(models.Model):
+    """One judgment of one question-passage pair.
+
+    The pair is ``question_hash`` (the question's words, ``question_groups.question_hash``) and ``passage_key``
+    (document version, scope and text hash). ``candidate`` is the candidate that was judged, where there is one. A
+    person, or the name of a model or of an outside annotator, stands behind it, never both.
+    """
+
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="labels")
+    question = models.TextField()
+    question_hash = models.CharField(max_length=16)
+    document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="labels")
+    page_start = models.PositiveIntegerField()
+    line_start = models.PositiveIntegerField()
+    page_end = models.PositiveIntegerField()
+    line_end = models.PositiveIntegerField()
+    text_hash = models.CharField(max_length=64)
+    candidate = models.ForeignKey(
+        Candidate, on_delete=models.PROTECT, null=True, blank=True, related_name="labels"
+    )
+    role = models.CharField(max_length=12, choices=RoleChoice.choices)
+    binary_label = models.PositiveSmallIntegerField()
+    source = models.CharField(max_length=12, choices=SourceChoice.choices)
+    weight = models.FloatField()
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="labels"
+    )
+    judge_name = models.CharField(max_length=200, blank=True)
+    guideline = models.ForeignKey(
+        GuidelineVersion, on_delete=models.PROTECT, null=True, blank=True, related_name="labels"
+    )
+    seconds = models.FloatField(null=True, blank=True)
+    # Whether the machine's verdict was hidden until the judgment was given.
+    blind = models.BooleanField(default=False)
+    comment = models.TextField(blank=True)
+    review = models.OneToOneField(
+        Review, on_delete=models.PROTECT, null=True, blank=True, related_name="label"
+    )
+    label_import = models.ForeignKey(
+        LabelImport, on_delete=models.PROTECT, null=True, blank=True, related_name="labels"
+    )
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = LabelQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(role__in=EVIDENCE_ROLES, binary_label=1)
+                | Q(role__in=[RoleChoice.TANGENTIAL, RoleChoice.DISCARDED], binary_label=0),
+                name="binary_label_follows_the_role",
+            ),
+            models.CheckConstraint(condition=Q(source__in=SourceChoice.values), name="label_source_is_known"),
+            models.CheckConstraint(
+                condition=Q(weight__gt=0, weight__lte=1), name="label_weight_in_unit_interval"
+            ),
+            models.CheckConstraint(
+                condition=Q(person__isnull=False, judge_name="")
+                | (Q(person__isnull=True) & ~Q(judge_name="")),
+                name="label_has_one_judge",
+            ),
+            models.CheckConstraint(
+                condition=Q(source=SourceChoice.LLM, person__isnull=True)
+                | Q(source=SourceChoice.ANNOTATOR)
+                | (~Q(source=SourceChoice.LLM) & Q(person__isnull=False)),
+                name="models_are_no_people",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    source__in=[SourceChoice.APPROVE, SourceChoice.OVERRIDE],
+                    review__isnull=False,
+                    candidate__isnull=False,
+                )
+                | (~Q(source__in=[SourceChoice.APPROVE, SourceChoice.OVERRIDE]) & Q(review__isnull=True)),
+                name="reviewers_label_by_reviewing",
+            ),
+            models.CheckConstraint(
+                condition=~Q(source=SourceChoice.LLM) | Q(blind=False), name="models_are_not_blind"
+            ),
+            models.CheckConstraint(
+                condition=Q(seconds__isnull=True) | Q(seconds__gte=0), name="label_seconds_not_negative"
+            ),
+            models.CheckConstraint(
+                condition=Q(page_end__gt=F("page_start"))
+                | Q(page_end=F("page_start"), line_end__gte=F("line_start")),
+                name="label_scope_in_order",
+            ),
+            models.UniqueConstraint(
+                fields=["candidate"],
+                condition=Q(source=SourceChoice.LLM, label_import__isnull=True),
+                name="one_model_label_per_candidate",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["collection", "question_hash", "text_hash"], name="labels_of_a_pair"),
+            models.Index(fields=["person", "-id"], name="labels_of_a_person"),
+            models.Index(fields=["collection", "source", "id"], name="labels_by_source"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pk} {self.role} ({self.source})"
+
+    @property
+    def passage_key(self) -> str:
+        """Document version, scope and text in one name."""
+        return passage_key(
+            document_id=self.document_id,
+            scope=(self.page_start, self.line_start, self.page_end, self.line_end),
+            text_hash=self.text_hash,
+        )
+
+    @property
+    def judge(self) -> str:
+        """Who judged, in one name that no two judges share."""
+        return f"person:{self.person_id}" if self.person_id else f"{self.source}:{self.judge_name}"
+
+
+def passage_key(*, document_id: int, scope: tuple[int, int, int, int], text_hash: str) -> str:
+    """The name of a passage; ``scope`` is first page and line, last page and line."""
+    page_start, line_start, page_end, line_end = scope
+    return f"d{document_id}:p{page_start}_l{line_start}_p{page_end}_l{line_end}:{text_hash[:16]}"
+
+
+class LabelRetraction(models.Model):
+    """A label taken back by whoever gave it: an undo, or a decision withdrawn. The label itself stays on record."""
+
+    label = models.OneToOneField(Label, on_delete=models.PROTECT, related_name="retraction")
+    retracted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    reason = models.CharField(max_length=40)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=~Q(reason=""), name="retraction_says_why")]
+
+
+class QuestionPlace(models.Model):
+    """The order in which questions were first taken in, over the whole installation.
+
+    On which side of the holdout a question stands follows from that order (``training.snapshot.QuestionSides``);
+    the order never changes, so neither does the side.
+    """
+
+    question_hash = models.CharField(max_length=16, unique=True)
+    text = models.TextField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]

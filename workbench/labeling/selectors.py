@@ -1,0 +1,117 @@
+"""Labels as the learning loop reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from django.db import transaction
+
+from arbitration.contracts import Role
+from arbitration.evaluation.question_groups import question_hash
+from training.labels import LabelRow, LabelSource, Resolution, resolve
+from training.snapshot import HOLDOUT_SHARE, QuestionSides
+from workbench.audit.locks import LockSpace, advisory_lock
+from workbench.documents.models import Collection
+from workbench.questions.models import Question
+
+from .models import Label, QuestionPlace
+
+_BATCH = 2000
+
+
+def label_rows(*, collections: Iterable[Collection] | None = None) -> Iterator[LabelRow]:
+    """Every label that was not taken back, in the order given; ``label_id`` is the primary key as text.
+
+    ``collections`` limits to those; None means all.
+    """
+    labels = Label.objects.standing().select_related("collection", "document", "guideline")
+    if collections is not None:
+        labels = labels.filter(collection__in=[collection.pk for collection in collections])
+    return map(label_row, labels.order_by("id").iterator(chunk_size=_BATCH))
+
+
+def labels_resolved(*, collections: Iterable[Collection] | None = None) -> Resolution:
+    """Which label speaks for each pair, which are overruled and by which, and which annotators dispute."""
+    return resolve(label_rows(collections=collections))
+
+
+def labels_for_training(*, collections: Iterable[Collection] | None = None) -> tuple[LabelRow, ...]:
+    """The one label of each pair with the highest authority; disputed pairs are absent.
+
+    Holdout questions are among them: the snapshot leaves them out (``training.snapshot.build_snapshot``).
+    """
+    return labels_resolved(collections=collections).winners
+
+
+def labels_for_gold(*, collections: Iterable[Collection] | None = None) -> tuple[LabelRow, ...]:
+    """The one label of each pair that may be a yardstick: people's, given without sight of the machine's verdict.
+
+    A pair is gold when two annotators agree on its binary label, when an adjudicator settled it, or when it came with
+    an imported gold set. Whether its question stands in the holdout is for ``training.gold.gold_labels`` to say.
+    """
+    labels = Label.objects.standing().filter(blind=True).exclude(source=LabelSource.LLM.value)
+    if collections is not None:
+        labels = labels.filter(collection__in=[collection.pk for collection in collections])
+    labels = labels.select_related("collection", "document", "guideline", "label_import").order_by("id")
+    rows: list[LabelRow] = []
+    judges: dict[tuple[str, str], set[str]] = {}
+    sure: set[tuple[str, str]] = set()
+    for label in labels.iterator(chunk_size=_BATCH):
+        row = label_row(label)
+        rows.append(row)
+        judges.setdefault(row.pair, set()).add(row.judge)
+        if row.source is LabelSource.ADJUDICATED or (label.label_import and label.label_import.is_gold):
+            sure.add(row.pair)
+    winners = resolve(rows).winners
+    return tuple(row for row in winners if row.pair in sure or len(judges[row.pair]) > 1)
+
+
+def label_row(label: Label) -> LabelRow:
+    """A stored label as the core reads it."""
+    return LabelRow(
+        label_id=str(label.pk),
+        question=label.question,
+        candidate=label.passage_key,
+        role=Role(label.role),
+        source=LabelSource(label.source),
+        judge=label.judge,
+        created_at=label.created_at,
+        collection=label.collection.slug,
+        document_type=label.document.document_type,
+        guideline_version=str(label.guideline) if label.guideline else "",
+        blind=label.blind,
+        seconds=label.seconds,
+    )
+
+
+def question_sides(*, holdout_share: float = HOLDOUT_SHARE) -> QuestionSides:
+    """The side of every question ever asked or labelled, as it has been and stays.
+
+    Takes in the questions that are new since the last call, the oldest first, so that the order of those known never
+    changes.
+    """
+    _questions_take_in()
+    return QuestionSides.of(
+        QuestionPlace.objects.order_by("id").values_list("text", flat=True), holdout_share=holdout_share
+    )
+
+
+def _questions_take_in() -> None:
+    with transaction.atomic():
+        advisory_lock(LockSpace.QUESTION_PLACES)
+        known = set(QuestionPlace.objects.values_list("question_hash", flat=True))
+        new: dict[str, str] = {}
+        for text in _texts_by_age():
+            key = question_hash(text)
+            if key not in known:
+                new.setdefault(key, text)
+        QuestionPlace.objects.bulk_create(
+            [QuestionPlace(question_hash=key, text=text) for key, text in new.items()], batch_size=_BATCH
+        )
+
+
+def _texts_by_age() -> Iterator[str]:
+    asked = Question.objects.values_list("created_at", "text")
+    judged = Label.objects.values_list("created_at", "question")
+    for _created, text in sorted([*asked.iterator(), *judged.iterator()]):
+        yield text

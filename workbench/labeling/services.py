@@ -1,0 +1,126 @@
+"""Writing labels. A label stands in the transaction of the act it comes from, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db import transaction
+
+from arbitration.contracts import Role
+from arbitration.evaluation.question_groups import question_hash
+from training.labels import LabelSource
+from workbench.accounts.models import User
+from workbench.audit.services import audit_record
+from workbench.questions.models import Candidate, Run, Verdict
+from workbench.review.models import Review, ReviewAction
+
+from .models import Label, LabelRetraction, SourceChoice
+
+_SOURCE_OF_REVIEW = {
+    ReviewAction.APPROVE: SourceChoice.APPROVE,
+    ReviewAction.OVERRIDE: SourceChoice.OVERRIDE,
+}
+#: The kind of decider whose verdicts are labels. Gate, model, rule, fallback and baseline never are: the reranker
+#: must not learn from itself.
+_LLM = "llm"
+
+
+def label_from_review(*, review: Review) -> Label | None:
+    """The label of an approval or override; call it in the transaction that writes the review.
+
+    A reviewer who withdraws a decision ("can't tell") takes their own labels of it back; a decision that follows
+    another leaves the other's label on record, where the later one outranks it.
+    """
+    if review.action == ReviewAction.UNSURE:
+        _retract_own(review)
+    source = _SOURCE_OF_REVIEW.get(ReviewAction(review.action))
+    if source is None or review.candidate is None or review.role is None:
+        return None
+    label = label_of_candidate(candidate=review.candidate, role=Role(review.role), source=source)
+    label.person, label.review = review.reviewer, review
+    label.blind, label.seconds, label.comment = review.blind, review.seconds_on_card, review.comment
+    label.save(force_insert=True)
+    return label
+
+
+def labels_from_verdicts(*, run: Run, verdicts: Iterable[Verdict]) -> int:
+    """Labels of low weight from what a language model itself decided; gives their number.
+
+    Only verdicts decided by a model and not suspected of an injection: gate, reranker, rule, a fallback and failed
+    calls say nothing. Call it in the transaction that writes the verdicts.
+    """
+    labels = [
+        _label_of_verdict(verdict)
+        for verdict in verdicts
+        if verdict.decided_by_kind == _LLM and verdict.role and not verdict.injection_suspected
+    ]
+    if not labels:
+        return 0
+    Label.objects.bulk_create(labels)
+    audit_record(
+        actor=User.objects.system(),
+        actor_kind="worker",
+        action="labels.recorded",
+        obj=run,
+        collection_id=run.collection_id,
+        after={"labels": len(labels), "source": SourceChoice.LLM},
+    )
+    return len(labels)
+
+
+def label_retract(*, label: Label, by: User, reason: str) -> LabelRetraction:
+    """Takes a label back, once; it stays on record and trains nothing any more."""
+    with transaction.atomic():
+        retraction, created = LabelRetraction.objects.get_or_create(
+            label=label, defaults={"retracted_by": by, "reason": reason}
+        )
+        if created:
+            audit_record(
+                actor=by,
+                action="label.retracted",
+                obj=label,
+                before={"role": label.role, "source": label.source},
+                after=None,
+                reason=reason,
+            )
+    return retraction
+
+
+def label_of_candidate(*, candidate: Candidate, role: Role, source: str) -> Label:
+    """An unsaved label of a candidate's anchor, still without its judge."""
+    return Label(
+        collection_id=candidate.run.collection_id,
+        question=candidate.run.question.text,
+        question_hash=question_hash(candidate.run.question.text),
+        document_id=candidate.document_id,
+        page_start=candidate.anchor_page_start,
+        line_start=candidate.anchor_line_start,
+        page_end=candidate.anchor_page_end,
+        line_end=candidate.anchor_line_end,
+        text_hash=candidate.text_hash,
+        candidate=candidate,
+        **judgment(role=role, source=source),
+    )
+
+
+def judgment(*, role: Role, source: str) -> dict[str, object]:
+    """The columns that follow from role and source."""
+    return {
+        "role": role.value,
+        "binary_label": role.binary_label,
+        "source": source,
+        "weight": LabelSource(source).weight,
+    }
+
+
+def _label_of_verdict(verdict: Verdict) -> Label:
+    label = label_of_candidate(candidate=verdict.candidate, role=Role(verdict.role), source=SourceChoice.LLM)
+    label.judge_name = f"{verdict.decided_by_name} · {verdict.decided_by_version}".rstrip(" ·")[:200]
+    return label
+
+
+def _retract_own(review: Review) -> None:
+    """The reviewer's standing labels of the candidate; what others said of it stays said."""
+    own = Label.objects.standing().filter(review__candidate=review.candidate, person=review.reviewer)
+    for label in own:
+        label_retract(label=label, by=review.reviewer, reason="withdrawn")
