@@ -239,18 +239,3 @@ def test_json_between_the_stages_changes_nothing() -> None:
     one = arbitrate(pool=pool, strategy=strategy, services=StrategyServices())
     other = arbitrate(pool=copied, strategy=strategy, services=StrategyServices())
     assert one.verdicts == other.verdicts
-
-
-def test_a_second_document_that_says_the_same_is_not_pushed_below_the_bar_by_the_first() -> None:
-    regulation = make_document(
-        SectionText("4 Scope", ("This part applies to firms and their branches.",)),
-        SectionText("5 Periods", ("Recordings of other telephone calls: 12 months.",)),
-    )
-    policy = make_document(
-        SectionText("7 Aim", ("The policy protects clients.",)),
-        SectionText("8 Keeping", ("Recordings of telephone calls must be kept as long as 12 months.",)),
-    )
-    found = asked("How long must recordings of telephone calls be kept?", policy, regulation)
-    kept = {c.text: c.role for c in found.result.candidates if "ecordings of" in c.text}
-    assert len(kept) == 2
-    assert set(kept.values()) <= {Role.PRIMARY, Role.SUPPORTING}
