@@ -1,4 +1,7 @@
-"""Django's command line with the exit status that scripts rely on: a command that does not exist is wrong use."""
+"""Django's command line with the exit status that scripts rely on: a command that does not exist is wrong use.
+
+Imported before Django is set up: nothing here may import a model.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Sequence
 from django.core.management import ManagementUtility
 from django.core.management.base import BaseCommand
 
-from .commands import WRONG_USE
+WRONG_USE = 2
 
 
 class WorkbenchManagement(ManagementUtility):

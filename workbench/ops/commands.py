@@ -26,9 +26,11 @@ from pydantic import BaseModel
 from workbench.accounts.models import User
 from workbench.errors import WorkbenchError
 
+from .command_line import WRONG_USE
+
 Value = TypeVar("Value")
 
-WRONG_USE = 2
+
 INTERRUPTED = 130
 
 
