@@ -62,6 +62,11 @@ class QuestionSides:
             self._position[key] = self._join(text)
         return self.side(text)
 
+    def hold_out(self, text: str) -> None:
+        """Put a question and its group into the holdout for good: an imported gold set was made to measure with."""
+        self.add(text)
+        self._held_out[self._root(self._position[question_key(text)])] = True
+
     def side(self, text: str) -> Side:
         """The side of a known question. Raises ``KeyError`` for one never added."""
         root = self._root(self._position[question_key(text)])
@@ -128,6 +133,7 @@ class Dataset:
     collections: tuple[str, ...]
     lists: tuple[str, ...]
     label_ids: tuple[str, ...]
+    roles: tuple[str, ...] = ()  # as judged, per row; empty where only the binary label is known
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -146,6 +152,7 @@ class Dataset:
             collections=tuple(example.collection for example in examples),
             lists=tuple(f"{question_key(e.question)}|{e.candidate_list}" for e in examples),
             label_ids=tuple(example.label_id for example in examples),
+            roles=tuple(str(example.role) for example in examples),
         )
 
     @cached_property
@@ -155,7 +162,7 @@ class Dataset:
         for column in (self.features, self.labels, self.weights):
             hasher.update(str(column.shape).encode())
             hasher.update(np.ascontiguousarray(column).tobytes())
-        names = [self.groups, self.questions, self.collections, self.lists, self.label_ids]
+        names = [self.groups, self.questions, self.collections, self.lists, self.label_ids, self.roles]
         hasher.update(json.dumps(names, ensure_ascii=False).encode())
         return hasher.hexdigest()
 

@@ -21,7 +21,8 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One architecture after its fit; ``validation`` are its figures on questions it had not seen."""
+    """One architecture after its fit; ``validation`` are its figures on questions it had not seen, ``unseen`` the
+    calibrated probability of each training row by a classifier that had not seen its question, shape (n,)."""
 
     architecture: Architecture
     model: FittedModel
@@ -29,6 +30,7 @@ class Candidate:
     validation: ClassifierMetrics
     blend_weight: float
     seconds: float
+    unseen: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ def _candidate(
         ),
         blend_weight=choose_blend_weight(data, probabilities),
         seconds=time.perf_counter() - started,
+        unseen=probabilities,
     )
 
 

@@ -20,6 +20,8 @@ class LockSpace(IntEnum):
 
     #: Key 0: the one sealer that gives events their place in the hash chain.
     AUDIT_SEAL = 4101
+    #: Key: a person's id. One pair is laid on their desk at a time, also from two windows.
+    LABELING_DESK = 4110
     #: Key 0: taking in new questions, whose order decides what stands in the holdout.
     QUESTION_PLACES = 4102
     #: Key 0: starting a training; there is one at a time.

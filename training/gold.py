@@ -1,0 +1,42 @@
+"""The gold holdout: what both models are measured on, and what never trains.
+
+Human judgments given blind, of holdout questions, and of no question (nor near-duplicate of one) that any model was
+ever trained on. Where two people disagree and nobody has adjudicated, the pair is not gold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from training.labels import LabelRow, resolve
+from training.snapshot import Dataset, Example, QuestionSides, Side
+
+
+def may_be_gold(label: LabelRow) -> bool:
+    """Whether a judgment may stand in the yardstick: by a person, and without sight of any machine's verdict."""
+    return label.source.is_human and label.blind
+
+
+def gold_labels(
+    labels: Iterable[LabelRow], *, sides: QuestionSides, trained_questions: Iterable[str] = ()
+) -> tuple[LabelRow, ...]:
+    """The winning gold-worthy labels of holdout questions, ordered by label id.
+
+    Every label's question must be known to ``sides``. ``trained_questions`` are the texts every earlier snapshot
+    trained on: a later question can link such a group to the holdout, and a yardstick must not know its model.
+    """
+    spent = {sides.group(text) for text in trained_questions if sides.add(text)}
+    worthy = [
+        label
+        for label in labels
+        if may_be_gold(label)
+        and sides.side(label.question) is Side.HOLDOUT
+        and sides.group(label.question) not in spent
+    ]
+    return tuple(sorted(resolve(worthy).winners, key=lambda label: label.label_id))
+
+
+def gold_dataset(examples: Mapping[str, Example], *, sides: QuestionSides) -> Dataset:
+    """Gold examples (by label id) as arrays in order of label id; one question group is one unit of resampling."""
+    ordered = [examples[label_id] for label_id in sorted(examples)]
+    return Dataset.of(ordered, [sides.group(example.question) for example in ordered])

@@ -1,0 +1,264 @@
+"""Which model serves: the champion, loaded once per process and version, and moved by nobody but these functions.
+
+Every run asks which version the alias names, so that a worker serves a new champion without a restart. A model that
+cannot be loaded (damaged, foreign, written for other features) is refused: the last one that served in this process
+keeps serving, or else the rules do, and the page says so.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import structlog
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from arbitration.features import pool_features
+from arbitration.strategies.base import StrategyServices
+from training.artifacts import ArtifactRefused
+from training.scorer import RerankerScorer, open_scorer
+from workbench.accounts.models import User
+from workbench.audit.locks import LockSpace, advisory_lock
+from workbench.audit.services import audit_record
+from workbench.errors import Conflict, WorkbenchError
+
+from .models import (
+    AliasMove,
+    AliasName,
+    GateDecision,
+    ModelAlias,
+    ModelVersion,
+    MoveKind,
+)
+from .store import artifact_get
+
+logger = structlog.get_logger(__name__)
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A loaded model under the name that verdicts carry (``v3``): the engine's ``Scorer``."""
+
+    scorer: RerankerScorer
+    number: int
+
+    @property
+    def version(self) -> str:
+        """Name of the version, as recorded with each verdict."""
+        return f"v{self.number}"
+
+    @property
+    def feature_version(self) -> int:
+        """The FEATURE_VERSION it was trained on."""
+        return self.scorer.feature_version
+
+    @property
+    def threshold(self) -> float:
+        """Decision threshold chosen on validation data."""
+        return self.scorer.threshold
+
+    @cached_property
+    def blend_weight(self) -> float:
+        """Weight of the cosine in the ranking."""
+        return self.scorer.manifest.blend_weight
+
+    def probabilities(self, features: Floats) -> Floats:
+        """Calibrated probability of being evidence; shape (n,)."""
+        return self.scorer.probabilities(features)
+
+    def services(self) -> dict[str, object]:
+        """What :class:`StrategyServices` takes of it."""
+        return {
+            "scorer": self,
+            "feature_rows": pool_features,
+            "options": {"blend_weight": self.blend_weight},
+        }
+
+
+_lock = threading.Lock()
+#: By version number: the loaded model, or why it is refused. A version never changes, so neither does its entry.
+_loaded: dict[int, ServedModel] = {}
+_last_served: dict[str, ServedModel] = {}
+
+
+def model_load(version: ModelVersion) -> ServedModel:
+    """The version, ready to score. Raises :class:`ArtifactRefused`."""
+    with _lock:
+        known = _loaded.get(version.number)
+        if known is not None and known.scorer.manifest.version == version.digest:
+            return known
+        artifact = artifact_get(version.digest)
+        if (
+            artifact.manifest.version != version.digest
+            or artifact.manifest.sha256 != version.manifest["sha256"]
+        ):
+            raise ArtifactRefused(f"the file of {version.name} is another model; restore it from the backup")
+        served = ServedModel(open_scorer(artifact), version.number)
+        _loaded[version.number] = served
+        return served
+
+
+def loaded_forget() -> None:
+    """Empties this process's memory of loaded models."""
+    with _lock:
+        _loaded.clear()
+        _last_served.clear()
+
+
+def alias_version(name: str = AliasName.CHAMPION) -> ModelVersion | None:
+    """The version an alias names."""
+    alias = ModelAlias.objects.select_related("version").filter(name=name).first()
+    return alias.version if alias else None
+
+
+def champion_model() -> ServedModel | None:
+    """The model that serves now; None where the rules do."""
+    version = alias_version()
+    if version is None:
+        return None
+    try:
+        served = model_load(version)
+    except ArtifactRefused as error:
+        logger.error("champion.refused", version=version.name, reason=str(error))
+        return _last_served.get(AliasName.CHAMPION)
+    _last_served[AliasName.CHAMPION] = served
+    return served
+
+
+def champion_state() -> str:
+    """What goes into cache keys for the model in use: a rolled-back champion answers from its own cache."""
+    served = champion_model()
+    return f"{served.version}:{served.scorer.manifest.version}" if served else "rules"
+
+
+def champion_services(**others: object) -> StrategyServices:
+    """What a strategy may use, with the champion where there is one."""
+    served = champion_model()
+    return StrategyServices(**others, **(served.services() if served else {}))  # type: ignore[arg-type]
+
+
+# --- moving -----------------------------------------------------------------------------------------
+
+
+def champion_deploy(*, actor: User, decision: GateDecision) -> None:
+    """Moves the alias to the challenger that the gate deployed; call it in the transaction of the decision."""
+    if decision.outcome != "deployed":
+        raise ValueError(f"decision {decision.pk} deploys nothing")
+    version = decision.challenger
+    ModelVersion.objects.filter(pk=version.pk, passed_at__isnull=True).update(passed_at=Now())
+    _move(AliasName.CHAMPION, version=version, kind=MoveKind.DEPLOYED, actor=actor, decision=decision)
+
+
+def champion_seed(*, actor: User, version: ModelVersion) -> bool:
+    """Makes the shipped model the champion of an installation that has none; False where one serves already."""
+    with transaction.atomic():
+        advisory_lock(LockSpace.MODEL_ALIAS)
+        if ModelAlias.objects.filter(name=AliasName.CHAMPION).exists():
+            return False
+        _move(AliasName.CHAMPION, version=version, kind=MoveKind.SEEDED, actor=actor)
+    return True
+
+
+def champion_roll_back(*, actor: User, version: ModelVersion, reason: str) -> None:
+    """One act: a version that once passed serves again, with exactly its former scores.
+
+    Raises :class:`Conflict` (serves already) or :class:`WorkbenchError` (never passed, not loadable, no reason).
+    """
+    reason = reason.strip()
+    if not reason:
+        raise WorkbenchError(_("Say why; it goes on record."), code="reason_missing")
+    if version.passed_at is None:
+        raise WorkbenchError(
+            _("%(version)s never passed the gate, so it cannot serve.") % {"version": version},
+            code="never_passed",
+        )
+    try:
+        model_load(version)
+    except ArtifactRefused as error:
+        raise WorkbenchError(
+            _("%(version)s cannot be loaded: %(reason)s.") % {"version": version, "reason": error},
+            code="artifact_refused",
+        ) from error
+    with transaction.atomic():
+        advisory_lock(LockSpace.MODEL_ALIAS)
+        if ModelAlias.objects.filter(name=AliasName.CHAMPION, version=version).exists():
+            raise Conflict(_("%(version)s serves already.") % {"version": version})
+        _move(AliasName.CHAMPION, version=version, kind=MoveKind.ROLLED_BACK, actor=actor, reason=reason)
+
+
+def shadow_set(*, actor: User, version: ModelVersion | None) -> None:
+    """Puts a model in shadow, beside the champion, or takes the one there out.
+
+    Raises :class:`WorkbenchError` for a model that cannot be loaded, :class:`Conflict` for the champion itself.
+    """
+    if version is not None:
+        if alias_version() == version:
+            raise Conflict(_("%(version)s serves already.") % {"version": version})
+        try:
+            model_load(version)
+        except ArtifactRefused as error:
+            raise WorkbenchError(str(error), code="artifact_refused") from error
+    with transaction.atomic():
+        advisory_lock(LockSpace.MODEL_ALIAS)
+        before = alias_version(AliasName.SHADOW)
+        if version is not None:
+            _move(AliasName.SHADOW, version=version, kind=MoveKind.SHADOWED, actor=actor)
+        elif before is not None:
+            ModelAlias.objects.filter(name=AliasName.SHADOW).delete()
+            _record(AliasName.SHADOW, version=before, before=before, kind=MoveKind.ENDED, actor=actor)
+
+
+def _move(
+    alias: str,
+    *,
+    version: ModelVersion,
+    kind: str,
+    actor: User,
+    decision: GateDecision | None = None,
+    reason: str = "",
+) -> None:
+    before = alias_version(alias)
+    ModelAlias.objects.update_or_create(name=alias, defaults={"version": version, "moved_at": Now()})
+    _record(alias, version=version, before=before, kind=kind, actor=actor, decision=decision, reason=reason)
+
+
+def _record(
+    alias: str,
+    *,
+    version: ModelVersion,
+    before: ModelVersion | None,
+    kind: str,
+    actor: User,
+    decision: GateDecision | None = None,
+    reason: str = "",
+) -> None:
+    move = AliasMove.objects.create(
+        alias=alias,
+        kind=kind,
+        version=version,
+        before=before,
+        decision=decision,
+        moved_by=actor,
+        reason=reason,
+    )
+    audit_record(
+        actor=actor,
+        action=f"model.{kind}",
+        obj=version,
+        before={"version": before.name if before else None},
+        after={
+            "alias": str(alias),
+            "version": version.name,
+            "digest": version.digest,
+            "decision": decision.pk if decision else None,
+            "move": move.pk,
+        },
+        reason=reason,
+    )

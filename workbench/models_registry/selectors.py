@@ -1,0 +1,58 @@
+"""What pages and commands read of trainings and models."""
+
+from __future__ import annotations
+
+from django.db.models import Count, F, Max, Q, QuerySet
+from django.shortcuts import get_object_or_404
+
+from workbench.labeling.models import Label
+
+from .models import (
+    ACTIVE_STATES,
+    GateDecision,
+    ModelVersion,
+    Snapshot,
+    SnapshotKind,
+    TrainingRun,
+)
+
+
+def labels_since_last_training() -> int:
+    """Labels nobody took back that came after the newest training set was read."""
+    last = Snapshot.objects.filter(kind=SnapshotKind.TRAINING).aggregate(last=Max("last_label_id"))["last"]
+    return Label.objects.standing().filter(pk__gt=last or 0).count()
+
+
+def active_training() -> TrainingRun | None:
+    """The training that has not ended, if there is one."""
+    return TrainingRun.objects.filter(state__in=ACTIVE_STATES).select_related("requested_by").first()
+
+
+def training_for(*, pk: int) -> TrainingRun:
+    """A training with what came of it; else 404."""
+    runs = TrainingRun.objects.select_related("requested_by", "snapshot", "challenger", "decision__champion")
+    return get_object_or_404(runs, pk=pk)
+
+
+def version_for(*, number: int) -> ModelVersion:
+    """A model by its number; else 404."""
+    return get_object_or_404(ModelVersion.objects.select_related("snapshot"), number=number)
+
+
+def versions_all() -> QuerySet[ModelVersion]:
+    """Every model, the newest first, with how many of its labels were overturned since."""
+    return ModelVersion.objects.select_related("snapshot").annotate(
+        overturned=Count("snapshot__labels", filter=Q(snapshot__labels__overturned_at__isnull=False))
+    )
+
+
+def decisions_newest(*, limit: int) -> list[GateDecision]:
+    """The gate's newest decisions, the newest first."""
+    return list(
+        GateDecision.objects.select_related("challenger", "champion", "run__requested_by", "gold")[:limit]
+    )
+
+
+def decisions_of(*, version: ModelVersion) -> QuerySet[GateDecision]:
+    """The decisions on a model as challenger, the newest first."""
+    return version.decisions.select_related("champion", "run", "gold").order_by(F("id").desc())

@@ -1,0 +1,37 @@
+"""Tasks of the learning loop; all on the queue ``train``."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from workbench.ops.dispatch import dispatch
+
+
+@shared_task(name="models.train")
+def train(*, run_id: int) -> None:
+    """Carries out a queued training."""
+    from .trainings import run_training
+
+    run_training(run_id=run_id)
+
+
+@shared_task(name="models.shadow")
+def shadow(*, run_id: int) -> None:
+    """Scores the candidates of an arbitrated run with the model in shadow."""
+    from .shadow import run_shadow
+
+    run_shadow(run_id=run_id)
+
+
+@shared_task(name="models.tick")
+def tick() -> None:
+    """Follows the schedule, fails trainings whose worker is gone, and marks what became of labels."""
+    from django.utils import timezone
+
+    from .lineage import overturned_mark
+    from .services import schedule_follow, trainings_sweep
+
+    for run_id in trainings_sweep():
+        dispatch(train, run_id=run_id)
+    schedule_follow(now=timezone.now())
+    overturned_mark()
