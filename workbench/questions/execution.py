@@ -31,6 +31,7 @@ from arbitration.strategies.registry import get_strategy
 from arbitration.written_answers import answer_with_model
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
+from workbench.collection_settings.selectors import gates_of
 from workbench.documents.embedding import active_space, current_embedder
 from workbench.documents.ingest import text_hash
 from workbench.documents.store import DatabaseCandidateStore
@@ -273,7 +274,10 @@ def _candidate_row(run: Run, position: int, candidate: PoolCandidate) -> Candida
 def _services(run: Run, clock: StageClock) -> Iterator[StrategyServices]:
     """What a strategy may use; the connection is given back, because it may wait for a model."""
     with chat_model(run=run) as chat:
-        services = StrategyServices(chat=chat, store=_store(run), progress=clock)
+        gates = gates_of(collection=run.collection)
+        services = StrategyServices(
+            chat=chat, store=_store(run), progress=clock, options={"gates": gates} if gates else {}
+        )
         give_connection_back()
         yield services
 

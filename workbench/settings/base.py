@@ -25,6 +25,7 @@ INSTALLED_APPS = [
     "workbench.review",
     "workbench.question_sets",
     "workbench.vocabulary",
+    "workbench.collection_settings",
     "workbench.labeling",
     "workbench.models_registry",
     "workbench.ops",

@@ -1,0 +1,102 @@
+"""Forms of the settings page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from pydantic import ValidationError
+
+from arbitration.strategies.registry import STRATEGIES
+from arbitration.triage import GateProfile
+
+from .models import THRESHOLDS, GateProposal
+
+LABELS = {
+    "minimum": _("Minimum cosine"),
+    "verify": _("Verify from"),
+    "accept": _("Accept from"),
+    "gap": _("Largest gap to the best"),
+    "keyword": _("Keyword score counts from"),
+    "query": _("Another wording is the same question from"),
+    "alias": _("Named section or alias counts from"),
+    "confident": _("Answer kept for reuse from"),
+}
+
+
+class GeneralForm(forms.Form):
+    """How questions are answered, and where text may go."""
+
+    description = forms.CharField(
+        label=_("Description"), required=False, max_length=2000, widget=forms.Textarea(attrs={"rows": 2})
+    )
+    default_strategy = forms.ChoiceField(label=_("Default strategy"), required=False)
+    allowed_endpoints = forms.CharField(
+        label=_("Endpoints its text may go to"),
+        required=False,
+        max_length=4000,
+        help_text=_(
+            "One address a line. Text of this collection goes nowhere else; with none it stays here."
+        ),
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        names = [(name, name) for name in STRATEGIES]
+        self.fields["default_strategy"].choices = [("", _("Default of the installation")), *names]
+
+    def clean_allowed_endpoints(self) -> list[str]:
+        """The lines that hold something."""
+        lines = self.cleaned_data["allowed_endpoints"].splitlines()
+        return [line.strip() for line in lines if line.strip()]
+
+
+class ActForm(forms.Form):
+    """What every change of thresholds carries: what the admin saw, and why."""
+
+    seen_revision = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
+    reason = forms.CharField(label=_("Reason"), max_length=500, required=True)
+
+
+class ProposalForm(ActForm):
+    """Applying a proposal."""
+
+    proposal = forms.ModelChoiceField(queryset=GateProposal.objects.none(), widget=forms.HiddenInput)
+
+
+class ThresholdsForm(ActForm):
+    """Thresholds written by hand."""
+
+    field_order = [*THRESHOLDS, "reason", "seen_revision"]
+
+    def __init__(self, *args: Any, space: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._space = space
+        for name in THRESHOLDS:
+            self.fields[name] = forms.FloatField(
+                label=LABELS[name],
+                min_value=0,
+                max_value=1,
+                widget=forms.NumberInput(attrs={"step": "0.001", "min": "0", "max": "1"}),
+            )
+        self.order_fields([*THRESHOLDS, "reason", "seen_revision"])
+
+    def clean(self) -> dict[str, Any]:
+        """The thresholds together make a profile."""
+        cleaned = super().clean() or {}
+        if self.errors:
+            return cleaned
+        try:
+            # What was not measured may not reject: no share of lost evidence is carried over.
+            cleaned["profile"] = GateProfile(
+                name="set by hand",
+                embedding_space=self._space,
+                **{name: cleaned[name] for name in THRESHOLDS},
+            )
+        except ValidationError as error:
+            raise forms.ValidationError(
+                _("Minimum and verify must not lie above accept."), code="order"
+            ) from error
+        return cleaned

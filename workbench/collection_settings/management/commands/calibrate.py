@@ -1,0 +1,90 @@
+"""``manage.py calibrate --collection SLUG | --labels DIR``: proposes thresholds; an admin applies them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from arbitration.errors import ArbitrationError
+from workbench.accounts.models import User
+from workbench.collection_settings.calibration import calibration_of_collection, calibration_of_folder
+from workbench.collection_settings.models import GateProposal
+from workbench.collection_settings.selectors import gates_of
+from workbench.collection_settings.services import proposal_create
+from workbench.documents.models import Collection
+from workbench.ops.commands import JsonCommand
+
+
+class Command(JsonCommand):
+    """Gate thresholds for the embedder in use."""
+
+    help = "Propose gate thresholds from labels. They are in use only once an admin applies the proposal."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """See system.md, commands."""
+        super().add_arguments(parser)
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument("--collection", metavar="SLUG", help="learn from what people decided there")
+        source.add_argument("--labels", type=Path, metavar="DIR", help="learn from a labelled set")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Calibrates, keeps the proposal, prints it."""
+        collection = None
+        if options["collection"]:
+            collection = Collection.objects.filter(slug=options["collection"]).first()
+            if collection is None:
+                raise CommandError(f"There is no collection {options['collection']!r}.")
+        try:
+            if collection is not None:
+                calibration = calibration_of_collection(collection=collection)
+                source = f"decisions in {collection.slug}"
+            else:
+                calibration = calibration_of_folder(folder=options["labels"], limit=None, tell=self._tell)
+                source = f"labels in {options['labels'].resolve().name}"
+        except ArbitrationError as error:
+            raise CommandError(str(error)) from error
+        proposal = proposal_create(
+            actor=User.objects.system(), collection=collection, calibration=calibration, source=source
+        )
+        self.emit(_value(proposal, collection), human=_human)
+
+    def _tell(self, text: str) -> None:
+        if sys.stderr.isatty():
+            self.stderr.write(text, ending="\r")
+
+
+def _value(proposal: GateProposal, collection: Collection | None) -> dict[str, Any]:
+    current = gates_of(collection=collection) if collection else None
+    return {
+        "proposal": proposal.pk,
+        "collection": collection.slug if collection else None,
+        "source": proposal.source,
+        "embedding_space": proposal.space,
+        "questions": proposal.questions,
+        "evidence": proposal.evidence,
+        "evidence_lost": proposal.evidence_lost,
+        "rejected_share": proposal.rejected_share,
+        "accepted_share": proposal.accepted_share,
+        "accepted_precision": proposal.accepted_precision,
+        "gates": proposal.profile.model_dump(mode="json"),
+        "current": current.model_dump(mode="json") if current else None,
+        "applied": False,
+    }
+
+
+def _human(value: dict[str, Any]) -> str:
+    gates = value["gates"]
+    return "\n".join(
+        [
+            f"Proposal {value['proposal']} from {value['source']}: {value['questions']} questions, "
+            f"{value['evidence']} pieces of evidence",
+            f"  minimum {gates['minimum']:.3f}  verify {gates['verify']:.3f}  accept {gates['accept']:.3f}  "
+            f"gap {gates['gap']:.3f}",
+            f"  would reject {value['rejected_share']:.1%} of the candidates and lose "
+            f"{value['evidence_lost']:.2%} of the evidence",
+            "Nothing has changed. An admin applies it on the collection's settings page.",
+        ]
+    )

@@ -1,0 +1,88 @@
+"""The settings page of a collection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from arbitration.triage import OPEN_GATES, GateProfile
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, permissions_in
+from workbench.documents.embedding import active_space
+from workbench.documents.models import Collection
+
+from .forms import LABELS, GeneralForm, ProposalForm, ThresholdsForm
+from .models import THRESHOLDS, CollectionGates, GateProposal
+from .selectors import gates_row, proposals_for
+
+MOST_PROPOSALS = 5
+
+
+def settings_page(
+    *,
+    collection: Collection,
+    user: User,
+    general: GeneralForm | None = None,
+    thresholds: ThresholdsForm | None = None,
+) -> dict[str, Any]:
+    """What is set, what is proposed, and the forms to change it; ``general`` and ``thresholds`` are forms that were
+    sent and have errors."""
+    row = gates_row(collection=collection)
+    current = row.profile if row else OPEN_GATES
+    may_manage = Permission.MANAGE in permissions_in(user, collection)
+    return {
+        "collection": collection,
+        "may_manage": may_manage,
+        "gates": row,
+        "current": [(LABELS[name], getattr(current, name)) for name in THRESHOLDS],
+        "may_reject": current.may_reject,
+        "space": active_space().name,
+        "revision": row.revision if row else 0,
+        "proposals": [
+            _proposal(proposal, row, current)
+            for proposal in proposals_for(collection=collection)[:MOST_PROPOSALS]
+        ],
+        "general": general or general_form(collection),
+        "thresholds": thresholds or thresholds_form(row, current),
+        "crumbs": [
+            {"label": collection.name, "url": collection.get_absolute_url()},
+            {"label": _("Settings")},
+        ],
+    }
+
+
+def general_form(collection: Collection) -> GeneralForm:
+    """The form with what is set."""
+    return GeneralForm(
+        initial={
+            "description": collection.description,
+            "default_strategy": collection.default_strategy,
+            "allowed_endpoints": "\n".join(collection.allowed_endpoints),
+        }
+    )
+
+
+def thresholds_form(row: CollectionGates | None, current: GateProfile) -> ThresholdsForm:
+    """The form with the thresholds in use."""
+    initial = {name: getattr(current, name) for name in THRESHOLDS}
+    return ThresholdsForm(
+        initial=initial | {"seen_revision": row.revision if row else 0}, space=active_space().name
+    )
+
+
+def _proposal(proposal: GateProposal, row: CollectionGates | None, current: GateProfile) -> dict[str, Any]:
+    changes = [
+        {"label": LABELS[name], "before": getattr(current, name), "after": getattr(proposal, name)}
+        for name in THRESHOLDS
+        if getattr(current, name) != getattr(proposal, name)
+    ]
+    return {
+        "row": proposal,
+        "changes": changes,
+        "is_applied": row is not None and row.proposal_id == proposal.pk,
+        "form": ProposalForm(
+            initial={"proposal": proposal.pk, "seen_revision": row.revision if row else 0},
+            auto_id=f"id_proposal{proposal.pk}_%s",
+        ),
+    }

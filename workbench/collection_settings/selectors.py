@@ -1,0 +1,45 @@
+"""What the engine and the settings page read."""
+
+from __future__ import annotations
+
+import hashlib
+
+from django.db.models import Q, QuerySet
+
+from arbitration.triage import GateProfile
+from workbench.documents.embedding import active_space
+from workbench.documents.models import Collection
+
+from .models import CollectionGates, GateProposal
+
+
+def gates_row(*, collection: Collection) -> CollectionGates | None:
+    """The thresholds in use, on the scale of the embedder in use; None where nobody set any."""
+    return (
+        CollectionGates.objects.filter(collection=collection, space=active_space().name)
+        .select_related("applied_by", "proposal")
+        .first()
+    )
+
+
+def gates_of(*, collection: Collection) -> GateProfile | None:
+    """The profile for the engine; None leaves everything to be verified."""
+    row = gates_row(collection=collection)
+    return row.profile if row else None
+
+
+def gates_digest(*, collection: Collection) -> str:
+    """SHA-256 over the thresholds in use, empty without any: the same thresholds, the same answers."""
+    profile = gates_of(collection=collection)
+    return hashlib.sha256(profile.model_dump_json().encode()).hexdigest() if profile else ""
+
+
+def proposals_for(*, collection: Collection) -> QuerySet[GateProposal]:
+    """Proposals that fit the collection and the embedder in use, newest first."""
+    return (
+        GateProposal.objects.filter(
+            Q(collection=collection) | Q(collection__isnull=True), space=active_space().name
+        )
+        .select_related("created_by")
+        .order_by("-id")
+    )

@@ -1,0 +1,208 @@
+"""Changing what is set per collection. Every change is an audited act of an admin of the collection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from arbitration.strategies.registry import STRATEGIES
+from arbitration.triage import GateCalibration, GateProfile
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.services import audit_record
+from workbench.documents.embedding import active_space
+from workbench.documents.models import Collection
+from workbench.errors import Conflict, NotAllowed, WorkbenchError
+
+from .models import THRESHOLDS, CollectionGates, GateProposal
+
+MOST_ENDPOINTS = 20
+
+
+def proposal_create(
+    *, actor: User, collection: Collection | None, calibration: GateCalibration, source: str
+) -> GateProposal:
+    """Keeps what calibration found; nothing is in use by it."""
+    if collection is not None:
+        _require_manage(actor, collection)
+    elif not (actor.is_system or actor.is_staff):
+        raise NotAllowed(_("Only an administrator of the installation proposes thresholds for everybody."))
+    profile = calibration.profile
+    with transaction.atomic():
+        proposal = GateProposal.objects.create(
+            collection=collection,
+            source=source[:200],
+            questions=calibration.questions,
+            evidence=calibration.evidence,
+            rejected_share=calibration.rejected_share,
+            accepted_share=calibration.accepted_share,
+            accepted_precision=calibration.accepted_precision,
+            created_by=actor,
+            **_columns(profile),
+        )
+        audit_record(
+            actor=actor,
+            action="thresholds.proposed",
+            obj=proposal,
+            collection_id=collection.pk if collection else None,
+            after=_record(profile) | {"source": proposal.source, "questions": proposal.questions},
+        )
+    return proposal
+
+
+def gates_apply(
+    *,
+    actor: User,
+    collection: Collection,
+    profile: GateProfile,
+    seen_revision: int,
+    proposal: GateProposal | None = None,
+    reason: str = "",
+) -> CollectionGates:
+    """Puts thresholds to use from the next question on. ``seen_revision`` is the revision the admin saw, 0 for none.
+
+    Raises :class:`NotAllowed`; :class:`WorkbenchError` for thresholds of another embedder, or of a proposal for
+    another collection; :class:`Conflict` when somebody changed them meanwhile.
+    """
+    _require_manage(actor, collection)
+    space = active_space().name
+    if profile.embedding_space != space:
+        raise WorkbenchError(
+            _("These thresholds belong to another embedder. Calibrate for the one in use."),
+            code="other_space",
+        )
+    if proposal is not None and proposal.collection_id not in (None, collection.pk):
+        raise WorkbenchError(_("This proposal was made for another collection."), code="other_collection")
+    try:
+        with transaction.atomic():
+            return _apply(actor, collection, profile, seen_revision, proposal, reason)
+    except IntegrityError as error:
+        raise Conflict(_changed()) from error
+
+
+def _apply(
+    actor: User,
+    collection: Collection,
+    profile: GateProfile,
+    seen_revision: int,
+    proposal: GateProposal | None,
+    reason: str,
+) -> CollectionGates:
+    rows = CollectionGates.objects.select_for_update().filter(
+        collection=collection, space=profile.embedding_space
+    )
+    current = rows.first()
+    if (current.revision if current else 0) != seen_revision:
+        raise Conflict(_changed())
+    values: dict[str, Any] = _columns(profile) | {"proposal": proposal, "applied_by": actor}
+    before = _record(current.profile) if current else None
+    if current is None:
+        row = CollectionGates.objects.create(collection=collection, **values)
+    else:
+        rows.update(revision=current.revision + 1, applied_at=Now(), **values)
+        row = rows.get()
+    audit_record(
+        actor=actor,
+        action="thresholds.applied",
+        obj=row,
+        collection_id=collection.pk,
+        before=before,
+        after=_record(profile) | {"proposal": proposal.pk if proposal else None},
+        reason=reason,
+    )
+    return row
+
+
+def gates_remove(*, actor: User, collection: Collection, seen_revision: int, reason: str = "") -> None:
+    """Back to no thresholds: everything is verified. Raises as :func:`gates_apply`."""
+    _require_manage(actor, collection)
+    with transaction.atomic():
+        rows = CollectionGates.objects.select_for_update().filter(
+            collection=collection, space=active_space().name
+        )
+        current = rows.first()
+        if current is None or current.revision != seen_revision:
+            raise Conflict(_changed())
+        audit_record(
+            actor=actor,
+            action="thresholds.removed",
+            obj=current,
+            collection_id=collection.pk,
+            before=_record(current.profile),
+            reason=reason,
+        )
+        rows.delete()
+
+
+def collection_change(
+    *,
+    actor: User,
+    collection: Collection,
+    default_strategy: str,
+    allowed_endpoints: Sequence[str],
+    description: str,
+) -> None:
+    """Changes how a collection's questions are answered and where its text may go.
+
+    Raises :class:`NotAllowed`, or :class:`WorkbenchError` for an unknown strategy or an address that is none.
+    """
+    _require_manage(actor, collection)
+    if default_strategy and default_strategy not in STRATEGIES:
+        raise WorkbenchError(_("There is no such strategy."), code="strategy_unknown")
+    endpoints = list(dict.fromkeys(endpoint.strip() for endpoint in allowed_endpoints if endpoint.strip()))
+    if len(endpoints) > MOST_ENDPOINTS:
+        raise WorkbenchError(
+            _("At most %(n)d endpoints, please.") % {"n": MOST_ENDPOINTS}, code="too_many_endpoints"
+        )
+    for endpoint in endpoints:
+        if not endpoint.startswith(("https://", "http://")) or len(endpoint) > 200:
+            raise WorkbenchError(
+                _("“%(address)s” is not an address; it begins with https://.") % {"address": endpoint[:80]},
+                code="bad_endpoint",
+            )
+    new = {
+        "default_strategy": default_strategy,
+        "allowed_endpoints": endpoints,
+        "description": description.strip(),
+    }
+    with transaction.atomic():
+        locked = Collection.objects.select_for_update().get(pk=collection.pk)
+        before = {name: getattr(locked, name) for name in new}
+        if before == new:
+            return
+        Collection.objects.filter(pk=locked.pk).update(**new)
+        audit_record(
+            actor=actor,
+            action="collection.changed",
+            obj=locked,
+            collection_id=locked.pk,
+            before={name: value for name, value in before.items() if value != new[name]},
+            after={name: value for name, value in new.items() if value != before[name]},
+        )
+
+
+def _columns(profile: GateProfile) -> dict[str, Any]:
+    thresholds = {name: getattr(profile, name) for name in THRESHOLDS}
+    return thresholds | {
+        "space": profile.embedding_space or "",
+        "name": profile.name[:120],
+        "bias": dict(profile.bias),
+        "evidence_lost": profile.evidence_lost,
+    }
+
+
+def _record(profile: GateProfile) -> dict[str, Any]:
+    return profile.model_dump(mode="json")
+
+
+def _changed() -> str:
+    return _("Somebody changed the thresholds meanwhile. Look at them again before you change them.")
+
+
+def _require_manage(actor: User, collection: Collection) -> None:
+    if not has_permission(actor, collection, Permission.MANAGE):
+        raise NotAllowed(_("Only an admin of this collection changes its settings."))

@@ -1,0 +1,109 @@
+"""The settings of a collection: auditors read them, admins change them."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from workbench.accounts.permissions import Permission
+from workbench.documents.embedding import active_space
+from workbench.documents.selectors import collection_for
+from workbench.errors import WorkbenchError
+
+from . import presenters, services
+from .forms import ActForm, GeneralForm, ProposalForm, ThresholdsForm
+from .selectors import proposals_for
+
+
+@require_safe
+def settings_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """What is set, and what is proposed."""
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.AUDIT)
+    context = presenters.settings_page(collection=collection, user=request.user)
+    return render(request, "collection_settings/settings.html", context)
+
+
+@require_POST
+def change(request: HttpRequest, slug: str) -> HttpResponse:
+    """Changes strategy, endpoints and description."""
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+    form = GeneralForm(request.POST)
+    if form.is_valid():
+        try:
+            services.collection_change(actor=request.user, collection=collection, **form.cleaned_data)
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            messages.success(request, _("The settings have changed."))
+            return redirect("collection_settings:settings", slug=slug)
+    context = presenters.settings_page(collection=collection, user=request.user, general=form)
+    return render(request, "collection_settings/settings.html", context, status=422)
+
+
+@require_POST
+def thresholds(request: HttpRequest, slug: str) -> HttpResponse:
+    """Puts thresholds written by hand to use."""
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+    form = ThresholdsForm(request.POST, space=active_space().name)
+    if form.is_valid():
+        try:
+            services.gates_apply(
+                actor=request.user,
+                collection=collection,
+                profile=form.cleaned_data["profile"],
+                seen_revision=form.cleaned_data["seen_revision"],
+                reason=form.cleaned_data["reason"],
+            )
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            messages.success(request, _("The thresholds are in use from the next question on."))
+            return redirect("collection_settings:settings", slug=slug)
+    context = presenters.settings_page(collection=collection, user=request.user, thresholds=form)
+    return render(request, "collection_settings/settings.html", context, status=422)
+
+
+@require_POST
+def apply_proposal(request: HttpRequest, slug: str) -> HttpResponse:
+    """Puts a proposal to use."""
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+    form = ProposalForm(request.POST)
+    form.fields["proposal"].queryset = proposals_for(collection=collection)
+    if not form.is_valid():
+        messages.error(request, _("Say why, and choose one of the proposals."))
+        return redirect("collection_settings:settings", slug=slug)
+    proposal = form.cleaned_data["proposal"]
+    try:
+        services.gates_apply(
+            actor=request.user,
+            collection=collection,
+            profile=proposal.profile,
+            seen_revision=form.cleaned_data["seen_revision"],
+            proposal=proposal,
+            reason=form.cleaned_data["reason"],
+        )
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("The thresholds are in use from the next question on."))
+    return redirect("collection_settings:settings", slug=slug)
+
+
+@require_POST
+def remove_thresholds(request: HttpRequest, slug: str) -> HttpResponse:
+    """Back to no thresholds."""
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+    form = ActForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Say why the thresholds are removed."))
+        return redirect("collection_settings:settings", slug=slug)
+    try:
+        services.gates_remove(actor=request.user, collection=collection, **form.cleaned_data)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("Everything is verified from the next question on."))
+    return redirect("collection_settings:settings", slug=slug)
