@@ -14,6 +14,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from tests.workbench.cast import Cast
+from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 
@@ -21,6 +22,10 @@ ClientAs = Callable[[User | None], Client]
 
 #: Parts of the map that belong to other packages and hold nothing of a collection.
 FOREIGN = ("admin", "account", "mfa", "allauth")
+#: Objects that only their own address needs, made when it is asked.
+MADE: dict[str, Callable[[Scene], object]] = {
+    "api:signature-detail": lambda scene: signed(scene.run).pk,
+}
 #: Addresses without arguments that speak of no collection or show each person only their own.
 OWN_OR_PUBLIC = {"healthz", "readyz"}
 
@@ -76,6 +81,8 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "review:override": candidate.pk,
         "review:unsure": candidate.pk,
         "review:not-found": run.pk,
+        "review:sign": run.pk,
+        "review:reopen": run.pk,
         "review:": item.pk,
         "api:document": scene.document.pk,
         "api:run": run.pk,
@@ -83,6 +90,8 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "api:review": review.pk if review else None,
     }
     key = next((value for start, value in by_space.items() if address.name.startswith(start)), None)
+    if address.name in MADE:
+        key = MADE[address.name](scene)
     known = {"slug": scene.document.collection.slug, "pk": key, "page_num": 1, "kind": "csv"}
     missing = [name for name in names if known.get(name) is None]
     assert not missing, f"say in tests/workbench/test_border.py what {missing} of {address.name} names"

@@ -27,10 +27,13 @@ from workbench.questions.records import candidates_of, run_audit, run_result
 from workbench.questions.selectors import candidate_for
 from workbench.questions.services import question_ask, run_cancel
 from workbench.review.models import Review, ReviewAction
+from workbench.review.record import record_digest, signed_record
 from workbench.review.selectors import REVIEWS
 from workbench.review.services import candidate_approve, candidate_override, candidate_unsure
+from workbench.review.signing import items_to_decide
 
 from . import serializers as shapes
+from .review_serializers import SigningSerializer
 
 COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")
 RUN = OpenApiParameter("run", OpenApiTypes.INT, description="Key of a run.")
@@ -182,6 +185,16 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
                 "audit": run_audit(run, rows).model_dump(mode="json"),
             }
         )
+
+    @extend_schema(responses=SigningSerializer)
+    @action(detail=True, methods=["get"])
+    def signing(self, request: Request, pk: str) -> Response:
+        """What a signature would be bound to now, and what must be decided first."""
+        run = self.get_object()
+        record = signed_record(run)
+        waiting = [item.pk for item in items_to_decide(run=run)]
+        body = {"record_sha256": record_digest(record), "record": record, "waiting": waiting}
+        return Response(SigningSerializer(body).data)
 
     @extend_schema(request=None, responses=shapes.RunSerializer)
     @action(detail=True, methods=["post"])

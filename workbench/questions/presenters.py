@@ -22,7 +22,7 @@ from workbench.documents.models import Collection
 from workbench.documents.presenters import viewer
 from workbench.documents.selectors import PageView, page_view
 from workbench.review.models import ReasonCode
-from workbench.review.selectors import current_review
+from workbench.review.selectors import current_review, signing_of
 
 from . import cards, selectors
 from .models import Candidate, Run, RunStatus
@@ -52,7 +52,7 @@ def run_page(*, run: Run, user: User, tab: str) -> dict[str, Any]:
     }
     if not run.is_ended:
         return context
-    return context | _TAB_CONTEXTS[tab](run, Permission.REVIEW in may)
+    return context | signing_of(run=run) | _TAB_CONTEXTS[tab](run, Permission.REVIEW in may)
 
 
 #: Shorter times are shown in milliseconds.

@@ -191,3 +191,59 @@ class CarriedAnchor(models.Model):
                 condition=~Q(state=CarriedState.CARRIED) | Q(similarity=1), name="carried_text_is_the_same"
             ),
         ]
+
+
+class SignatureMeaning(models.TextChoices):
+    """What a signature says, as the signer chose it."""
+
+    REVIEWED = "reviewed", _("I have reviewed these verdicts")
+    APPROVED = "approved", _("I approve this result")
+    RESPONSIBLE = "responsible", _("I take responsibility for this result")
+
+
+class Signature(models.Model):
+    """A person's signature under a run: name, time and meaning, bound to the hash of the record (``record.py``).
+
+    Append-only (``protection.py``). ``record`` is what was signed: ids, hashes and decisions, no document text, so
+    that it outlives the text. A reopened signature keeps its row; see :class:`Reopening`.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="signatures")
+    signer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="signatures")
+    # A copy: the name as it was then.
+    signer_name = models.CharField(max_length=254)
+    meaning = models.CharField(max_length=12, choices=SignatureMeaning.choices)
+    record_sha256 = models.CharField(max_length=64)
+    record = models.JSONField()
+    signed_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(meaning__in=SignatureMeaning.values), name="signature_meaning_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(record_sha256__regex="^[0-9a-f]{64}$"), name="signature_names_a_record"
+            ),
+            models.CheckConstraint(condition=~Q(signer_name=""), name="signature_names_its_signer"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.signer_name} {self.record_sha256[:12]}"
+
+
+class Reopening(models.Model):
+    """A signature set aside, with the reason; the run can be decided again. Append-only."""
+
+    signature = models.OneToOneField(Signature, on_delete=models.PROTECT, related_name="reopening")
+    reopened_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    reason = models.TextField()
+    reopened_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.CheckConstraint(condition=~Q(reason=""), name="reopening_says_why")]
+
+    def __str__(self) -> str:
+        return self.reason

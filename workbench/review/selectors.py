@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, OuterRef, Prefetch
 from django.db.models.functions import Now
+from django.urls import reverse
 
-from workbench.questions.models import Candidate, ReviewState
+from workbench.questions.models import Candidate, ReviewState, Run, RunStatus
 
 from .models import ItemState, QueueItem, QueueItemQuerySet, Review, ReviewAction
 
@@ -59,3 +60,9 @@ def queue_free(*, user: User, collection_id: int | None = None) -> QueueItemQuer
         .exclude(claimed_until__gt=Now())
         .exclude(Exists(passed))
     )
+
+
+def signing_of(*, run: Run) -> dict[str, Any]:
+    """What the run page says of signing: the standing signature, and where it is given or looked at."""
+    standing = run.signatures.filter(reopening__isnull=True).last() if run.status == RunStatus.DONE else None
+    return {"signature": standing, "sign_url": reverse("review:sign", args=[run.pk])}

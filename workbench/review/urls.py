@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from . import views
+from . import signing_views, views
 
 app_name = "review"
 urlpatterns = [
@@ -17,4 +17,6 @@ urlpatterns = [
     path("candidates/<int:pk>/override/", views.override, name="override"),
     path("candidates/<int:pk>/unsure/", views.unsure, name="unsure"),
     path("runs/<int:pk>/not-found/", views.not_found, name="not-found"),
+    path("runs/<int:pk>/sign/", signing_views.sign, name="sign"),
+    path("runs/<int:pk>/reopen/", signing_views.reopen, name="reopen"),
 ]

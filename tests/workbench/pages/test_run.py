@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs
+from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.questions.models import Run, RunStatus, Verdict
 
@@ -61,7 +62,7 @@ def test_only_reviewers_see_decision_forms(cast: Cast, client_as: ClientAs, scen
 
 
 def test_a_signed_run_takes_no_decisions(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
-    Run.objects.filter(pk=scene.run.pk).update(review_state="signed")
+    signed(scene.run)
     assert "/approve/" not in client_as(cast.reviewer).get(scene.run.get_absolute_url()).content.decode()
 
 

@@ -12,6 +12,7 @@ import pytest
 from django.db import connection
 
 from tests.workbench.cast import Cast
+from tests.workbench.review.signed import signed
 from tests.workbench.scene import make_document
 from workbench.documents.models import Document, DocumentStatus
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -27,7 +28,7 @@ from workbench.question_sets.services import (
     round_start,
 )
 from workbench.questions.execution import run_answer, run_arbitrate, run_detect
-from workbench.questions.models import ReviewState, Run, RunStatus
+from workbench.questions.models import Run, RunStatus
 from workbench.questions.records import run_result
 from workbench.review.models import QueueItem, ReasonCode
 from workbench.review.services import (
@@ -221,7 +222,7 @@ class TestGrid:
             candidate_approve(actor=cast.reviewer, candidate=item.candidate)
         assert state(round_, FOUND) == ("decided", True)
 
-        Run.objects.filter(pk=run.pk).update(review_state=ReviewState.SIGNED)
+        signed(run)
         assert state(round_, FOUND) == ("signed", True)
         Run.objects.filter(pk=run.pk).update(status=RunStatus.FAILED, failure_reason="why")
         assert state(round_, FOUND)[0] == "failed"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.workbench.cast import Cast
+from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.questions.comparison import compared, comparison_decide, comparison_start
 from workbench.questions.execution import run_answer, run_arbitrate, run_detect
-from workbench.questions.models import Comparison, ReviewState, Run
+from workbench.questions.models import Comparison, Run
 from workbench.review.models import ReasonCode, Review
 
 
@@ -69,7 +70,7 @@ def test_one_decision_counts_in_every_run(cast: Cast, comparison: Comparison) ->
 def test_all_or_none(cast: Cast, comparison: Comparison) -> None:
     name = shared(comparison)
     last = comparison.runs.order_by("pk").last()
-    Run.objects.filter(pk=last.pk).update(review_state=ReviewState.SIGNED)
+    signed(last)
     before = Review.objects.count()
 
     with pytest.raises(Conflict):

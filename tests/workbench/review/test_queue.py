@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workbench.cast import Cast
+from tests.workbench.review.signed import signed
 from tests.workbench.scene import make_document, make_run
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed
-from workbench.questions.models import Candidate, ReviewState, RoleChoice, Run, Verdict
+from workbench.questions.models import Candidate, RoleChoice, Run, Verdict
 from workbench.review import enqueue
 from workbench.review.enqueue import queue_fill, uncertainty
 from workbench.review.models import QueueItem
@@ -71,7 +72,8 @@ class TestClaiming:
         assert theirs.pk == item.pk
 
     def test_a_signed_run_leaves_the_queue(self, cast: Cast, run: Run) -> None:
-        Run.objects.update(review_state=ReviewState.SIGNED)
+        signed(run)
+        QueueItem.objects.filter(is_required=False).update(state="waiting")
 
         assert queue_claim_next(actor=cast.reviewer) is None
 

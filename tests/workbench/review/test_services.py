@@ -8,6 +8,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from tests.workbench.cast import Cast
+from tests.workbench.review.signed import signed
 from tests.workbench.scene import make_document, make_run
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
@@ -88,7 +89,7 @@ class TestEveryWay:
         assert event.actor_id == cast.reviewer.pk
 
     def test_a_signed_run_refuses(self, cast: Cast, candidate: Candidate, act: str) -> None:
-        Run.objects.update(review_state=ReviewState.SIGNED)
+        signed(candidate.run)
 
         with pytest.raises(Conflict, match="signed"):
             ACTS[act](cast, candidate)
@@ -258,6 +259,6 @@ class TestNotFound:
             not_found_confirm(actor=cast.reviewer, run=run)
         with pytest.raises(NotAllowed):
             not_found_confirm(actor=cast.analyst, run=lost)
-        Run.objects.update(review_state=ReviewState.SIGNED)
+        signed(lost)
         with pytest.raises(Conflict):
             not_found_confirm(actor=cast.reviewer, run=lost)

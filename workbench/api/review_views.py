@@ -1,0 +1,82 @@
+"""The API of the reviewer's day beyond single decisions: signatures, reopenings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import mixins, status, viewsets
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.questions.models import Run
+from workbench.questions.selectors import run_for
+from workbench.review.models import Reopening, Signature
+from workbench.review.signing import run_reopen, run_sign
+
+from . import review_serializers as shapes
+
+RUN = OpenApiParameter("run", OpenApiTypes.INT, description="Key of a run.")
+
+
+def run_filter(request: Request) -> int | None:
+    """The run that the address asks for."""
+    raw = request.query_params.get("run", "")
+    if not raw:
+        return None
+    if not (raw.isascii() and raw.isdecimal() and len(raw) <= 18):
+        raise ValidationError({"run": ["Give a run's key."]})
+    return int(raw)
+
+
+@extend_schema_view(list=extend_schema(parameters=[RUN]))
+class SignatureViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Signature]):
+    """Signatures under runs, with the signed record; each stays for ever."""
+
+    queryset = Signature.objects.none()
+    serializer_class = shapes.SignatureSerializer
+    lookup_value_regex = "[0-9]+"
+
+    def get_queryset(self) -> QuerySet[Signature]:
+        """Only those of runs visible to the caller."""
+        runs = Run.objects.visible_to(self.request.user)
+        rows = Signature.objects.filter(run__in=runs.values("pk")).select_related("reopening__reopened_by")
+        run = run_filter(self.request)
+        return rows if run is None else rows.filter(run_id=run)
+
+    @extend_schema(request=shapes.SignSerializer, responses={201: shapes.SignatureSerializer})
+    def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Signs a run with the caller's password once more. `record_sha256` is the hash that
+        `GET /runs/{id}/signing/` gave: a record that changed since is not signed."""
+        form = shapes.SignSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        signature = run_sign(
+            actor=request.user,
+            run=run_for(user=request.user, pk=given["run"]),
+            password=given["password"],
+            meaning=given["meaning"],
+            seen_sha256=given["record_sha256"],
+        )
+        return Response(shapes.SignatureSerializer(signature).data, status=status.HTTP_201_CREATED)
+
+
+class ReopeningViewSet(viewsets.GenericViewSet[Reopening]):
+    """Reopening signed runs."""
+
+    queryset = Reopening.objects.none()
+    serializer_class = shapes.ReopenSerializer
+
+    @extend_schema(request=shapes.ReopenSerializer, responses={201: shapes.ReopeningSerializer})
+    def create(self, request: Request) -> Response:
+        """Sets the signature of a run aside, with a reason."""
+        form = shapes.ReopenSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        run = run_for(user=request.user, pk=given["run"])
+        reopening = run_reopen(actor=request.user, run=run, reason=given["reason"])
+        reopening.refresh_from_db()
+        return Response(shapes.ReopeningSerializer(reopening).data, status=status.HTTP_201_CREATED)

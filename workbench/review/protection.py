@@ -1,0 +1,93 @@
+"""What the database itself refuses about decisions and signatures, whatever the way they come.
+
+Each constant is frozen with its migration: a change of the triggers is a new migration with SQL of its own.
+"""
+
+from __future__ import annotations
+
+#: Migration 0003. A signed run takes no decision, no evidence and no answer; it is signed only under a standing
+#: signature with nothing required left to decide; decisions and signatures are never edited.
+CREATE_SIGNING = """
+CREATE FUNCTION review_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '% of a row of % is refused: decisions and signatures are kept as they were made.',
+        TG_OP, TG_TABLE_NAME USING ERRCODE = 'check_violation',
+        HINT = 'Write a new row that says what is to be corrected.';
+END $$;
+
+CREATE FUNCTION review_run_is_unsigned() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    state text;
+BEGIN
+    -- The lock makes a signature that is being given and this row wait for each other.
+    SELECT review_state INTO state FROM questions_run WHERE id = NEW.run_id FOR SHARE;
+    IF state = 'signed' THEN
+        RAISE EXCEPTION 'Run % is signed: it takes no new row in %.', NEW.run_id, TG_TABLE_NAME
+            USING ERRCODE = 'check_violation', HINT = 'Reopen the run first, with a reason.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION review_signature_is_the_only_one() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM 1 FROM questions_run WHERE id = NEW.run_id FOR UPDATE;
+    IF EXISTS (SELECT FROM review_signature s WHERE s.run_id = NEW.run_id
+               AND NOT EXISTS (SELECT FROM review_reopening r WHERE r.signature_id = s.id)) THEN
+        RAISE EXCEPTION 'Run % has a standing signature.', NEW.run_id USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION review_state_follows_signatures() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    stands boolean;
+BEGIN
+    SELECT EXISTS (SELECT FROM review_signature s WHERE s.run_id = NEW.id
+        AND NOT EXISTS (SELECT FROM review_reopening r WHERE r.signature_id = s.id)) INTO stands;
+    IF NEW.review_state = 'signed' AND NOT stands THEN
+        RAISE EXCEPTION 'Run % has no standing signature.', NEW.id USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.review_state <> 'signed' AND stands THEN
+        RAISE EXCEPTION 'Run % has a standing signature: it is reopened by a reopening with a reason.', NEW.id
+            USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.review_state = 'signed' AND EXISTS (SELECT FROM review_queueitem
+        WHERE run_id = NEW.id AND is_required AND state = 'waiting') THEN
+        RAISE EXCEPTION 'Run % has verdicts that people must still decide.', NEW.id
+            USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE TRIGGER review_review_kept BEFORE UPDATE OR DELETE ON review_review
+    FOR EACH ROW EXECUTE FUNCTION review_refuse_change();
+CREATE TRIGGER review_signature_kept BEFORE UPDATE OR DELETE ON review_signature
+    FOR EACH ROW EXECUTE FUNCTION review_refuse_change();
+CREATE TRIGGER review_reopening_kept BEFORE UPDATE OR DELETE ON review_reopening
+    FOR EACH ROW EXECUTE FUNCTION review_refuse_change();
+CREATE TRIGGER review_not_on_signed BEFORE INSERT ON review_review
+    FOR EACH ROW EXECUTE FUNCTION review_run_is_unsigned();
+CREATE TRIGGER candidate_not_on_signed BEFORE INSERT ON questions_candidate
+    FOR EACH ROW EXECUTE FUNCTION review_run_is_unsigned();
+CREATE TRIGGER answer_not_on_signed BEFORE INSERT OR UPDATE ON questions_answer
+    FOR EACH ROW EXECUTE FUNCTION review_run_is_unsigned();
+CREATE TRIGGER signature_stands_alone BEFORE INSERT ON review_signature
+    FOR EACH ROW EXECUTE FUNCTION review_signature_is_the_only_one();
+CREATE TRIGGER signed_means_signature BEFORE INSERT OR UPDATE OF review_state ON questions_run
+    FOR EACH ROW EXECUTE FUNCTION review_state_follows_signatures();
+"""
+
+DROP_SIGNING = """
+DROP TRIGGER signed_means_signature ON questions_run;
+DROP TRIGGER signature_stands_alone ON review_signature;
+DROP TRIGGER answer_not_on_signed ON questions_answer;
+DROP TRIGGER candidate_not_on_signed ON questions_candidate;
+DROP TRIGGER review_not_on_signed ON review_review;
+DROP TRIGGER review_reopening_kept ON review_reopening;
+DROP TRIGGER review_signature_kept ON review_signature;
+DROP TRIGGER review_review_kept ON review_review;
+DROP FUNCTION review_state_follows_signatures();
+DROP FUNCTION review_signature_is_the_only_one();
+DROP FUNCTION review_run_is_unsigned();
+DROP FUNCTION review_refuse_change();
+"""

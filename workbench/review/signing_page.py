@@ -1,0 +1,76 @@
+"""What the signing page shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, permissions_in
+from workbench.questions import cards
+from workbench.questions.models import RoleChoice, Run, RunStatus
+from workbench.questions.records import candidate_role, candidates_of
+
+from .forms import SignForm
+from .models import QueueItem, Signature
+from .record import record_digest, signed_record
+from .signing import items_to_decide
+
+
+def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
+    """The record's hash and what it holds, what still waits, and every signature there was."""
+    may = permissions_in(user, run.collection)
+    rows = candidates_of(run)
+    digest = record_digest(signed_record(run, rows))
+    roles = Counter(candidate_role(row) or "" for row in rows)
+    waiting = items_to_decide(run=run)
+    signatures = _signatures(run, digest=digest)
+    standing = next((row for row in signatures if row["stands"]), None)
+    answer = run.answers.last()
+    return {
+        "run": run,
+        "collection": run.collection,
+        "form": form,
+        "digest": digest,
+        "counts": [(role, label, roles.get(role, 0)) for role, label in RoleChoice.choices],
+        "waiting": [_waiting(run, item) for item in waiting],
+        "signatures": signatures,
+        "standing": standing,
+        "answer_is_stale": answer is not None and answer.is_stale,
+        "may_sign": Permission.REVIEW in may
+        and standing is None
+        and not waiting
+        and run.status == RunStatus.DONE,
+        "may_reopen": standing is not None and bool({Permission.REVIEW, Permission.MANAGE} & may),
+        "crumbs": [
+            {"label": run.collection.name, "url": run.collection.get_absolute_url()},
+            {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},
+            {"label": _("Signature")},
+        ],
+    }
+
+
+def _signatures(run: Run, *, digest: str) -> list[dict[str, Any]]:
+    """Newest first, each with what its hashes say."""
+    rows = run.signatures.select_related("signer", "reopening__reopened_by").order_by("-pk")
+    return [_signature(row, digest=digest) for row in rows]
+
+
+def _signature(row: Signature, *, digest: str) -> dict[str, Any]:
+    reopening = getattr(row, "reopening", None)
+    return {
+        "signature": row,
+        "stands": reopening is None,
+        "reopening": reopening,
+        "record_is_whole": record_digest(row.record) == row.record_sha256,
+        "run_is_unchanged": digest == row.record_sha256,
+    }
+
+
+def _waiting(run: Run, item: QueueItem) -> dict[str, str]:
+    if item.candidate is None:
+        return {"label": _("the not-found"), "url": run.get_absolute_url()}
+    address = f"{run.get_absolute_url()}#{cards.dom_id(item.candidate)}"
+    return {"label": item.candidate.candidate_id, "url": address}

@@ -1,0 +1,50 @@
+"""Signing a run, and reopening it."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from workbench.errors import WorkbenchError
+from workbench.questions.selectors import run_for
+
+from . import signing, signing_page
+from .forms import ReasonForm, SignForm
+
+
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+def sign(request: HttpRequest, pk: int) -> HttpResponse:
+    """What is signed, and the form; for a signed run the signature and whether it holds."""
+    run = run_for(user=request.user, pk=pk)
+    form = SignForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            signature = signing.run_sign(actor=request.user, run=run, **form.cleaned_data)
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            messages.success(request, _("Signed: %(hash)s.") % {"hash": signature.record_sha256[:16]})
+            return redirect(run)
+    context = signing_page.sign_page(run=run, user=request.user, form=form)
+    return render(request, "review/sign.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+def reopen(request: HttpRequest, pk: int) -> HttpResponse:
+    """Sets the signature aside, with a reason."""
+    run = run_for(user=request.user, pk=pk)
+    form = ReasonForm(request.POST)
+    try:
+        signing.run_reopen(
+            actor=request.user, run=run, reason=form.cleaned_data["reason"] if form.is_valid() else ""
+        )
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+        return redirect("review:sign", pk=pk)
+    messages.success(request, _("The run is open for decisions again."))
+    return redirect(run)
