@@ -36,6 +36,8 @@ from workbench.documents.embedding import active_space, current_embedder
 from workbench.documents.ingest import text_hash
 from workbench.documents.store import DatabaseCandidateStore
 from workbench.labeling.services import labels_from_verdicts
+from workbench.models_registry.champion import champion_services
+from workbench.models_registry.shadow import shadow_on_commit
 from workbench.ops.dispatch import dispatch_on_commit
 from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
 from workbench.ops.storable import storable, storable_json
@@ -275,7 +277,7 @@ def _services(run: Run, clock: StageClock) -> Iterator[StrategyServices]:
     """What a strategy may use; the connection is given back, because it may wait for a model."""
     with chat_model(run=run) as chat:
         gates = gates_of(collection=run.collection)
-        services = StrategyServices(
+        services = champion_services(
             chat=chat, store=_store(run), progress=clock, options={"gates": gates} if gates else {}
         )
         give_connection_back()
@@ -310,6 +312,7 @@ def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             for order, verdict in enumerate(decision.verdicts)
         )
         labels_from_verdicts(run=run, verdicts=rows_written)
+        shadow_on_commit(run=run)
         dispatch_on_commit(next_task, run_id=run.pk)
 
 

@@ -16,6 +16,7 @@ from arbitration.strategies.registry import STRATEGIES
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
+from workbench.models_registry.champion import champion_state
 
 from .gateway import endpoint_configured, installation_model
 
@@ -75,10 +76,11 @@ def engine_settings(*, collection: Collection) -> EngineSettings:
 
 
 def engine_state(*, strategy: str) -> dict[str, str]:
-    """What else changes an answer: the engine's own code and prompts, the embedding space, the language model."""
+    """What else changes an answer: the engine's own code and prompts, the embedding space, the models."""
     return {
         "code": engine_digest(),
         "space": active_space().name,
+        "reranker": champion_state(),
         "model": installation_model() if needs_model(strategy) else "",
     }
 
