@@ -8,8 +8,10 @@ keeps serving, or else the rules do, and the page says so.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -73,14 +75,6 @@ class ServedModel:
         """Calibrated probability of being evidence; shape (n,)."""
         return self.scorer.probabilities(features)
 
-    def services(self) -> dict[str, object]:
-        """What :class:`StrategyServices` takes of it."""
-        return {
-            "scorer": self,
-            "feature_rows": pool_features,
-            "options": {"blend_weight": self.blend_weight},
-        }
-
 
 _lock = threading.Lock()
 #: By version number: the loaded model, or why it is refused. A version never changes, so neither does its entry.
@@ -138,10 +132,17 @@ def champion_state() -> str:
     return f"{served.version}:{served.scorer.manifest.version}" if served else "rules"
 
 
-def champion_services(**others: object) -> StrategyServices:
-    """What a strategy may use, with the champion where there is one."""
+def champion_services(*, options: Mapping[str, object] | None = None, **others: Any) -> StrategyServices:
+    """What a strategy may use: the champion where there is one, besides what the caller has."""
     served = champion_model()
-    return StrategyServices(**others, **(served.services() if served else {}))  # type: ignore[arg-type]
+    if served is None:
+        return StrategyServices(options=options or {}, **others)
+    return StrategyServices(
+        scorer=served,
+        feature_rows=pool_features,
+        options={"blend_weight": served.blend_weight, **(options or {})},
+        **others,
+    )
 
 
 # --- moving -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Tasks of the learning loop; all on the queue ``train``."""
+"""Tasks of the learning loop. Only trainings go to the queue ``train``: they must not keep the small ones waiting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def train(*, run_id: int) -> None:
     run_training(run_id=run_id)
 
 
-@shared_task(name="models.shadow")
+@shared_task(name="learning.shadow")
 def shadow(*, run_id: int) -> None:
     """Scores the candidates of an arbitrated run with the model in shadow."""
     from .shadow import run_shadow
@@ -23,7 +23,7 @@ def shadow(*, run_id: int) -> None:
     run_shadow(run_id=run_id)
 
 
-@shared_task(name="models.tick")
+@shared_task(name="learning.tick")
 def tick() -> None:
     """Follows the schedule, fails trainings whose worker is gone, and marks what became of labels."""
     from django.utils import timezone

@@ -245,6 +245,27 @@ def validation_report(trained: TrainedModel, data: Dataset) -> dict[str, Any]:
     return report.model_dump(mode="json") | {"compared": compared}
 
 
+# --- a rehearsal ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What a training would do now: nothing of it is stored but feature rows."""
+
+    data: LearningData
+    judged: Judged
+
+
+def training_rehearse(*, config: TrainingConfig | None = None) -> Rehearsal:
+    """Trains and judges without model, decision or deployment."""
+    data = learning_data()
+    try:
+        trained = train_model(data.training, config=config)
+    except NotEnoughData as error:
+        return Rehearsal(data, judge(data, error))
+    return Rehearsal(data, judge(data, Challenger(trained, None, {})))
+
+
 # --- the gate ---------------------------------------------------------------------------------------
 
 

@@ -38,6 +38,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 30.0,
         "options": {"expires": 29},
     },
+    "tick-learning": {"task": "learning.tick", "schedule": 15.0, "options": {"expires": 14}},
     "seal-audit": {"task": "audit.seal", "schedule": 5.0, "options": {"expires": 5}},
 }
 
