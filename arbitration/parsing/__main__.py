@@ -71,6 +71,7 @@ def _render(request: dict[str, Any], limits: ParseLimits) -> bytes:
         scale=request["scale"],
         limits=limits,
         image_format=request["image_format"],
+        filename=request["filename"],
         password=request.get("password"),
     )
 

@@ -60,8 +60,8 @@ def parse_isolated(
     """The parsed file. ``filename`` is the name it was uploaded under; its extension counts.
 
     Raises :class:`PasswordRequired` (``encrypted``, ``wrong_password``) and :class:`ParseFailure` with one of the codes
-    ``unsupported_type``, ``type_mismatch``, ``empty``, ``corrupt``, ``too_large``, ``too_many_pages``, ``no_text``,
-    ``time_out``, ``out_of_memory``, ``crashed``.
+    ``unsupported_type``, ``type_mismatch``, ``empty``, ``corrupt``, ``forbidden_content``, ``too_large``,
+    ``too_many_pages``, ``no_text``, ``time_out``, ``out_of_memory``, ``crashed``.
     """
     limits = limits or ParseLimits()
     request = {"path": str(path.resolve()), "filename": filename, "password": password}
@@ -81,8 +81,10 @@ def render_page(
     image_format: ImageFormat = "png",
     limits: ParseLimits | None = None,
     password: str | None = None,
+    filename: str = "page.pdf",
 ) -> bytes:
-    """One page (1-based) of a PDF as an image; ``scale`` is pixels per point, bounded by ``limits.max_pixels``.
+    """One page (1-based) of a PDF, or of a PDF attached to a message, as an image; ``filename`` tells which.
+    ``scale`` is pixels per point, bounded by ``limits.max_pixels``.
 
     Raises like :func:`parse_isolated`, and ``no_such_page``.
     """
@@ -92,6 +94,7 @@ def render_page(
         "page_num": page_num,
         "scale": scale,
         "image_format": image_format,
+        "filename": filename,
         "password": password,
     }
     return _answer((*_CHILD, "--render"), request, limits)

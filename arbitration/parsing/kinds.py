@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path, PurePath
 
 from arbitration.errors import ParseFailure
@@ -9,11 +10,21 @@ from arbitration.parsing.drafts import Kind
 
 _HEAD = 4096
 _PDF_WITHIN = 1024  # ISO 32000-1, annex H: the header may stand within the first 1024 bytes
-EXTENSIONS: dict[str, Kind] = {".pdf": "pdf", ".md": "markdown", ".markdown": "markdown", ".txt": "text"}
+EXTENSIONS: dict[str, Kind] = {
+    ".pdf": "pdf",
+    ".docx": "docx",
+    ".html": "html",
+    ".htm": "html",
+    ".eml": "email",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".txt": "text",
+}
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"PK\x03\x04", "a ZIP or Office file"),
     (b"PK\x05\x06", "a ZIP file"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an older or encrypted Office file"),
+    (_OLE, "an older or encrypted Office file"),
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
@@ -27,6 +38,7 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"MZ\x90", "a program"),
     (b"%!PS", "a PostScript file"),
 )
+_FIELD = re.compile(rb"[!-9;-~]{1,80}[ \t]*:")
 _UTF_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -64,6 +76,13 @@ def _has_content(path: Path) -> bool:
 
 def _check(kind: Kind, extension: str, head: bytes) -> None:
     is_pdf = b"%PDF" in head[: _PDF_WITHIN + 4]
+    if kind == "docx":
+        if not head.startswith((b"PK\x03\x04", _OLE)):  # OLE: the container of an encrypted document
+            raise ParseFailure(
+                "type_mismatch",
+                "The name says DOCX, but it is no Word document. Upload it under its real type.",
+            )
+        return
     if kind == "pdf":
         if not is_pdf:
             actual = _named(head)
@@ -72,6 +91,10 @@ def _check(kind: Kind, extension: str, head: bytes) -> None:
                 "type_mismatch", f"The name says PDF, but {looks}. Upload it under its real type."
             )
         return
+    if kind == "email" and not _is_message(head):
+        raise ParseFailure(
+            "type_mismatch", "The name says EML, but it is no e-mail message. Export it again as .eml."
+        )
     if head.startswith(b"%PDF-"):
         raise ParseFailure("type_mismatch", f"The name says {extension}, but it is a PDF. Rename it to .pdf.")
     actual = _named(head)
@@ -79,6 +102,14 @@ def _check(kind: Kind, extension: str, head: bytes) -> None:
         raise ParseFailure("type_mismatch", f"The name says {extension}, but it looks like {actual}.")
     if b"\x00" in head and not head.startswith(_UTF_MARKS) and not head.startswith(b"\x00\x00\xfe\xff"):
         raise ParseFailure("type_mismatch", f"The name says {extension}, but it holds binary data.")
+
+
+def _is_message(head: bytes) -> bool:
+    """Whether the file begins like RFC 5322: header fields, a name and a colon each."""
+    lines = head.lstrip(b"\xef\xbb\xbf \t\r\n").splitlines()
+    if lines and lines[0].startswith(b"From "):  # the envelope line of a mailbox file
+        lines = lines[1:]
+    return bool(lines) and _FIELD.match(lines[0]) is not None
 
 
 def _named(head: bytes) -> str | None:

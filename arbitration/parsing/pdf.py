@@ -25,13 +25,13 @@ _UNREADABLE = 0.3
 _MAX_LISTED = 20
 
 
-def open_pdf(path: Path, *, password: str | None = None) -> pdfium.PdfDocument:
-    """The open document.
+def open_pdf(source: Path | bytes, *, password: str | None = None) -> pdfium.PdfDocument:
+    """The open document, from a path or from its bytes.
 
     Raises :class:`PasswordRequired` (``encrypted`` or ``wrong_password``) and :class:`ParseFailure` (``corrupt``).
     """
     try:
-        document = pdfium.PdfDocument(path, password=password)
+        document = pdfium.PdfDocument(source, password=password)
         empty = len(document) == 0
     except pdfium.PdfiumError as error:
         raise _open_failure(error, password) from error
@@ -60,8 +60,13 @@ def _open_failure(error: pdfium.PdfiumError, password: str | None) -> ParseFailu
 
 
 def parse_pdf(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
+    """The document as a draft. Raises what :func:`draft_of_pdf` raises."""
+    return draft_of_pdf(path, limits=limits, password=password)
+
+
+def draft_of_pdf(source: Path | bytes, *, limits: ParseLimits, password: str | None = None) -> Draft:
     """The document as a draft. Raises what :func:`open_pdf` raises, and ``too_many_pages`` or ``too_large``."""
-    document = open_pdf(path, password=password)
+    document = open_pdf(source, password=password)
     try:
         if len(document) > limits.max_pages:
             raise ParseFailure(

@@ -38,7 +38,32 @@ def _text(path: Path, *, limits: ParseLimits, password: str | None = None) -> Dr
     return parse_text(path, limits=limits, password=password)
 
 
-PARSERS: dict[Kind, Parser] = {"pdf": _pdf, "markdown": _markdown, "text": _text}
+def _docx(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
+    from arbitration.parsing.docx import parse_docx
+
+    return parse_docx(path, limits=limits, password=password)
+
+
+def _html(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
+    from arbitration.parsing.html import parse_html
+
+    return parse_html(path, limits=limits, password=password)
+
+
+def _mail(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
+    from arbitration.parsing.mail import parse_mail
+
+    return parse_mail(path, limits=limits, password=password)
+
+
+PARSERS: dict[Kind, Parser] = {
+    "pdf": _pdf,
+    "docx": _docx,
+    "html": _html,
+    "email": _mail,
+    "markdown": _markdown,
+    "text": _text,
+}
 
 
 def parse_here(

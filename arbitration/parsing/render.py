@@ -1,14 +1,15 @@
-"""One page of a PDF as an image, so that a browser never gets the original."""
+"""One page of a PDF, or of a PDF attached to a message, as an image, so that a browser never gets the original."""
 
 from __future__ import annotations
 
 import io
 import math
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pypdfium2 as pdfium
 
 from arbitration.errors import ParseFailure
+from arbitration.parsing.kinds import EXTENSIONS
 from arbitration.parsing.limits import ImageFormat, ParseLimits
 from arbitration.parsing.pdf import open_pdf
 
@@ -23,13 +24,15 @@ def render_here(
     limits: ParseLimits,
     image_format: ImageFormat = "png",
     password: str | None = None,
+    filename: str = "page.pdf",
 ) -> bytes:
     """The page (1-based) as PNG or WebP; ``scale`` is pixels per point.
 
     A page that would exceed ``limits.max_pixels`` is drawn smaller. Raises :class:`ParseFailure` (``no_such_page``,
     ``corrupt``) and what ``open_pdf`` raises.
     """
-    document = open_pdf(path, password=password)
+    source, page_num = _source(path, filename, page_num, limits, password)
+    document = open_pdf(source, password=password)
     try:
         if not 1 <= page_num <= len(document):
             raise ParseFailure(
@@ -46,6 +49,20 @@ def render_here(
         return buffer.getvalue()
     finally:
         document.close()
+
+
+def _source(
+    path: Path, filename: str, page_num: int, limits: ParseLimits, password: str | None
+) -> tuple[Path | bytes, int]:
+    """The PDF that holds the page, and the page's number there."""
+    if EXTENSIONS.get(PurePath(filename).suffix.lower()) != "email":
+        return path, page_num
+    from arbitration.parsing.mail import page_source
+
+    found = page_source(path.read_bytes(), page_num, limits=limits, password=password)
+    if found is None:
+        raise ParseFailure("no_such_page", f"Page {page_num} of this message is text and has no image.")
+    return found.pdf, found.page_num
 
 
 def _bounded(scale: float, width: float, height: float, max_pixels: int) -> float:

@@ -64,12 +64,13 @@ def document_ingest(*, document_id: int, password: str | None = None) -> None:
             reason = _("Reading this file stopped its worker three times. It was given up.")
             _fail(document, "worker_lost", reason, owner=owner)
             return
+        started = time.monotonic()
         try:
             _ingest(document, owner=owner, heartbeat=heartbeat, password=password)
         except ParseFailure as failure:
-            _fail(document, failure.code, failure.message, owner=owner)
+            _fail(document, failure.code, failure.message, owner=owner, seconds=time.monotonic() - started)
         except LLMFailure as failure:
-            _fail(document, "embedding", failure.message, owner=owner)
+            _fail(document, "embedding", failure.message, owner=owner, seconds=time.monotonic() - started)
         except LeaseLost:
             logger.warning("document.lease_lost", document_id=document_id)
 
@@ -309,7 +310,7 @@ def _finish(document: Document, parsed: ParsedDocument, *, owner: str, seconds: 
         )
 
 
-def _fail(document: Document, code: str, reason: str, *, owner: str) -> None:
+def _fail(document: Document, code: str, reason: str, *, owner: str, seconds: float = 0.0) -> None:
     """Ends the document, unless somebody cancelled it or another worker has taken it over."""
     reason = storable(reason).strip() or _("The file could not be read, and the reader did not say why.")
     with transaction.atomic():
@@ -319,6 +320,7 @@ def _fail(document: Document, code: str, reason: str, *, owner: str) -> None:
             status=DocumentStatus.FAILED,
             failure_code=code[:40],
             failure_reason=reason,
+            seconds=seconds,
             finished_at=Now(),
             lease_owner="",
             lease_until=None,

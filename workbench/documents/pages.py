@@ -17,11 +17,13 @@ from .models import Document
 
 #: Pixels per PDF point: 1.6 gives 979 x 1267 for a letter page, sharp enough at every width we show.
 SCALE = 1.6
+#: What can be drawn: pages of a PDF, and of the PDFs attached to a message.
+KINDS_WITH_IMAGES = frozenset({"pdf", "email"})
 
 
 def page_image(*, document: Document, page_num: int) -> bytes | None:
     """The page as PNG; None when the document has no pages to draw, no such page, or cannot be drawn."""
-    if document.kind != "pdf" or not 1 <= page_num <= document.page_count:
+    if document.kind not in KINDS_WITH_IMAGES or not 1 <= page_num <= document.page_count:
         return None
     cached = cache_folder(document) / f"{page_num}.png"
     try:
@@ -30,7 +32,7 @@ def page_image(*, document: Document, page_num: int) -> bytes | None:
         pass
     try:
         with local_copy(document) as path:
-            image = render_page(path=path, page_num=page_num, scale=SCALE)
+            image = render_page(path=path, page_num=page_num, scale=SCALE, filename=document.name)
     except ParseFailure:
         return None
     _keep(cached, image)

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from arbitration.parsing.kinds import EXTENSIONS
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 
@@ -25,7 +26,7 @@ _STATES = {
     DocumentStatus.CANCELLED: "cancelled",
     DocumentStatus.QUEUED: "queued",
 }
-ACCEPTED = ".pdf,.md,.markdown,.txt"
+ACCEPTED = ",".join(EXTENSIONS)
 
 
 def document_row(document: Document, *, may_upload: bool) -> dict[str, Any]:
@@ -146,7 +147,8 @@ def upload_box(collection: Collection) -> dict[str, Any]:
     return {
         "url": reverse("documents:upload", args=[collection.slug]),
         "accept": ACCEPTED,
-        "help": _("PDF, Markdown and plain text, up to %(limit)d MB each.") % {"limit": limit},
+        "help": _("PDF, Word (.docx), HTML, e-mail (.eml), Markdown and plain text, up to %(limit)d MB each.")
+        % {"limit": limit},
         "max_bytes": settings.MAX_UPLOAD_BYTES,
         "list_id": "documents",
     }

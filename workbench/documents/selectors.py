@@ -190,7 +190,7 @@ def page_view(
         document=document,
         page_num=page_num,
         page_count=document.page_count,
-        has_image=document.kind == "pdf",
+        has_image=width > 0,
         width=width,
         height=height,
         lines=lines,

@@ -16,7 +16,16 @@ from tests.conftest import ROOT
 pytestmark = pytest.mark.data
 
 _LIMITS = ParseLimits(cpu_s=20, wall_s=60.0)
-_CODES = {"empty", "corrupt", "no_text", "type_mismatch", "unsupported_type", "encrypted", "wrong_password"}
+_CODES = {
+    "empty",
+    "corrupt",
+    "no_text",
+    "type_mismatch",
+    "unsupported_type",
+    "forbidden_content",
+    "encrypted",
+    "wrong_password",
+}
 
 
 def _manifest() -> list[tuple[str, str]]:

@@ -71,7 +71,7 @@ def test_refusals_keep_their_code(tmp_path: Path, letter: Path) -> None:
     blank.canvas.rect(10, 10, 50, 50, fill=1)
     assert _code(path=empty, filename="empty.pdf") == "empty"
     assert _code(path=broken, filename="broken.pdf") == "corrupt"
-    assert _code(path=letter, filename="letter.docx") == "unsupported_type"
+    assert _code(path=letter, filename="letter.xlsx") == "unsupported_type"
     assert _code(path=letter, filename="letter.txt") == "type_mismatch"
     assert _code(path=blank.save(), filename="blank.pdf") == "no_text"
 
