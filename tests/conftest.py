@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,3 +23,13 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no shared test data at {folder}; set WORKBENCH_TEST_DATA to its folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """One Chromium for all browser tests; each visitor has a profile of their own in it. There is one, since a process
+    can hold only one driver of this kind."""
+    from tests.e2e.browser import chromium
+
+    with chromium() as running:
+        yield running

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.browser import NARROW, WIDE, Visitor, chromium
+from tests.e2e.browser import NARROW, WIDE, Visitor
 from tests.product import RunningProduct, eventually, running_product
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -35,13 +35,6 @@ def product() -> Iterator[RunningProduct]:
 def _demo_is_ready(product: RunningProduct) -> bool:
     rows = product.rows("SELECT status FROM documents_document")
     return bool(rows) and all(status == "ready" for (status,) in rows)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[object]:
-    """One Chromium for all tests; each visitor has a profile of their own in it."""
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="session")

@@ -35,6 +35,7 @@ def test_the_run_page_is_worked_by_keys(visit: Visit, product: RunningProduct, r
     second.locator("select[name=reason_code]").select_option("duplicate")
     page.keyboard.press("Enter")
     expect(page.locator(f"#{second_id} .decision")).to_contain_text("The machine said")
+    expect(current_card(page)).not_to_have_attribute("id", second_id or "")
 
     page.keyboard.press("u")
     expect(page.locator(".decision").filter(has_text="could not tell")).to_be_visible()

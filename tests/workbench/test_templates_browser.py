@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from shutil import which
 
 import pytest
 from django.conf import settings
@@ -18,18 +17,10 @@ from django.test import override_settings
 
 from workbench.ops.styleguide import AT, REASONS, example_context
 
-playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("playwright.sync_api")
 
 pytestmark = pytest.mark.e2e
 
-CHROMIUM = which("chromium") or which("chromium-browser") or which("google-chrome")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 POLICY = "; ".join(
     f"{name} {' '.join(sources)}" for name, sources in settings.CONTENT_SECURITY_POLICY["DIRECTIVES"].items()
 )
@@ -111,16 +102,6 @@ def site() -> Iterator[Site]:
     yield server.site
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture
-def browser() -> Iterator[object]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine")
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield running
-        running.close()
 
 
 def open_page(browser, site: Site, *, width: int = 1440, scheme: str = "light", **options):
