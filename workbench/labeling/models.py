@@ -13,10 +13,12 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection, Document
+from workbench.question_sets.models import QuestionSet
 from workbench.questions.models import Candidate, RoleChoice
 from workbench.review.models import Review
 
@@ -249,3 +251,239 @@ class QuestionPlace(models.Model):
 
     class Meta:
         ordering = ["id"]
+
+
+# --- the workbench ----------------------------------------------------------------------------------
+
+
+class ProjectQuerySet(models.QuerySet["Project"]):
+    """Projects, filtered by what a user may do."""
+
+    def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> ProjectQuerySet:
+        """Those in collections where the user holds the permission."""
+        return self.filter(member_condition(user, permission, prefix="collection"))
+
+
+class Project(models.Model):
+    """A stock of question-passage pairs that annotators work through, and how it is dealt out. Shares are in [0, 1]."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="label_projects")
+    name = models.CharField(_("name"), max_length=160)
+    # Of the pairs given to a person: drawn at random, and known answers; of all pairs: shown to two people.
+    random_share = models.FloatField(_("random share"), default=0.2)
+    gold_share = models.FloatField(_("share of pairs with a known answer"), default=0.05)
+    double_share = models.FloatField(_("share shown to two people"), default=0.15)
+    is_open = models.BooleanField(default=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["collection", "name"], name="project_name_once"),
+            *(
+                models.CheckConstraint(
+                    condition=Q(**{f"{name}__gte": 0, f"{name}__lte": 1}), name=f"{name}_in_unit_interval"
+                )
+                for name in ("random_share", "gold_share", "double_share")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        """The project's page."""
+        return reverse("labeling:project", args=[self.pk])
+
+
+class PairOrigin(models.TextChoices):
+    """Where a pair comes from."""
+
+    RUN = "run", _("a run")
+    DISCARDED = "discarded", _("a sample of discarded candidates")
+    IMPORT = "import", _("an imported file")
+
+
+class PairState(models.TextChoices):
+    """How far people are with a pair."""
+
+    OPEN = "open", _("open")
+    DISPUTED = "disputed", _("people disagree")
+    SETTLED = "settled", _("settled")
+
+
+class Pair(models.Model):
+    """A question and a passage, once in a collection whatever the project. Its text is read from the document."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="pairs")
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="label_pairs")
+    question = models.TextField()
+    question_hash = models.CharField(max_length=16)
+    document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="label_pairs")
+    page_start = models.PositiveIntegerField()
+    line_start = models.PositiveIntegerField()
+    page_end = models.PositiveIntegerField()
+    line_end = models.PositiveIntegerField()
+    text_hash = models.CharField(max_length=64)
+    candidate = models.ForeignKey(
+        Candidate, on_delete=models.PROTECT, null=True, blank=True, related_name="label_pairs"
+    )
+    origin = models.CharField(max_length=12, choices=PairOrigin.choices)
+    state = models.CharField(max_length=12, choices=PairState.choices, default=PairState.OPEN)
+    is_holdout = models.BooleanField(default=False)
+    # The known answer: such a pair is shown to everybody, to see how well they follow the guidelines.
+    gold_role = models.CharField(max_length=12, choices=RoleChoice.choices, null=True, blank=True)
+    # Uncertainty and disagreement of the machine, in [0, 1]; ``shuffle`` is a random place in [0, 1).
+    priority = models.FloatField(default=0)
+    shuffle = models.FloatField(default=0)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-priority", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=[
+                    "collection", "question_hash", "document", "page_start", "line_start", "page_end", "line_end"
+                ],
+                name="pair_once_per_collection",
+            ),
+            models.CheckConstraint(condition=Q(state__in=PairState.values), name="pair_state_is_known"),
+            models.CheckConstraint(condition=Q(origin__in=PairOrigin.values), name="pair_origin_is_known"),
+        ]  # fmt: skip
+        indexes = [
+            models.Index(fields=["project", "-priority", "id"], name="pairs_by_priority"),
+            models.Index(fields=["collection", "state"], name="pairs_by_state"),
+        ]
+
+    @property
+    def scope(self) -> tuple[int, int, int, int]:
+        """First page and line, last page and line."""
+        return (self.page_start, self.line_start, self.page_end, self.line_end)
+
+
+class SlotState(models.TextChoices):
+    """Where a place for one label is."""
+
+    WAITING = "waiting", _("waiting")
+    HELD = "held", _("being labelled")
+    LABELLED = "labelled", _("labelled")
+
+
+class Slot(models.Model):
+    """A place for one person's label of a pair.
+
+    A pair has one place, a double-coded pair two: that nobody else gets a pair follows from ``number`` being unique,
+    and that nobody gets it twice from ``person`` being unique. A check (``is_check``) is a place of its own for the
+    known answer; what is given there is compared and is no label.
+    """
+
+    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="slots")
+    number = models.PositiveSmallIntegerField(null=True, blank=True)
+    is_check = models.BooleanField(default=False)
+    state = models.CharField(max_length=12, choices=SlotState.choices, default=SlotState.WAITING)
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    held_until = models.DateTimeField(null=True, blank=True)
+    opened_at = models.DateTimeField(null=True, blank=True)
+    role = models.CharField(max_length=12, choices=RoleChoice.choices, null=True, blank=True)
+    label = models.OneToOneField(Label, on_delete=models.PROTECT, null=True, blank=True, related_name="slot")
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["pair", "number"], name="one_person_per_place"),
+            models.UniqueConstraint(fields=["pair", "person"], name="one_place_per_person"),
+            models.CheckConstraint(
+                condition=Q(is_check=True, number__isnull=True) | Q(is_check=False, number__in=[1, 2]),
+                name="a_pair_has_two_places_at_most",
+            ),
+            models.CheckConstraint(
+                condition=Q(state=SlotState.WAITING, person__isnull=True, role__isnull=True)
+                | Q(state=SlotState.HELD, person__isnull=False, held_until__isnull=False, role__isnull=True)
+                | Q(
+                    state=SlotState.LABELLED,
+                    person__isnull=False,
+                    role__isnull=False,
+                    decided_at__isnull=False,
+                ),
+                name="slot_state_fits",
+            ),
+            models.CheckConstraint(
+                condition=Q(is_check=True, label__isnull=True)
+                | Q(is_check=False, state=SlotState.LABELLED, label__isnull=False)
+                | (Q(is_check=False, label__isnull=True) & ~Q(state=SlotState.LABELLED)),
+                name="labelled_slot_has_its_label",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["pair"], condition=~Q(state="labelled"), name="slots_to_fill"),
+            models.Index(fields=["person", "-decided_at"], name="slots_of_a_person"),
+        ]
+
+
+class PassKind(models.TextChoices):
+    """Why somebody passed a pair over."""
+
+    UNSURE = "unsure", _("can't tell")
+    LATER = "later", _("later")
+
+
+class Pass(models.Model):
+    """A person passed a pair over: one they can't tell never comes back to them, one for later comes last."""
+
+    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="passes")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    kind = models.CharField(max_length=12, choices=PassKind.choices)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["pair", "person"], name="one_pass_per_person"),
+            models.CheckConstraint(condition=Q(kind__in=PassKind.values), name="pass_kind_is_known"),
+        ]
+
+
+class Outcome(models.TextChoices):
+    """What an adjudicator found."""
+
+    FIRST = "first", _("the first is right")
+    SECOND = "second", _("the second is right")
+    BOTH_WRONG = "both_wrong", _("both are wrong")
+
+
+class Adjudication(models.Model):
+    """A third person's word on a pair that two people judged differently."""
+
+    pair = models.OneToOneField(Pair, on_delete=models.PROTECT, related_name="adjudication")
+    label = models.OneToOneField(Label, on_delete=models.PROTECT, related_name="adjudication")
+    outcome = models.CharField(max_length=12, choices=Outcome.choices)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(outcome__in=Outcome.values), name="outcome_is_known"),
+        ]
+
+
+class ElusionSample(models.Model):
+    """A random sample of discarded candidates, to see how much evidence was missed (an elusion test).
+
+    ``population`` is the number of different discarded question-passage pairs it was drawn from.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="elusion_samples")
+    question_set = models.ForeignKey(
+        QuestionSet, on_delete=models.PROTECT, null=True, blank=True, related_name="elusion_samples"
+    )
+    population = models.PositiveIntegerField()
+    drawn_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+    pairs = models.ManyToManyField(Pair, related_name="elusion_samples")
+
+    class Meta:
+        ordering = ["-id"]
