@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from training.elusion import missed_rate
+
+
+def test_nothing_missed_is_no_proof_of_nothing_there() -> None:
+    """The rule of three: none of 100 leaves up to 3.6 % (two-sided 95 %)."""
+    found = missed_rate(missed=0, judged=100)
+
+    assert (found.value, found.low, found.n) == (0.0, 0.0, 100)
+    assert found.high == pytest.approx(0.03622, abs=1e-5)
+
+
+def test_a_published_interval() -> None:
+    """Clopper and Pearson's interval of 10 of 100."""
+    found = missed_rate(missed=10, judged=100)
+
+    assert (found.low, found.high) == (pytest.approx(0.04900, abs=1e-4), pytest.approx(0.17622, abs=1e-4))
+
+
+def test_no_sample_no_figure() -> None:
+    assert missed_rate(missed=0, judged=0).value is None
+
+
+@pytest.mark.parametrize(("missed", "judged"), [(-1, 5), (6, 5)])
+def test_impossible_counts(missed: int, judged: int) -> None:
+    with pytest.raises(ValueError, match="cannot be"):
+        missed_rate(missed=missed, judged=judged)
+
+
+@given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_interval_holds_the_rate_and_narrows(counts: tuple[int, int]) -> None:
+    missed, judged = counts
+    found = missed_rate(missed=missed, judged=judged)
+    wider = missed_rate(missed=0, judged=1)
+
+    assert found.low is not None
+    assert found.high is not None
+    assert found.value is not None
+    assert 0 <= found.low <= found.value <= found.high <= 1
+    assert wider.high is not None
+    assert found.high - found.low <= wider.high
