@@ -16,6 +16,7 @@ urlpatterns = [
     path("", include("workbench.question_sets.urls")),
     path("", include("workbench.vocabulary.urls")),
     path("", include("workbench.collection_settings.urls")),
+    path("", include("workbench.models_registry.urls")),
     path("", include("workbench.accounts.urls")),
     path("audit/", include("workbench.audit.urls")),
     path("api/v1/", include("workbench.api.urls")),

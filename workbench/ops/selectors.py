@@ -43,6 +43,7 @@ def navigation(*, user: User, path: str) -> list[dict[str, Any]]:
         (_("Runs"), "questions:runs", "g r", Permission.VIEW in may),
         (_("Queue"), "review:queue", "g q", Permission.REVIEW in may),
         (_("Strategies"), "questions:strategies", "g t", True),
+        (_("Models"), "models:models", "g m", bool({Permission.MANAGE, Permission.AUDIT} & may) or user.is_staff),
         (_("Audit"), "audit:trail", "g u", Permission.AUDIT in may or user.is_staff),
     ]
     waiting = queue_open(user=user, required_only=True).count() if Permission.REVIEW in may else 0
