@@ -13,7 +13,7 @@ from django.db.models import Max
 from arbitration.features import FEATURE_VERSION
 from training.gold import gold_dataset, gold_labels
 from training.labels import LabelRow
-from training.snapshot import Dataset, QuestionSides, build_snapshot
+from training.snapshot import Dataset, QuestionSides, Side, build_snapshot
 from training.snapshot import Snapshot as SnapshotRows
 from workbench.documents.embedding import active_space
 from workbench.labeling.models import Label
@@ -62,6 +62,48 @@ def learning_data(*, beat: Beat = lambda done, total: None) -> LearningData:
         disputed=len(resolution.disputed),
         without_features=len(resolution.winners) - len(usable),
         last_label_id=last_label_id,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a training would read now, counted without computing a single feature."""
+
+    rows: int
+    positives: int
+    questions: int
+    held_out: int
+    disputed: int
+    gold_positives: int
+    gold_negatives: int
+    gold_questions: int
+
+    def enough_gold(self, *, positives: int, negatives: int, questions: int) -> bool:
+        """Whether the gate could compare anything."""
+        return (
+            self.gold_positives >= positives
+            and self.gold_negatives >= negatives
+            and self.gold_questions >= questions
+        )
+
+
+def training_plan() -> Plan:
+    """The dry run of the page: labels by side, and the gold there is."""
+    sides = sides_of_all()
+    resolution = labels_resolved()
+    trained = questions_trained()
+    gold = gold_labels(labels_for_gold(), sides=sides, trained_questions=trained)
+    rows = [row for row in resolution.winners if sides.side(row.question) is Side.TRAINING]
+    positives = sum(row.label for row in gold)
+    return Plan(
+        rows=len(rows),
+        positives=sum(row.label for row in rows),
+        questions=len({sides.group(row.question) for row in rows}),
+        held_out=len(resolution.winners) - len(rows),
+        disputed=len(resolution.disputed),
+        gold_positives=positives,
+        gold_negatives=len(gold) - positives,
+        gold_questions=len({sides.group(row.question) for row in gold}),
     )
 
 

@@ -111,3 +111,47 @@ def line_plot(
         ticks=ticks,
         description=f"{title}: " + "; ".join(text for _, _, text in dots),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePlot:
+    """A curve through points of the unit square, drawn in a box of 100 x 60; ``diagonal`` says that the line from
+    corner to corner, where prediction and truth agree, belongs to it."""
+
+    title: str
+    points: str
+    dots: tuple[tuple[float, float, str], ...]
+    x_label: str
+    y_label: str
+    diagonal: bool
+    description: str
+
+
+def curve_plot(
+    *,
+    title: str,
+    points: Sequence[tuple[float, float]],
+    x_label: str,
+    y_label: str,
+    diagonal: bool = False,
+    dots: bool = True,
+) -> CurvePlot:
+    """A curve through (x, y), both in [0, 1]; what lies outside is drawn on the edge."""
+    placed = tuple(
+        (
+            round(100 * min(max(x, 0.0), 1.0), 2),
+            round(HEIGHT - HEIGHT * min(max(y, 0.0), 1.0), 2),
+            f"{x_label} {x:.2f}, {y_label} {y:.2f}",
+        )
+        for x, y in points
+    )
+    told = placed[:: max(1, len(placed) // 10)]
+    return CurvePlot(
+        title=title,
+        points=" ".join(f"{x},{y}" for x, y, _ in placed),
+        dots=placed if dots else (),
+        x_label=x_label,
+        y_label=y_label,
+        diagonal=diagonal,
+        description=f"{title}: " + "; ".join(text for _, _, text in told),
+    )

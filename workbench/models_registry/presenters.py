@@ -1,0 +1,386 @@
+"""What the models' pages show."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Avg, Count, F, FloatField, Q
+from django.db.models.functions import Abs
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from workbench.accounts.models import User
+from workbench.documents.models import Collection
+from workbench.labeling.models import Label
+from workbench.ops.plots import bar_plot, curve_plot, line_plot
+from workbench.ops.selectors import permissions_anywhere
+
+from . import selectors
+from .champion import alias_version, champion_model
+from .data import training_plan
+from .drift import drift_for
+from .forms import ReasonForm, ScheduleForm
+from .lineage import labels_of_model, models_of_label
+from .models import (
+    AliasMove,
+    AliasName,
+    GateDecision,
+    ModelVersion,
+    Origin,
+    RunState,
+    ShadowScore,
+    TrainingRun,
+)
+from .seed import seed_card
+from .services import due_before, may_train, schedule_current
+
+MOST_SHOWN = 24
+LABELS_SHOWN = 50
+MOST_IMPORTANT = 15
+_FIGURES = (
+    "f1", "precision", "recall", "roc_auc", "brier", "ece", "mrr", "p_at_1", "ndcg_at_5", "uncertain_share", "pairs",
+)  # fmt: skip
+_STATE_WORDS = {
+    RunState.DONE: "ready",
+    RunState.FAILED: "failed",
+    RunState.CANCELLED: "cancelled",
+    RunState.QUEUED: "queued",
+}
+
+
+def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dict[str, Any]:
+    """The champion, what the gate decided, who was champion when, trainings, and the schedule."""
+    decisions = selectors.decisions_newest(limit=MOST_SHOWN)
+    schedule = schedule_current()
+    champion = alias_version()
+    active = selectors.active_training()
+    return {
+        "champion": champion,
+        "champion_card": _seed_card(champion),
+        "champion_refused": champion is not None and champion_model() is None,
+        "shadow": alias_version(AliasName.SHADOW),
+        "decisions": decisions,
+        "f1_plot": _f1_plot(decisions),
+        "versions": list(selectors.versions_all()[:MOST_SHOWN]),
+        "moves": list(
+            AliasMove.objects.filter(alias=AliasName.CHAMPION).select_related(
+                "version", "before", "moved_by"
+            )[:MOST_SHOWN]
+        ),
+        "trainings": list(TrainingRun.objects.select_related("requested_by", "decision")[:10]),
+        "active": active,
+        "progress": training_progress(active) if active else None,
+        "schedule": schedule,
+        "schedule_form": schedule_form or ScheduleForm.of(schedule),
+        "next_due": _next_due(schedule.day, schedule.hour),
+        "new_labels": selectors.labels_since_last_training(),
+        "may_train": may_train(user=user),
+    }
+
+
+def _next_due(day: int, hour: int) -> datetime:
+    """The first due moment after now."""
+    now = timezone.now()
+    last = due_before(now, day=day, hour=hour)
+    return (last.replace(day=28) + timedelta(days=7)).replace(day=day)
+
+
+def _f1_plot(decisions: list[GateDecision]) -> Any:
+    """F1 on the gold holdout of each challenger that was compared, the oldest first."""
+    points = [
+        (
+            _("%(version)s %(outcome)s")
+            % {"version": decision.challenger, "outcome": decision.get_outcome_display()},
+            decision.challenger_report["metrics"]["f1"],
+        )
+        for decision in reversed(decisions)
+        if decision.challenger_report
+    ]
+    return line_plot(title=_("F1 of challengers on the gold holdout"), values=points) if points else None
+
+
+def training_progress(run: TrainingRun) -> dict[str, Any]:
+    """The stages of a training, for ``_progress.html``; it always ends."""
+    done = {stage["stage"]: stage for stage in run.stages}
+    order = [RunState.COLLECTING, RunState.TRAINING, RunState.JUDGING]
+    stages = []
+    for state in order:
+        known = done.get(str(state))
+        here = "done" if known else "running" if run.state == state else "waiting"
+        if not run.is_active and not known:
+            here = "failed" if run.state == RunState.FAILED else "skipped"
+        detail = known["detail"] if known else run.detail if here == "running" else ""
+        stages.append(
+            {
+                "label": state.label,
+                "state": here,
+                "elapsed_s": known["seconds"] if known else None,
+                "detail": detail,
+            }
+        )
+    end = run.finished_at or timezone.now()
+    return {
+        "dom_id": f"training-{run.pk}-progress",
+        "title": _("Training %(number)d") % {"number": run.pk},
+        "state": _STATE_WORDS.get(RunState(run.state), "running"),
+        "elapsed_s": max(0.0, (end - run.created_at).total_seconds()),
+        "stages": stages,
+        "reason": run.failure_reason,
+        "poll_url": reverse("models:progress", args=[run.pk]) if run.is_active else "",
+    }
+
+
+def training_page(*, run: TrainingRun, user: User) -> dict[str, Any]:
+    """One training: its stages, what it read, what the gate said."""
+    decision = GateDecision.objects.filter(run=run).select_related("challenger", "champion", "gold").first()
+    return {
+        "crumbs": _crumbs(str(run)),
+        "run": run,
+        "progress": training_progress(run),
+        "decision": _decision(decision, user) if decision else None,
+        "may_train": may_train(user=user),
+    }
+
+
+def _crumbs(label: str) -> list[dict[str, str]]:
+    return [{"label": _("Models"), "url": reverse("models:models")}, {"label": label}]
+
+
+# --- a model's card ---------------------------------------------------------------------------------
+
+
+def version_page(
+    *, version: ModelVersion, user: User, reason_form: ReasonForm | None = None
+) -> dict[str, Any]:
+    """The model card: data, figures, limits, where it served, and every label in it that the person may see."""
+    decisions = list(selectors.decisions_of(version=version)[:5])
+    shown = _decision(decisions[0], user) if decisions else None
+    report = (decisions[0].challenger_report if decisions else None) or version.report
+    names = {alias.name for alias in version.aliases.all()}
+    labels = labels_of_model(version=version).filter(label__in=Label.objects.visible_to(user))
+    counts = (
+        version.snapshot.labels.aggregate(
+            labels=Count("pk"), overturned=Count("pk", filter=Q(overturned_at__isnull=False))
+        )
+        if version.snapshot
+        else {"labels": 0, "overturned": 0}
+    )
+    return {
+        "crumbs": _crumbs(version.name),
+        "version": version,
+        "manifest": version.manifest,
+        "is_champion": AliasName.CHAMPION in names,
+        "is_shadow": AliasName.SHADOW in names,
+        "seed": _seed_card(version),
+        "decision": shown,
+        "decisions": decisions,
+        "report_is_gold": bool(decisions and decisions[0].challenger_report),
+        "figures": _figures(report),
+        "plots": _plots(report),
+        "confusion": _confusion(report),
+        "by_collection": _by_collection(report, user),
+        "compared": (version.report or {}).get("compared", {}),
+        "counts": counts,
+        "labels": list(labels[:LABELS_SHOWN]),
+        "moves": list(version.moves.select_related("before", "moved_by")[:MOST_SHOWN]),
+        "shadow_comparison": shadow_comparison(version=version),
+        "may_train": may_train(user=user),
+        "may_roll_back": version.passed_at is not None and AliasName.CHAMPION not in names,
+        "reason_form": reason_form or ReasonForm(),
+    }
+
+
+def _seed_card(version: ModelVersion | None) -> dict[str, Any] | None:
+    """What is known of the shipped model, when this is it."""
+    if version is None or version.origin != Origin.SEED:
+        return None
+    card = seed_card()
+    if card.get("digest") != version.digest:
+        return {"licences": []}
+    parts = [
+        (_("Documents it had not seen"), card["held_out_documents"]),
+        (_("Questions it had not seen"), card["held_out_questions"]),
+    ]
+    return card | {
+        "parts": [
+            {
+                "title": title,
+                "rows": [
+                    {
+                        "name": name,
+                        "row": row,
+                        "sides": [(side, row[side]) for side in ("model", "rules", "semantic")],
+                    }
+                    for name, row in part.items()
+                ],
+            }
+            for title, part in parts
+        ]
+    }
+
+
+def _decision(decision: GateDecision, user: User) -> dict[str, Any]:
+    champion, challenger = decision.champion_report, decision.challenger_report
+    return {
+        "row": decision,
+        "rows": [
+            {
+                "name": name,
+                "champion": champion["metrics"].get(name) if champion else None,
+                "challenger": challenger["metrics"].get(name),
+            }
+            for name in _FIGURES
+        ]
+        if challenger
+        else [],
+        "champion_name": decision.champion.name if decision.champion else _("the rules"),
+        "same_rows": bool(champion and challenger and champion["rows_hash"] == challenger["rows_hash"]),
+    }
+
+
+def _figures(report: dict[str, Any] | None) -> list[dict[str, Any]]:
+    metrics = (report or {}).get("metrics", {})
+    return [{"name": name, "value": metrics[name]} for name in _FIGURES if metrics.get(name) is not None]
+
+
+def _plots(report: dict[str, Any] | None) -> dict[str, Any]:
+    if not report or not report.get("metrics"):
+        return {}
+    importance = sorted(report.get("importance", {}).items(), key=lambda item: -item[1])[:MOST_IMPORTANT]
+    return {
+        "reliability": curve_plot(
+            title=_("Reliability"),
+            points=[(predicted, true) for predicted, true, _count in report["reliability"]],
+            x_label=_("predicted probability"),
+            y_label=_("share that was evidence"),
+            diagonal=True,
+        ),
+        "curve": curve_plot(
+            title=_("Precision and recall"),
+            points=report["curve"],
+            x_label=_("recall"),
+            y_label=_("precision"),
+            dots=False,
+        ),
+        "importance": bar_plot(
+            title=_("Fall of ROC AUC when a feature is shuffled"),
+            figures=[(name, max(0.0, value), None, None) for name, value in importance],
+        )
+        if importance
+        else None,
+    }
+
+
+def _confusion(report: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Per role, as people judged, how many pairs the model would reject, leave open and accept."""
+    table = (report or {}).get("confusion", {})
+    order = ("primary", "supporting", "tangential", "discarded")
+    return [{"role": role, "counts": table[role]} for role in order if role in table]
+
+
+def _by_collection(report: dict[str, Any] | None, user: User) -> list[dict[str, Any]]:
+    """F1 of collections the person sees; a model learns from all, a name reaches only members."""
+    table = (report or {}).get("by_collection", {})
+    visible = Collection.objects.visible_to(user).filter(slug__in=list(table))
+    return [{"name": c.name, **table[c.slug]} for c in visible]
+
+
+def shadow_comparison(*, version: ModelVersion) -> dict[str, Any] | None:
+    """What a model in shadow said beside the champion, of live candidates; None while it said nothing."""
+    both = ShadowScore.objects.filter(version=version)
+    figures = both.aggregate(
+        candidates=Count("pk"),
+        compared=Count("champion_probability"),
+        differ=Count(
+            "pk",
+            filter=Q(probability__gte=0.5, champion_probability__lt=0.5)
+            | Q(probability__lt=0.5, champion_probability__gte=0.5),
+        ),
+        distance=Avg(Abs(F("probability") - F("champion_probability")), output_field=FloatField()),
+        judged=Count("pk", filter=_JUDGED),
+        right=Count("pk", filter=_JUDGED & _right("probability")),
+        champion_right=Count("pk", filter=_JUDGED & _right("champion_probability")),
+    )
+    return figures if figures["candidates"] else None
+
+
+_REVIEW = "candidate__reviews"
+_JUDGED = Q(
+    **{f"{_REVIEW}__superseded_by__isnull": True, f"{_REVIEW}__role__isnull": False},
+    champion_probability__isnull=False,
+)
+
+
+def _right(column: str) -> Q:
+    evidence = Q(**{f"{_REVIEW}__role__in": ["primary", "supporting"]})
+    return (evidence & Q(**{f"{column}__gte": 0.5})) | (~evidence & Q(**{f"{column}__lt": 0.5}))
+
+
+# --- a dry run --------------------------------------------------------------------------------------
+
+
+def plan_page(*, user: User) -> dict[str, Any]:
+    """What a training would read and measure now, and whether the gate would have enough gold."""
+    plan, schedule = training_plan(), schedule_current()
+    return {
+        "crumbs": _crumbs(_("Dry run")),
+        "plan": plan,
+        "schedule": schedule,
+        "enough_gold": plan.enough_gold(
+            positives=schedule.min_positives,
+            negatives=schedule.min_negatives,
+            questions=schedule.min_questions,
+        ),
+        "may_train": may_train(user=user),
+    }
+
+
+# --- drift and lineage ------------------------------------------------------------------------------
+
+
+def drift_page(*, user: User) -> dict[str, Any]:
+    """Override rates with their alert levels."""
+    drift = drift_for(user=user)
+    views = [
+        (_("By month"), drift.by_month),
+        (_("By role the machine gave"), drift.by_role),
+        (_("By detector"), drift.by_detector),
+        (_("By collection"), drift.by_collection),
+    ]
+    return {
+        "crumbs": _crumbs(_("Drift")),
+        "overall": drift.overall,
+        "views": [
+            {
+                "title": title,
+                "rows": rows,
+                "plot": bar_plot(
+                    title=title,
+                    figures=[(r.name, r.figure.rate, r.figure.low, r.figure.high) for r in rows],
+                    top=1.0,
+                ),
+            }
+            for title, rows in views
+            if rows
+        ],
+    }
+
+
+def label_page(*, label: Label) -> dict[str, Any]:
+    """From a label to every model that learned from it."""
+    return {
+        "crumbs": _crumbs(_("Label %(number)d") % {"number": label.pk}),
+        "label": label,
+        "models": list(models_of_label(label=label)),
+        "overturned": label.snapshots.filter(overturned_at__isnull=False)
+        .select_related("overturned_by")
+        .first(),
+    }
+
+
+def may_see_models(user: User) -> bool:
+    """Whether the top bar leads there: those who train and those who audit."""
+    may = permissions_anywhere(user=user)
+    return user.is_staff or "manage" in may or "audit" in may
