@@ -21,6 +21,7 @@ from arbitration.errors import LLMFailure
 
 #: 429 codes that waiting does not cure.
 _SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_SHORTEST_SECRET = 12
 _CODE = re.compile(r"[\w.\[\]-]{1,60}")
 
 
@@ -76,8 +77,10 @@ def as_call_failure(endpoint: Endpoint) -> Iterator[None]:
 
 
 def without_key(text: str, endpoint: Endpoint) -> str:
-    """Some servers repeat the key they were given; it must not reach ledger or caller."""
-    return text.replace(endpoint.api_key, "[key]") if endpoint.api_key else text
+    """Some servers repeat the key they were given; it must not reach ledger or caller. Stand-ins for a key, which
+    local servers ask for ("none", "key"), are words that an answer may hold: they stay."""
+    is_secret = len(endpoint.api_key) >= _SHORTEST_SECRET
+    return text.replace(endpoint.api_key, "[key]") if is_secret else text
 
 
 def _status_failure(endpoint: Endpoint, error: openai.APIStatusError) -> CallFailure:

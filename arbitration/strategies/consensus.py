@@ -196,10 +196,10 @@ class _Consensus:
 
     def _scored(self, reply: ChatReply) -> tuple[float, str]:
         said = _VERDICT.match(reply.text)
-        evidence = one_line(reply.text[said.end() :] if said else reply.text)
+        if said is None:  # the odds would be those of some word inside another answer
+            raise LLMFailure("unparseable", "the judge said neither Yes nor No")
+        evidence = one_line(reply.text[said.end() :])
         if self.options.score == "yes_no":
-            if said is None:
-                raise LLMFailure("unparseable", "the judge said neither Yes nor No")
             return (1.0 if said[1].lower() == _YES else -1.0), evidence
         score = reply_log_odds(reply.top_logprobs)
         if score is None:

@@ -1,7 +1,7 @@
 """``pointwise``: parallel batches, a grade of 0 to 10 per passage (engines.md, section 4).
 
 Batch j takes the candidates t with t mod N = j, which evens out positions. A batch that fails or times out is
-scored by the fallback reranker and marked so; it is never tried again.
+scored by the fallback reranker and marked so, and what the fallback keeps is for a person; it is never tried again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from pydantic import Field
 
@@ -86,9 +87,11 @@ def parse_grades(text: str, asked: Sequence[str]) -> Grades:
     """The compact object of a reply.
 
     Raises :class:`LLMFailure`: ``unparseable`` when there is none, ``wrong_schema`` when there are several that
-    differ, or when it grades nothing that was asked. Only an empty object says that nothing deserves a grade.
+    differ, or when it holds no grade at all. Only an empty object says that nothing deserves one.
     """
     pairs = _only_object(text)
+    if pairs and not any(_is_grade(value) for _, value in pairs):
+        raise LLMFailure("wrong_schema", "the model's answer holds no grade of 0 to 10")
     grades: dict[str, int] = {}
     unknown, repeated, off_scale = [], [], []
     for identity, grade in pairs:
@@ -96,13 +99,15 @@ def parse_grades(text: str, asked: Sequence[str]) -> Grades:
             unknown.append(identity)
         elif identity in grades:
             repeated.append(identity)
-        elif isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= 10:
-            off_scale.append(identity)
-        else:
+        elif _is_grade(grade):
             grades[identity] = grade
-    if pairs and not grades:
-        raise LLMFailure("wrong_schema", "the model's answer grades no passage that it was asked about")
+        else:
+            off_scale.append(identity)
     return Grades(grades, tuple(unknown), tuple(repeated), tuple(off_scale))
+
+
+def _is_grade(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10
 
 
 def _only_object(text: str) -> list[tuple[str, object]]:
@@ -269,7 +274,8 @@ class _Grading:
         why = shard.failure.outcome if shard.failure else "no answer"
         self.notes.append(f"a batch of {len(shard.candidates)} was lost ({why}); the fallback scored it")
         said = f"its batch was lost ({why})"
-        return [self.fallback.verdict(c, self.rules.read(c), said) for c in shard.candidates.values()]
+        verdicts = [self.fallback.verdict(c, self.rules.read(c), said) for c in shard.candidates.values()]
+        return [v if v.role is Role.DISCARDED else v.for_person(said) for v in verdicts]
 
 
 def share_with_a_lost_shard(p: float, n: int) -> float:

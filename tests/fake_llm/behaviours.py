@@ -21,6 +21,10 @@ CANDIDATE_ID = re.compile(r"(?<![\w:])(?:[A-Za-z0-9_-]+:)?p\d+_l\d+(?:_p\d+)?_l\
 #: Where a prompt introduces a candidate, as opposed to a passage that merely mentions an id.
 _INTRODUCED = re.compile(rf"(?:^\W*candidate_id\W+|<<<DATA\s+|^\W*)({CANDIDATE_ID.pattern})", re.MULTILINE)
 _QUESTION = re.compile(r"^\W*(?:question|pregunta)\W+(.+)$", re.IGNORECASE | re.MULTILINE)
+#: A fence around the question itself, which stands between its label and its words.
+_FENCE_OPENS = re.compile(r"<<<DATA question \w+>>>\s*")
+#: An example of grades by id, such as {"id0":9,"id3":5}.
+_SHOWN_GRADES = re.compile(r'\{"id\d+":\d')
 _WORD = re.compile(r"[^\W_]{3,}")
 _STOP = frozenset(
     re.findall(
@@ -74,8 +78,9 @@ def candidates_in(request: FakeRequest) -> list[Candidate]:
 
 def question_of(request: FakeRequest) -> str:
     """The question: the text behind a label that says so, else the first line of the user's part."""
-    labelled = _QUESTION.search(request.user)
-    return labelled[1] if labelled else request.user.strip().split("\n", 1)[0]
+    text = _FENCE_OPENS.sub("", request.user)
+    labelled = _QUESTION.search(text)
+    return labelled[1] if labelled else text.strip().split("\n", 1)[0]
 
 
 def question_words(question: str) -> set[str]:
@@ -168,6 +173,8 @@ def _answered(request: FakeRequest, verdicts: Verdicts) -> FakeReply:
         best = max(verdicts.strength.values(), default=0.5)
         return _yes_or_no(2.0 if best >= 0.5 else -2.0)
     schema = request.schema or _schema_in_words(request)
+    if schema is None and _SHOWN_GRADES.search(request.system):
+        return FakeReply(_grades(verdicts))
     if schema is None:
         return FakeReply(_plain_text(request, verdicts))
     value = Filler(schema, verdicts, request).fill(schema)
@@ -186,6 +193,12 @@ def _schema_in_words(request: FakeRequest) -> dict[str, Any] | None:
     except ValueError:
         return None
     return schema
+
+
+def _grades(verdicts: Verdicts) -> str:
+    """The compact object that a prompt shows an example of: grades of 5 and above, nothing for the rest."""
+    grades = {name: round(10 * value) for name, value in verdicts.strength.items() if value >= 0.5}
+    return json.dumps(grades, separators=(",", ":"))
 
 
 def _plain_text(request: FakeRequest, verdicts: Verdicts) -> str:

@@ -7,9 +7,11 @@ transaction, and the database connection is given back before each wait.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import structlog
 from django.conf import settings
@@ -17,6 +19,7 @@ from django.db import connection, transaction
 from django.db.models import Sum
 from django.db.models.functions import Now, TruncMonth
 
+from arbitration.adapters.breaker import ENDPOINT_FAILURES, CircuitBreaker, breaker_of
 from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities, LedgerEntry, Price
 from arbitration.adapters.openai_chat import OpenAIChat
 from arbitration.adapters.probe import probe
@@ -30,6 +33,15 @@ from .models import LLMCall, LLMCallBody, LLMControl, LLMEndpoint, LLMReply, Run
 logger = structlog.get_logger(__name__)
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
+#: So many failures in a row open an endpoint's circuit in a worker; after the pause one call tries it again.
+BREAKER_FAILURES, BREAKER_PAUSE_S = 5, 30.0
+#: How far back the ledger is asked whether the endpoint answers.
+TROUBLE_WINDOW = timedelta(minutes=5)
+PROBE_TIMEOUT_S = 30.0
+#: Outcomes of attempts that were refused here, before anything was sent.
+NOT_SENT = ("budget", "stopped", "circuit_open")
+#: Outcomes that say nothing of question and passages: the same call may well succeed another time.
+PASSING = (*NOT_SENT, "not_allowed", "timeout", "connection", "rate_limited", "server_error")
 
 
 def endpoint_configured() -> bool:
@@ -48,48 +60,91 @@ def endpoint_allowed(collection: Collection) -> bool:
     return endpoint_name() in collection.allowed_endpoints
 
 
-def chat_model(*, run: Run) -> ChatModel | None:
-    """The model for a run, or None where none is configured."""
+@contextmanager
+def chat_model(*, run: Run) -> Iterator[ChatModel | None]:
+    """The model for a run, or None where none is configured; its connections are closed at the end.
+
+    A call takes no longer than ``LLM_TIMEOUT_SECONDS``, with waiting for a slot, retries and pauses.
+    """
+    if not endpoint_configured():
+        yield None
+        return
+    hooks = _Hooks.of(_endpoint(), run=run, collection=run.collection)
+    chat = OpenAIChat(
+        _probed(_endpoint(), hooks),
+        ledger=hooks.ledger,
+        guard=hooks.guard,
+        breaker=hooks.breaker,
+        cache=CollectionReplyCache(collection_id=run.collection_id) if run.use_cache else None,
+        deadline_s=float(settings.LLM_TIMEOUT_SECONDS),
+    )
+    try:
+        yield chat
+    finally:
+        chat.close()
+
+
+def collection_chat_model(*, collection: Collection, model: str = "") -> OpenAIChat | None:
+    """A model for work on a collection outside of runs, such as evaluations; None where none is configured.
+
+    ``model`` is another one at the same address. No answer comes from a cache; close it when done.
+    """
     if not endpoint_configured():
         return None
-    endpoint = _endpoint()
-    return OpenAIChat(
-        endpoint,
-        ledger=DatabaseLedger(run=run),
-        guard=BudgetGuard(run=run),
-        cache=CollectionReplyCache(collection_id=run.collection_id) if run.use_cache else None,
-    )
+    endpoint = _endpoint(model=model)
+    hooks = _Hooks.of(endpoint, run=None, collection=collection)
+    return OpenAIChat(_probed(endpoint, hooks), ledger=hooks.ledger, guard=hooks.guard, breaker=hooks.breaker)
 
 
-def _endpoint() -> Endpoint:
-    price = settings.LLM_PRICES.get(settings.OPENAI_MODEL, settings.LLM_PRICES["default"])
-    base = Endpoint(
+@dataclass(frozen=True, slots=True)
+class _Hooks:
+    """What every call passes through, the probe's as well."""
+
+    ledger: DatabaseLedger
+    guard: BudgetGuard
+    breaker: CircuitBreaker
+
+    @classmethod
+    def of(cls, endpoint: Endpoint, *, run: Run | None, collection: Collection) -> _Hooks:
+        return cls(
+            DatabaseLedger(run=run, collection=collection),
+            BudgetGuard(run=run, collection=collection),
+            breaker_of(endpoint, failures=BREAKER_FAILURES, pause_s=BREAKER_PAUSE_S),
+        )
+
+
+def _endpoint(*, model: str = "") -> Endpoint:
+    model = model or settings.OPENAI_MODEL
+    price = settings.LLM_PRICES.get(model, settings.LLM_PRICES["default"])
+    return Endpoint(
         name=endpoint_name(),
         base_url=settings.OPENAI_BASE_URL or DEFAULT_BASE_URL,
-        model=settings.OPENAI_MODEL,
+        model=model,
         api_key=settings.OPENAI_API_KEY,
         price=Price(*price),
         max_concurrency=settings.LLM_MAX_CONCURRENCY,
     )
-    return Endpoint(**{**_fields(base), "capabilities": _capabilities(base)})
 
 
-def _fields(endpoint: Endpoint) -> dict[str, Any]:
-    return {name: getattr(endpoint, name) for name in Endpoint.__dataclass_fields__}
-
-
-def _capabilities(endpoint: Endpoint) -> EndpointCapabilities | None:
-    """What the endpoint can do: as stored, else as found by a probe now. An endpoint that does not answer is
+def _probed(endpoint: Endpoint, hooks: _Hooks) -> Endpoint:
+    """The endpoint with what it can do: as stored, else as found by a probe now. One that does not answer is
     not remembered; the call that follows reports it."""
     stored = LLMEndpoint.objects.filter(base_url=endpoint.base_url, model=endpoint.model).first()
     if stored is not None:
-        return EndpointCapabilities(**{**stored.capabilities, "models": tuple(stored.capabilities["models"])})
+        known = stored.capabilities | {"models": tuple(stored.capabilities["models"])}
+        return replace(endpoint, capabilities=EndpointCapabilities(**known))
     give_connection_back()
     try:
-        found = probe(endpoint)
+        found = probe(
+            endpoint,
+            ledger=hooks.ledger,
+            guard=hooks.guard,
+            breaker=hooks.breaker,
+            timeout_s=min(PROBE_TIMEOUT_S, float(settings.LLM_TIMEOUT_SECONDS)),
+        )
     except LLMFailure as failure:
         logger.warning("gateway.probe_failed", endpoint=endpoint.name, outcome=failure.outcome)
-        return None
+        return endpoint
     LLMEndpoint.objects.update_or_create(
         base_url=endpoint.base_url,
         model=endpoint.model,
@@ -99,7 +154,7 @@ def _capabilities(endpoint: Endpoint) -> EndpointCapabilities | None:
             "probed_at": Now(),
         },
     )
-    return found
+    return replace(endpoint, capabilities=found)
 
 
 def _short_name(endpoint: Endpoint) -> str:
@@ -117,8 +172,8 @@ def give_connection_back() -> None:
 class DatabaseLedger:
     """Writes every attempt, failures too, as soon as it ended."""
 
-    def __init__(self, *, run: Run) -> None:
-        self._run_id, self._collection_id = run.pk, run.collection_id
+    def __init__(self, *, run: Run | None, collection: Collection) -> None:
+        self._run_id, self._collection_id = (run.pk if run else None), collection.pk
 
     def record(self, call: LedgerEntry) -> None:
         """Stores the attempt with its bodies and gives the connection back."""
@@ -159,21 +214,22 @@ class BudgetGuard:
     """Lets an attempt pass only when the switch is on, the collection allows the endpoint, and both budgets
     have room for it."""
 
-    def __init__(self, *, run: Run) -> None:
-        self._run = run
+    def __init__(self, *, run: Run | None, collection: Collection) -> None:
+        self._run, self._collection = run, collection
 
     def allow(self, request: ChatRequest, estimated_cost: float) -> None:
         """Raises ``LLMFailure`` with ``stopped``, ``not_allowed`` or ``budget``."""
         control = llm_control()
         if control.is_stopped:
             raise LLMFailure("stopped", f"Use of language models is stopped: {control.stop_reason}")
-        if not endpoint_allowed(self._run.collection):
+        if not endpoint_allowed(self._collection):
             raise LLMFailure(
                 "not_allowed",
                 f"This collection does not allow the endpoint {endpoint_name()}. An admin can add it.",
             )
         estimate = Decimal(str(estimated_cost))
-        self._check("run", control.run_budget, spent_by_run(run_id=self._run.pk) + estimate)
+        if self._run is not None:
+            self._check("run", control.run_budget, spent_by_run(run_id=self._run.pk) + estimate)
         self._check("month", control.month_budget, spent_this_month() + estimate)
         give_connection_back()
 
@@ -193,6 +249,13 @@ def llm_control() -> LLMControl:
 def spent_by_run(*, run_id: int) -> Decimal:
     """USD spent for a run so far."""
     return LLMCall.objects.filter(run_id=run_id).aggregate(total=Sum("cost"))["total"] or Decimal(0)
+
+
+def failed_in_passing(*, run_id: int) -> bool:
+    """Whether a call of the run stayed without an answer for a reason that may be gone by now."""
+    calls = LLMCall.objects.filter(run_id=run_id)
+    answered = calls.filter(outcome="ok").values("request_hash")
+    return calls.filter(outcome__in=PASSING).exclude(request_hash__in=answered).exists()
 
 
 def spent_this_month() -> Decimal:
@@ -231,3 +294,27 @@ class CollectionReplyCache:
 def installation_model() -> str:
     """What goes into cache keys for the model in use."""
     return f"{endpoint_name()} {settings.OPENAI_MODEL}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointTrouble:
+    """An endpoint that does not answer: which, how its last call failed, and since when."""
+
+    endpoint: str
+    outcome: str
+    since: datetime
+
+
+def endpoint_trouble() -> EndpointTrouble | None:
+    """Whether the installation's endpoint keeps failing, by the ledger of all workers: its last
+    ``BREAKER_FAILURES`` calls, none older than ``TROUBLE_WINDOW``. One query; for the banner that says that runs
+    go on in a degraded way. None when it answers, is not configured, or was not asked lately."""
+    if not endpoint_configured():
+        return None
+    sent = LLMCall.objects.exclude(outcome__in=NOT_SENT).filter(
+        endpoint=endpoint_name()[:200], created_at__gte=Now() - TROUBLE_WINDOW
+    )
+    last = list(sent.order_by("-id").values_list("outcome", "created_at")[:BREAKER_FAILURES])
+    if len(last) < BREAKER_FAILURES or any(outcome not in ENDPOINT_FAILURES for outcome, _ in last):
+        return None
+    return EndpointTrouble(endpoint_name(), last[0][0], last[-1][1])

@@ -42,14 +42,14 @@ def question_read(
 def _by_model(
     run: Run, question: ParsedQuestion, documents: Sequence[DocumentProfile]
 ) -> tuple[ParsedQuestion, tuple[str, ...]]:
-    chat = chat_model(run=run)
-    if chat is None:
-        return question, ()
     kinds = sorted({document.document_type or document.name for document in documents})[:8]
     request = reading_request(question, documents=kinds, timeout_s=float(settings.LLM_TIMEOUT_SECONDS))
-    give_connection_back()
     try:
-        reply = chat.complete(request)
+        with chat_model(run=run) as chat:
+            if chat is None:
+                return question, ()
+            give_connection_back()
+            reply = chat.complete(request)
     except LLMFailure as failure:
         return question, (f"question read without a model: {failure.outcome}",)
     assert isinstance(reply.parsed, QuestionReading)

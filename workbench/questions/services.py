@@ -11,10 +11,12 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from arbitration.questions.assisted import QuestionEdits
+from arbitration.settings import EngineSettings
 from arbitration.text import exact_codes, normalise
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
+from workbench.collection_settings.selectors import gates_digest
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.ops.dispatch import dispatch_on_commit
@@ -234,11 +236,12 @@ def cache_key(
     text: str,
     strategy: str,
     edits: QuestionEdits | None = None,
+    settings: EngineSettings | None = None,
 ) -> str:
     """SHA-256 over everything that changes the answer: question, scope, state of the documents, strategy,
-    settings, models, prompts (system.md, "Caches")."""
+    settings, thresholds, models, prompts (system.md, "Caches")."""
     scope: Any = (
-        ["document", document.pk, document.sha256, str(document.finished_at)]
+        ["document", document.pk, *_document_state(document)]
         if document
         else ["collection", collection.pk, _epoch(collection)]
     )
@@ -248,11 +251,42 @@ def cache_key(
         "scope": scope,
         "edits": edits.model_dump(mode="json") if edits else None,
         "strategy": strategy,
-        "settings": engine_settings(collection=collection).digest(),
+        "settings": (settings or engine_settings(collection=collection)).digest(),
         "dictionary": dictionary_digest(collection=collection),
+        "gates": gates_digest(collection=collection),
         "engine": engine_state(strategy=strategy),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def run_cache_key(*, run: Run) -> str:
+    """The key of a run by the state of things now: what was approved, uploaded or deployed since it was asked
+    changes it."""
+    return cache_key(
+        collection=run.collection,
+        document=run.question.document,
+        text=run.question.text,
+        strategy=run.strategy,
+        edits=QuestionEdits.model_validate(run.question_edits) if run.question_edits else None,
+        settings=EngineSettings.model_validate(run.settings),
+    )
+
+
+#: What of a document reaches an answer: its bytes, its last parse, and what prompts are told about it.
+_DOCUMENT_STATE = (
+    "sha256",
+    "finished_at",
+    "name",
+    "document_type",
+    "issuer",
+    "effective_date",
+    "language",
+)
+
+
+def _document_state(document: Document) -> list[str]:
+    """From the database, as with the epoch."""
+    return [str(value) for value in Document.objects.values_list(*_DOCUMENT_STATE).get(pk=document.pk)]
 
 
 def _epoch(collection: Collection) -> int:

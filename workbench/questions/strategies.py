@@ -49,6 +49,15 @@ def needs_model(name: str) -> bool:
     return bool({"chat", "logprobs"} & set(STRATEGIES[name].requires))
 
 
+#: Strategies that decide without a language model, and ask one about what is uncertain where there is one.
+_ASKS_WHERE_THERE_IS_ONE = frozenset({"r-flow"})
+
+
+def may_ask_model(name: str) -> bool:
+    """Whether a language model has a say in what the strategy decides on this installation."""
+    return needs_model(name) or (name in _ASKS_WHERE_THERE_IS_ONE and endpoint_configured())
+
+
 def strategy_choices() -> list[tuple[str, str]]:
     """(name, label) of the strategies that can run here."""
     return [
@@ -81,7 +90,7 @@ def engine_state(*, strategy: str) -> dict[str, str]:
         "code": engine_digest(),
         "space": active_space().name,
         "reranker": champion_state(),
-        "model": installation_model() if needs_model(strategy) else "",
+        "model": installation_model() if may_ask_model(strategy) else "",
     }
 
 

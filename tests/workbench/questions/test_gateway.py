@@ -128,11 +128,11 @@ class TestGuard:
     def refused(self, run: Run, cost: float = 0.01) -> str:
         run = Run.objects.select_related("collection").get(pk=run.pk)
         with pytest.raises(LLMFailure) as failure:
-            gateway.BudgetGuard(run=run).allow(REQUEST, cost)
+            gateway.BudgetGuard(run=run, collection=run.collection).allow(REQUEST, cost)
         return failure.value.outcome
 
     def allowed(self, run: Run, cost: float = 0.01) -> bool:
-        gateway.BudgetGuard(run=run).allow(REQUEST, cost)
+        gateway.BudgetGuard(run=run, collection=run.collection).allow(REQUEST, cost)
         return True
 
     def spend(self, run: Run, cost: str, **changed: object) -> LLMCall:
