@@ -18,6 +18,8 @@ urlpatterns = [
     path("", include("workbench.collection_settings.urls")),
     path("", include("workbench.models_registry.urls")),
     path("", include("workbench.accounts.urls")),
+    path("", include("workbench.ops.urls")),
+    path("", include("workbench.api.token_pages")),
     path("audit/", include("workbench.audit.urls")),
     path("api/v1/", include("workbench.api.urls")),
     path("accounts/", include("allauth.urls")),

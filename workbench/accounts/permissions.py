@@ -45,6 +45,22 @@ def roles_with(permission: Permission) -> list[str]:
     return [role for role, granted in ROLE_PERMISSIONS.items() if permission in granted]
 
 
+def token_allows(user: User | AnonymousUser, permission: Permission) -> bool:
+    """Whether the API token that the user came with covers the permission; always without a token."""
+    scopes = getattr(user, "token_scopes", None)
+    return scopes is None or permission in scopes
+
+
+def administers(user: User | AnonymousUser) -> bool:
+    """Whether the user administers the installation, in person: no token carries that."""
+    return bool(
+        user.is_authenticated
+        and user.is_active
+        and getattr(user, "is_staff", False)
+        and getattr(user, "token_scopes", None) is None
+    )
+
+
 def member_condition(
     user: User | AnonymousUser, permission: Permission = Permission.VIEW, *, prefix: str = ""
 ) -> Q:
@@ -54,7 +70,7 @@ def member_condition(
     ``"document__collection"``; empty for collections themselves. The ``system`` user of commands and
     workers passes everywhere.
     """
-    if not user.is_authenticated or not user.is_active:
+    if not user.is_authenticated or not user.is_active or not token_allows(user, permission):
         return Q(pk__in=[])
     if getattr(user, "is_system", False):
         return Q()
@@ -65,7 +81,7 @@ def member_condition(
 
 def has_permission(user: User | AnonymousUser, collection: Collection, permission: Permission) -> bool:
     """Whether the user may do this in the collection."""
-    if not user.is_authenticated or not user.is_active:
+    if not user.is_authenticated or not user.is_active or not token_allows(user, permission):
         return False
     if getattr(user, "is_system", False):
         return True
@@ -79,4 +95,5 @@ def permissions_in(user: User, collection: Collection) -> frozenset[Permission]:
     if user.is_system:
         return frozenset(Permission)
     roles = Membership.objects.filter(user=user, collection=collection).values_list("role", flat=True)
-    return frozenset().union(*(ROLE_PERMISSIONS[role] for role in roles))
+    granted: frozenset[Permission] = frozenset().union(*(ROLE_PERMISSIONS[role] for role in roles))
+    return frozenset(permission for permission in granted if token_allows(user, permission))

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from workbench.accounts.models import Membership
-from workbench.accounts.permissions import ROLE_PERMISSIONS, Permission
+from workbench.accounts.permissions import ROLE_PERMISSIONS, Permission, administers, token_allows
 from workbench.documents.models import WORKING_STATUSES, Document, DocumentStatus
 from workbench.questions.models import ENDED, Run, RunStatus
 from workbench.review.selectors import queue_open
@@ -29,7 +29,8 @@ WORKER_LATE = timedelta(minutes=2)
 def permissions_anywhere(*, user: User) -> frozenset[Permission]:
     """What the user may do in at least one collection."""
     roles = set(Membership.objects.filter(user=user).values_list("role", flat=True))
-    return frozenset().union(*(ROLE_PERMISSIONS[role] for role in roles))
+    granted: frozenset[Permission] = frozenset().union(*(ROLE_PERMISSIONS[role] for role in roles))
+    return frozenset(permission for permission in granted if token_allows(user, permission))
 
 
 def navigation(*, user: User, path: str) -> list[dict[str, Any]]:
@@ -43,7 +44,13 @@ def navigation(*, user: User, path: str) -> list[dict[str, Any]]:
         (_("Runs"), "questions:runs", "g r", Permission.VIEW in may),
         (_("Queue"), "review:queue", "g q", Permission.REVIEW in may),
         (_("Strategies"), "questions:strategies", "g t", True),
-        (_("Models"), "models:models", "g m", bool({Permission.MANAGE, Permission.AUDIT} & may) or user.is_staff),
+        (_("Operations"), "ops:operations", "g o", Permission.AUDIT in may or administers(user)),
+        (
+            _("Models"),
+            "models:models",
+            "g m",
+            bool({Permission.MANAGE, Permission.AUDIT} & may) or user.is_staff,
+        ),
         (_("Audit"), "audit:trail", "g u", Permission.AUDIT in may or user.is_staff),
     ]
     waiting = queue_open(user=user, required_only=True).count() if Permission.REVIEW in may else 0

@@ -20,7 +20,7 @@ JSON = "application/json"
 
 def test_a_stranger_gets_a_problem(client_as: ClientAs, db: None) -> None:
     response = client_as(None).get("/api/v1/runs/")
-    assert response.status_code == 403
+    assert response.status_code == 401
     assert response["Content-Type"] == "application/problem+json"
     assert response.json()["code"] == "not_authenticated"
 

@@ -1,0 +1,51 @@
+"""``Authorization: Bearer <token>``: a program acts as the token's owner, within the token's scopes."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from workbench.accounts.models import User
+
+from .models import ApiToken
+from .tokens import token_with_key
+
+
+class TokenAuthentication(BaseAuthentication):
+    """Marks the user with the token's scopes, which every permission check of the product then honours.
+
+    Rights of the installation's administrators are never carried by a token.
+    """
+
+    keyword = "Bearer"
+
+    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+        """The owner and the token; None without such a header. Raises 401 for a key that opens nothing."""
+        parts = get_authorization_header(request).split()
+        if not parts or parts[0].lower() != self.keyword.lower().encode():
+            return None
+        token = token_with_key(parts[1].decode("latin-1")) if len(parts) == 2 else None
+        if token is None:
+            raise AuthenticationFailed(_("This token is unknown, revoked or has expired."))
+        user = token.owner
+        user.token_scopes = token.permissions
+        user.is_staff = user.is_superuser = False  # in this request only; nobody saves the object
+        return user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        """What a client is told to send."""
+        return self.keyword
+
+
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How the API description names it."""
+
+    target_class = "workbench.api.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        """A bearer token of our own format."""
+        return {"type": "http", "scheme": "bearer", "description": "A token made on the page of tokens."}

@@ -1,0 +1,104 @@
+"""What models cost in a month: by collection, strategy, model and kind of call."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from workbench.documents.models import Collection
+from workbench.questions.gateway import llm_control
+from workbench.questions.models import LLMCall
+
+from .exports import csv_text
+from .operations import SUMS, WITHOUT_RUN, Usage, seen_by
+from .plots import bar_plot
+
+if TYPE_CHECKING:
+    from workbench.accounts.models import User
+
+_MONTH = re.compile(r"(20\d\d)-(0[1-9]|1[0-2])")
+
+
+def month_in(raw: str | None) -> dt.date:
+    """The first day of the month that an address names (``2026-11``), else of this one (UTC)."""
+    match = _MONTH.fullmatch(raw or "")
+    if match is None:
+        return timezone.now().date().replace(day=1)
+    return dt.date(int(match[1]), int(match[2]), 1)
+
+
+def _next_month(first: dt.date) -> dt.date:
+    return (first + dt.timedelta(days=32)).replace(day=1)
+
+
+def cost_rows(*, user: User, first: dt.date) -> list[dict[str, Any]]:
+    """The month's sums by collection, strategy, model and stage. Two queries."""
+    rows = list(
+        LLMCall.objects.filter(
+            seen_by(user),
+            created_at__gte=dt.datetime.combine(first, dt.time(), tzinfo=dt.UTC),
+            created_at__lt=dt.datetime.combine(_next_month(first), dt.time(), tzinfo=dt.UTC),
+        )
+        .annotate(strategy=F("run__strategy"))
+        .values("collection_id", "strategy", "model", "stage")
+        .order_by("collection_id", "strategy", "model", "stage")
+        .annotate(**SUMS)
+    )
+    names = dict(Collection.objects.visible_to(user).values_list("pk", "name"))
+    for row in rows:
+        key = row["collection_id"]
+        # Who does not belong to a collection reads its number, not its name.
+        row["collection"] = names.get(key) or (_("collection %(n)d") % {"n": key} if key else WITHOUT_RUN)
+        row["strategy"] = row["strategy"] or WITHOUT_RUN
+    return rows
+
+
+def costs_page(*, user: User, first: dt.date) -> dict[str, Any]:
+    """The month, added up four ways."""
+    rows = cost_rows(user=user, first=first)
+    total = Usage()
+    for row in rows:
+        total.add(row)
+    groups = [
+        (_("Collection"), _grouped(rows, "collection")),
+        (_("Strategy"), _grouped(rows, "strategy")),
+        (_("Model"), _grouped(rows, "model")),
+        (_("Step"), _grouped(rows, "stage")),
+    ]
+    figures = [(name, float(usage.cost), None, None) for name, usage in groups[0][1][:12]]
+    return {
+        "month": first,
+        "previous": (first - dt.timedelta(days=1)).strftime("%Y-%m"),
+        "next": _next_month(first).strftime("%Y-%m") if _next_month(first) <= timezone.now().date() else "",
+        "total": total,
+        "budget": llm_control().month_budget,
+        "groups": [{"label": label, "rows": usages} for label, usages in groups],
+        "plot": bar_plot(title=_("Cost by collection, USD"), figures=figures) if figures else None,
+    }
+
+
+def _grouped(rows: list[dict[str, Any]], name: str) -> list[tuple[str, Usage]]:
+    usages: dict[str, Usage] = defaultdict(Usage)
+    for row in rows:
+        usages[row[name]].add(row)
+    return sorted(usages.items(), key=lambda item: (-item[1].cost, item[0]))
+
+
+def costs_csv(*, user: User, first: dt.date) -> str:
+    """The month's sums as a file."""
+    header = (
+        "month", "collection", "strategy", "model", "step", "calls", "failed", "input tokens", "cached tokens",
+        "output tokens", "cost USD",
+    )  # fmt: skip
+    keys = ("collection", "strategy", "model", "stage", "calls", "failed", "input", "cached", "output")
+    rows = cost_rows(user=user, first=first)
+    return csv_text(
+        header=header,
+        rows=([first.strftime("%Y-%m"), *(row[key] for key in keys), float(row["usd"])] for row in rows),
+    )

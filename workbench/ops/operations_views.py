@@ -1,0 +1,166 @@
+"""Operations, costs and prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from arbitration.questions.assisted import QuestionEdits
+from workbench.accounts.permissions import Permission, administers
+from workbench.errors import Conflict, WorkbenchError
+from workbench.questions.models import RunStatus
+from workbench.questions.selectors import run_for
+from workbench.questions.services import question_ask
+
+from . import control, costs, prompts
+from .addresses import number_in
+from .forms import BudgetsForm, SwitchForm
+from .operations import may_operate, operations_page
+
+
+def _require_operator(request: HttpRequest) -> None:
+    if not may_operate(request.user):
+        raise PermissionDenied
+
+
+@require_safe
+def operations(request: HttpRequest) -> HttpResponse:
+    """What waits, what failed, what models did, and the switch."""
+    return _page(request)
+
+
+def _page(
+    request: HttpRequest,
+    *,
+    switch: SwitchForm | None = None,
+    budgets: BudgetsForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    context = operations_page(user=request.user)
+    if context is None:
+        raise PermissionDenied
+    current = context["control"]
+    context["switch"] = switch or SwitchForm(auto_id="id_switch_%s")
+    context["budgets"] = budgets or BudgetsForm(
+        initial={"run_budget": current.run_budget, "month_budget": current.month_budget}
+    )
+    return render(request, "ops/operations.html", context, status=status)
+
+
+@require_POST
+def stop(request: HttpRequest) -> HttpResponse:
+    """The stop switch."""
+    return _switch(request, control.llm_stop, _("No language model is asked any more."))
+
+
+@require_POST
+def resume(request: HttpRequest) -> HttpResponse:
+    """The switch back."""
+    return _switch(request, control.llm_resume, _("Language models may be asked again."))
+
+
+def _switch(request: HttpRequest, service: Callable[..., None], done: str) -> HttpResponse:
+    _require_administrator(request)
+    form = SwitchForm(request.POST, auto_id="id_switch_%s")
+    if form.is_valid():
+        try:
+            service(actor=request.user, reason=form.cleaned_data["reason"])
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            messages.success(request, done)
+            return redirect("ops:operations")
+    return _page(request, switch=form, status=422)
+
+
+@require_POST
+def budgets(request: HttpRequest) -> HttpResponse:
+    """What a run and a month may cost."""
+    _require_administrator(request)
+    form = BudgetsForm(request.POST)
+    if form.is_valid():
+        try:
+            control.budgets_change(actor=request.user, **form.cleaned_data)
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            messages.success(request, _("The budgets hold from the next call on."))
+            return redirect("ops:operations")
+    return _page(request, budgets=form, status=422)
+
+
+def _require_administrator(request: HttpRequest) -> None:
+    if not administers(request.user):
+        raise PermissionDenied
+
+
+@require_POST
+def run_retry(request: HttpRequest, pk: int) -> HttpResponse:
+    """Asks the question of a failed run again; a run of its own."""
+    run = run_for(user=request.user, pk=pk, permission=Permission.ASK)
+    try:
+        if run.status not in (RunStatus.FAILED, RunStatus.CANCELLED):
+            raise Conflict(_("Only a failed or stopped run is asked again from here."))
+        outcome = question_ask(
+            actor=request.user,
+            collection=run.collection,
+            document=run.question.document,
+            text=run.question.text,
+            strategy=run.strategy,
+            edits=QuestionEdits.model_validate(run.question_edits) if run.question_edits else None,
+        )
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+        return redirect("ops:operations" if may_operate(request.user) else run)
+    return redirect(outcome.run)
+
+
+@require_safe
+def cost_page(request: HttpRequest) -> HttpResponse:
+    """What models cost in a month."""
+    _require_operator(request)
+    first = costs.month_in(request.GET.get("month"))
+    return render(request, "ops/costs.html", costs.costs_page(user=request.user, first=first))
+
+
+@require_safe
+def cost_export(request: HttpRequest) -> HttpResponse:
+    """The same as a file."""
+    _require_operator(request)
+    first = costs.month_in(request.GET.get("month"))
+    body = costs.costs_csv(user=request.user, first=first)
+    response = HttpResponse(body, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="costs-{first:%Y-%m}.csv"'
+    return response
+
+
+@require_safe
+def prompt_pages(request: HttpRequest) -> HttpResponse:
+    """Every prompt there is; with ``?name=`` one of them: a version, and what changed since another one."""
+    _require_operator(request)
+    name = request.GET.get("name", "")
+    if not name:
+        return render(request, "ops/prompts.html", {"prompts": prompts.prompt_list()})
+    versions = prompts.versions_of(name)
+    if not versions:
+        raise Http404
+    version = _chosen(request.GET.get("version"), versions) or versions[-1]
+    earlier = [number for number in versions if number < version]
+    against = _chosen(request.GET.get("against"), versions) or (earlier[-1] if earlier else None)
+    context = prompts.prompt_page(user=request.user, name=name, version=version, against=against)
+    return render(request, "ops/prompt.html", context)
+
+
+def _chosen(raw: str | None, versions: list[int]) -> int | None:
+    if not raw:
+        return None
+    number = number_in(raw)
+    if number not in versions:
+        raise Http404
+    return number

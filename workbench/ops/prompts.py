@@ -1,0 +1,103 @@
+"""The prompts: every version as its file has it, what changed between two, and where each is used."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, F
+
+import arbitration
+from arbitration.prompting import PROMPTS, PromptTemplate, load_prompt, prompt_names
+from workbench.questions.models import LLMCall
+
+from .operations import WITHOUT_RUN, seen_by
+
+if TYPE_CHECKING:
+    from workbench.accounts.models import User
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """A line of a comparison; ``kind`` is ``same``, ``added`` or ``removed``."""
+
+    kind: str
+    text: str
+
+
+def versions_of(name: str) -> list[int]:
+    """The versions of a prompt, oldest first; empty for no such prompt."""
+    if name not in prompt_names():
+        return []
+    numbers = [path.stem[1:] for path in (PROMPTS / name).glob("v*.md")]
+    return sorted(int(number) for number in numbers if number.isdigit())
+
+
+def prompt_list() -> list[dict[str, Any]]:
+    """Every prompt in its newest version."""
+    return [
+        {
+            "prompt": load_prompt(name),
+            "versions": len(versions_of(name)),
+            "used_in": modules_using(name),
+        }
+        for name in prompt_names()
+    ]
+
+
+def prompt_page(*, user: User, name: str, version: int, against: int | None) -> dict[str, Any]:
+    """One version, with what changed since another one, and its calls in the ledger."""
+    prompt = load_prompt(name, version=version)
+    other = load_prompt(name, version=against) if against is not None else None
+    return {
+        "prompt": prompt,
+        "version": version,
+        "placeholders": sorted(prompt.placeholders),
+        "versions": versions_of(name),
+        "against": against,
+        "diff": diff_of(other, prompt) if other else [],
+        "used_in": modules_using(name),
+        "calls": _calls(user, prompt),
+    }
+
+
+def diff_of(old: PromptTemplate, new: PromptTemplate) -> list[DiffLine]:
+    """Both parts line by line."""
+    lines = difflib.ndiff(_lines(old), _lines(new))
+    kinds = {"  ": "same", "+ ": "added", "- ": "removed"}
+    return [DiffLine(kinds[line[:2]], line[2:]) for line in lines if line[:2] in kinds]
+
+
+def _lines(prompt: PromptTemplate) -> list[str]:
+    return ["## System", *prompt.system.splitlines(), "## User", *prompt.user.splitlines()]
+
+
+def _calls(user: User, prompt: PromptTemplate) -> list[dict[str, Any]]:
+    """Calls of exactly this text, by strategy."""
+    rows = (
+        LLMCall.objects.filter(seen_by(user), prompt_name=prompt.name, prompt_hash=prompt.hash)
+        .annotate(strategy=F("run__strategy"))
+        .values("strategy", "stage")
+        .order_by("strategy", "stage")
+        .annotate(calls=Count("pk"))
+    )
+    return [row | {"strategy": row["strategy"] or WITHOUT_RUN} for row in rows]
+
+
+@lru_cache(maxsize=256)
+def modules_using(name: str) -> tuple[str, ...]:
+    """The engine's modules that load the prompt: those that call ``load_prompt`` and name it."""
+    root = Path(arbitration.__file__).parent
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if "load_prompt(" not in text or f'"{name}"' not in text:
+            continue
+        constants = {node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)}
+        if name in constants:
+            found.append(f"arbitration.{'.'.join(path.relative_to(root).with_suffix('').parts)}")
+    return tuple(found)

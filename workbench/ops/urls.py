@@ -1,0 +1,19 @@
+"""Addresses of operations; included at the root."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from . import operations_views as views
+
+app_name = "ops"
+urlpatterns = [
+    path("operations/", views.operations, name="operations"),
+    path("operations/stop/", views.stop, name="stop"),
+    path("operations/resume/", views.resume, name="resume"),
+    path("operations/budgets/", views.budgets, name="budgets"),
+    path("operations/runs/<int:pk>/retry/", views.run_retry, name="run-retry"),
+    path("costs/", views.cost_page, name="costs"),
+    path("costs.csv", views.cost_export, name="costs-export"),
+    path("prompts/", views.prompt_pages, name="prompts"),
+]
