@@ -18,7 +18,7 @@ from workbench.accounts.models import User
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection, Document
 from workbench.labeling.models import Label, LabelImport
-from workbench.models_registry.models import FeatureRow, TrainingRun
+from workbench.models_registry.models import FeatureRow, ModelVersion, TrainingRun
 from workbench.models_registry.services import training_claimed_here
 from workbench.models_registry.trainings import run_training
 
@@ -143,3 +143,25 @@ def retrained(actor: User, config: TrainingConfig = QUICK) -> TrainingRun:
     run = training_claimed_here(actor=actor, config=config)
     run_training(run_id=run.pk)
     return TrainingRun.objects.select_related("decision", "challenger", "snapshot").get(pk=run.pk)
+
+
+def any_model() -> ModelVersion:
+    """A model's row, without a file."""
+    made, _new = ModelVersion.objects.get_or_create(
+        number=1,
+        defaults={
+            "digest": "0" * 12,
+            "origin": "seed",
+            "architecture": "logistic",
+            "feature_version": FEATURE_VERSION,
+            "threshold": 0.5,
+            "manifest": {"feature_names": [], "libraries": {}},
+        },
+    )
+    return made
+
+
+def any_training() -> TrainingRun:
+    """A queued training's row."""
+    run = TrainingRun.objects.filter(state="queued").first()
+    return run or TrainingRun.objects.create(trigger="person", requested_by=User.objects.system())
