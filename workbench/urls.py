@@ -15,6 +15,7 @@ urlpatterns = [
     path("", include("workbench.review.urls")),
     path("", include("workbench.question_sets.urls")),
     path("", include("workbench.vocabulary.urls")),
+    path("", include("workbench.labeling.urls")),
     path("", include("workbench.collection_settings.urls")),
     path("", include("workbench.models_registry.urls")),
     path("", include("workbench.accounts.urls")),
