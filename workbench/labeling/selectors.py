@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from django.db import transaction
-
 from arbitration.contracts import Role
-from arbitration.evaluation.question_groups import question_hash
 from training.labels import LabelRow, LabelSource, Resolution, resolve
-from training.snapshot import HOLDOUT_SHARE, QuestionSides
-from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.documents.models import Collection
-from workbench.questions.models import Question
 
-from .models import Label, QuestionPlace
+from .models import Label
+from .sides import question_sides
+
+__all__ = [
+    "label_row",
+    "label_rows",
+    "labels_for_gold",
+    "labels_for_training",
+    "labels_resolved",
+    "question_sides",
+]
 
 _BATCH = 2000
 
@@ -82,36 +86,3 @@ def label_row(label: Label) -> LabelRow:
         blind=label.blind,
         seconds=label.seconds,
     )
-
-
-def question_sides(*, holdout_share: float = HOLDOUT_SHARE) -> QuestionSides:
-    """The side of every question ever asked or labelled, as it has been and stays.
-
-    Takes in the questions that are new since the last call, the oldest first, so that the order of those known never
-    changes.
-    """
-    _questions_take_in()
-    return QuestionSides.of(
-        QuestionPlace.objects.order_by("id").values_list("text", flat=True), holdout_share=holdout_share
-    )
-
-
-def _questions_take_in() -> None:
-    with transaction.atomic():
-        advisory_lock(LockSpace.QUESTION_PLACES)
-        known = set(QuestionPlace.objects.values_list("question_hash", flat=True))
-        new: dict[str, str] = {}
-        for text in _texts_by_age():
-            key = question_hash(text)
-            if key not in known:
-                new.setdefault(key, text)
-        QuestionPlace.objects.bulk_create(
-            [QuestionPlace(question_hash=key, text=text) for key, text in new.items()], batch_size=_BATCH
-        )
-
-
-def _texts_by_age() -> Iterator[str]:
-    asked = Question.objects.values_list("created_at", "text")
-    judged = Label.objects.values_list("created_at", "question")
-    for _created, text in sorted([*asked.iterator(), *judged.iterator()]):
-        yield text

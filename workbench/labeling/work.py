@@ -157,7 +157,7 @@ def _next_slot(*, actor: User, project: Project) -> Slot | None:
             return check
     at_random = place < project.gold_share + project.random_share
     order = ("pair__shuffle", "id") if at_random else ("-pair__priority", "id")
-    fresh = _free_slots(actor=actor, project=project)
+    fresh = free_slots(actor=actor, project=project)
     passed = Pass.objects.filter(pair=OuterRef("pair"), person=actor)
     slot = fresh.exclude(Exists(passed)).order_by(*order).select_for_update(
         of=("self",), skip_locked=True
@@ -172,7 +172,7 @@ def _next_slot(*, actor: User, project: Project) -> Slot | None:
     return slot
 
 
-def _free_slots(*, actor: User, project: Project) -> QuerySet[Slot]:
+def free_slots(*, actor: User, project: Project) -> QuerySet[Slot]:
     """Places that nobody holds, of pairs that this person has no place in."""
     own = Slot.objects.filter(pair=OuterRef("pair"), person=actor)
     free = Q(state=SlotState.WAITING) | Q(state=SlotState.HELD, held_until__lt=Now())
@@ -306,7 +306,7 @@ def _undo_label(slot: Slot, *, actor: User) -> Slot:
 
 def _undo_pass(passed: Pass, *, actor: User) -> Slot:
     slot = (
-        _free_slots(actor=actor, project=passed.pair.project)
+        free_slots(actor=actor, project=passed.pair.project)
         .filter(pair=passed.pair)
         .select_for_update(of=("self",), skip_locked=True)
         .first()

@@ -155,3 +155,81 @@ def curve_plot(
         diagonal=diagonal,
         description=f"{title}: " + "; ".join(text for _, _, text in told),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    """A square of a heat map: its upper left corner, how strong its colour is (0 to 1), and its number."""
+
+    x: int
+    y: int
+    strength: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """Squares in rows and columns. ``rows`` and ``columns`` are (place, label); labels are cut to fit, the description
+    holds them whole."""
+
+    title: str
+    cells: tuple[HeatCell, ...]
+    rows: tuple[tuple[int, str], ...]
+    columns: tuple[tuple[int, str], ...]
+    width: int
+    height: int
+    description: str
+
+
+CELL_WIDTH, CELL_HEIGHT, GUTTER = 76, 34, 116
+_LONGEST_LABEL = 14
+#: The darkest square still lets its number be read.
+_STRONGEST = 0.4
+
+
+def heat_map(
+    *,
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cells: Sequence[Sequence[float | None]],
+    top: float = 1.0,
+    digits: int = 2,
+) -> HeatMap:
+    """A square for each value, the stronger the nearer to ``top``; 0 and less have no colour, None has no square."""
+    squares = tuple(
+        HeatCell(
+            x=GUTTER + column * CELL_WIDTH,
+            y=CELL_HEIGHT + row * CELL_HEIGHT,
+            strength=round(_STRONGEST * min(max(value / (top or 1.0), 0.0), 1.0), 3),
+            text=f"{value:.{digits}f}",
+        )
+        for row, line in enumerate(cells)
+        for column, value in enumerate(line)
+        if value is not None
+    )
+    words = "; ".join(
+        f"{rows[row]}, {columns[column]}: {value:.{digits}f}"
+        for row, line in enumerate(cells)
+        for column, value in enumerate(line)
+        if value is not None
+    )
+    return HeatMap(
+        title=title,
+        cells=squares,
+        rows=tuple(
+            (CELL_HEIGHT + index * CELL_HEIGHT + CELL_HEIGHT // 2, _cut(label))
+            for index, label in enumerate(rows)
+        ),
+        columns=tuple(
+            (GUTTER + index * CELL_WIDTH + CELL_WIDTH // 2, _cut(label))
+            for index, label in enumerate(columns)
+        ),
+        width=GUTTER + CELL_WIDTH * len(columns),
+        height=CELL_HEIGHT * (len(rows) + 1),
+        description=f"{title}: {words}",
+    )
+
+
+def _cut(label: str) -> str:
+    return label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"

@@ -1,0 +1,78 @@
+"""``manage.py import_labels FILE --collection SLUG --source annotator|llm``: labels from a file.
+
+Prints {file, rows, good, added, known, dry_run, bad_count, bad: [{line, text, problem}]}. A file with a bad row is not
+taken in at all: exit status 1, and nothing is written.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from workbench.documents.models import Collection
+from workbench.labeling.models import SourceChoice
+from workbench.labeling.transfer import ImportReport, labels_import
+from workbench.ops.commands import JsonCommand, as_table, system_user, wrong_use
+
+
+class Command(JsonCommand):
+    """Takes in a file of labels."""
+
+    help = "Take in labels (JSON lines or CSV) of annotators or of a language model."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("file", type=Path, metavar="FILE", help="JSON lines or CSV, UTF-8")
+        parser.add_argument(
+            "--collection", required=True, metavar="SLUG", help="whose documents it speaks of"
+        )
+        parser.add_argument(
+            "--source",
+            required=True,
+            choices=[SourceChoice.ANNOTATOR.value, SourceChoice.LLM.value],
+            help="who judged",
+        )
+        parser.add_argument(
+            "--judge", default="", metavar="NAME", help="annotator or model of rows that do not say"
+        )
+        parser.add_argument(
+            "--gold",
+            action="store_true",
+            help="people judged without sight of a machine's verdict: a gold set",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="only check, and name every bad row")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        collection = Collection.objects.filter(slug=options["collection"]).first()
+        if collection is None:
+            raise wrong_use(f"There is no collection “{options['collection']}”.")
+        path: Path = options["file"]
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise wrong_use(f"{path} cannot be read: {error.strerror}.") from error
+        report = labels_import(
+            actor=system_user(),
+            collection=collection,
+            content=content,
+            file_name=path.name,
+            source=options["source"],
+            judge=options["judge"],
+            is_gold=options["gold"],
+            dry_run=options["dry_run"],
+        )
+        self.emit({"file": path.name, **asdict(report)}, human=lambda _value: _told(report))
+        if report.bad_count:
+            raise CommandError(f"{report.bad_count} of {report.rows} rows are bad; nothing was taken in.")
+
+
+def _told(report: ImportReport) -> str:
+    done = f"{report.rows} rows, {report.good} good, {report.added} labels taken in."
+    if not report.bad:
+        return done
+    table = as_table(["line", "problem", "row"], [[row.line, row.problem, row.text] for row in report.bad])
+    return f"{done}\n{table}"

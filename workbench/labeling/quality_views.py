@@ -1,0 +1,63 @@
+"""Adjudication, agreement, and the export of labels."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+
+from workbench.accounts.permissions import Permission
+from workbench.documents.selectors import collection_for
+from workbench.errors import WorkbenchError
+
+from . import adjudication as disputed
+from . import agreement_page, presenters
+from .export import labels_csv
+from .forms import AdjudicationForm
+
+
+@require_GET
+def adjudication(request: HttpRequest) -> HttpResponse:
+    """Pairs that wait for a third person."""
+    return render(request, "labeling/adjudication.html", presenters.adjudication_page(user=request.user))
+
+
+@require_http_methods(["GET", "POST"])
+def dispute(request: HttpRequest, pk: int) -> HttpResponse:
+    """One disputed pair; posting decides it and goes on to the next."""
+    pair = presenters.pair_for_adjudication(user=request.user, pk=pk)
+    if request.method == "GET":
+        return render(request, "labeling/dispute.html", presenters.dispute_page(pair=pair, user=request.user))
+    form = AdjudicationForm(request.POST)
+    comment = request.POST.get("comment", "")
+    try:
+        disputed.pair_adjudicate(
+            actor=request.user,
+            pair=pair,
+            role=form.cleaned_data["role"] if form.is_valid() else "",
+            comment=form.cleaned_data.get("comment", ""),
+        )
+    except WorkbenchError as error:
+        context = presenters.dispute_page(pair=pair, user=request.user, error=error.message, comment=comment)
+        return render(request, "labeling/dispute.html", context, status=409 if error.status == 409 else 422)
+    messages.success(request, _("Decided. The two annotators see it."))
+    following = disputed.disputes(user=request.user).first()
+    return redirect("labeling:dispute", pk=following.pk) if following else redirect("labeling:adjudication")
+
+
+@require_GET
+def agreement(request: HttpRequest) -> HttpResponse:
+    """How alike people judge, and the models like people."""
+    context = agreement_page.agreement_page(user=request.user, query=request.GET)
+    return render(request, "labeling/agreement.html", context)
+
+
+@require_GET
+def export(request: HttpRequest, slug: str) -> HttpResponse:
+    """All labels of a collection as CSV, one column a judge."""
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+    response = HttpResponse(labels_csv(collection=collection), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="labels-{collection.slug}.csv"'
+    return response

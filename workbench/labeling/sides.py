@@ -1,0 +1,55 @@
+"""On which side of the holdout a question stands: the same for ever.
+
+The core says it from the order in which questions came (``training.snapshot.QuestionSides``); this keeps that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from django.db import transaction
+
+from arbitration.evaluation.question_groups import question_hash
+from training.snapshot import HOLDOUT_SHARE, QuestionSides
+from workbench.audit.locks import LockSpace, advisory_lock
+from workbench.questions.models import Question
+
+from .models import Label, Pair, QuestionPlace
+
+_BATCH = 2000
+
+
+def question_sides(*, new: Iterable[str] = (), holdout_share: float = HOLDOUT_SHARE) -> QuestionSides:
+    """The side of every question ever asked, labelled or waiting to be, as it has been and stays.
+
+    Takes in the questions that came since the last call, the oldest first, then ``new`` ones in their order; the order
+    of those known never changes.
+    """
+    _take_in(new)
+    known = QuestionPlace.objects.order_by("id").values_list("text", flat=True)
+    return QuestionSides.of(known.iterator(chunk_size=_BATCH), holdout_share=holdout_share)
+
+
+def _take_in(new: Iterable[str]) -> None:
+    with transaction.atomic():
+        advisory_lock(LockSpace.QUESTION_PLACES)
+        known = set(QuestionPlace.objects.values_list("question_hash", flat=True))
+        places: dict[str, str] = {}
+        for text in (*_texts_by_age(), *new):
+            key = question_hash(text)
+            if key not in known:
+                places.setdefault(key, text)
+        QuestionPlace.objects.bulk_create(
+            [QuestionPlace(question_hash=key, text=text) for key, text in places.items()], batch_size=_BATCH
+        )
+
+
+def _texts_by_age() -> Iterator[str]:
+    tables = (
+        Question.objects.values_list("created_at", "pk", "text"),
+        Label.objects.values_list("created_at", "pk", "question"),
+        Pair.objects.values_list("created_at", "pk", "question"),
+    )
+    rows = [row for table in tables for row in table.iterator(chunk_size=_BATCH)]
+    for _created, _pk, text in sorted(rows, key=lambda row: row[:2]):
+        yield text

@@ -1,0 +1,402 @@
+"""Files of labels, and of pairs to label: JSON lines or CSV, checked row by row before anything is written.
+
+Columns, in any order:
+
+    question     the question, in words
+    document     the document's file name, its number (42 or d42) or its SHA-256
+    page, line_from, line_to, page_to     where the passage stands (1-based; line_to and page_to may be left out), or
+    text         the passage itself, as it stands in the document
+    role         primary, supporting, tangential or discarded, or
+    label        1 for evidence, 0 for none
+    judge        the annotator (a member's e-mail address, or any name) or the model
+    seconds      time spent, optional
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from arbitration.contracts import Role
+from arbitration.evaluation.question_groups import question_hash, question_key
+from training.snapshot import Side
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.services import audit_record
+from workbench.documents.models import Collection
+from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.ops.storable import storable
+
+from .models import Label, LabelImport, Pair, PairOrigin, Project, SourceChoice
+from .passages import DocumentTexts, Place
+from .selectors import question_sides
+from .services import judgment
+from .supply import pair_key, pairs_store, part
+
+MAX_BYTES = 50_000_000
+MAX_ROWS = 200_000
+MAX_QUESTION = 4000
+_BINARY = {"1": Role.PRIMARY, "0": Role.DISCARDED, "true": Role.PRIMARY, "false": Role.DISCARDED}
+#: Problems named one by one; of more than these only the number is told.
+SHOWN_PROBLEMS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that was not taken, by its line in the file."""
+
+    line: int
+    text: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRow:
+    """A row that can be taken."""
+
+    line: int
+    question: str
+    place: Place
+    role: Role | None
+    judge: str
+    seconds: float | None
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What became of a file. ``added`` labels or pairs; ``known`` were there already."""
+
+    rows: int = 0
+    good: int = 0
+    added: int = 0
+    known: int = 0
+    dry_run: bool = True
+    bad: list[BadRow] = field(default_factory=list)
+    bad_count: int = 0
+
+    def refuse(self, row: BadRow) -> None:
+        """Counts a bad row, and names it while there are few."""
+        self.bad_count += 1
+        if len(self.bad) < SHOWN_PROBLEMS:
+            self.bad.append(row)
+
+
+def labels_import(
+    *,
+    actor: User,
+    collection: Collection,
+    content: bytes,
+    file_name: str,
+    source: str,
+    judge: str = "",
+    is_gold: bool = False,
+    dry_run: bool = False,
+) -> ImportReport:
+    """Takes in a file of labels, all of it or, when a row is bad, nothing; with ``dry_run`` only the report.
+
+    ``judge`` is the annotator or model of rows that do not say. Raises :class:`NotAllowed` for those who do not manage
+    the collection, :class:`Conflict` when the same file was taken in before, :class:`WorkbenchError` when it is no
+    such file at all.
+    """
+    _require_manage(actor, collection)
+    if source not in (SourceChoice.ANNOTATOR, SourceChoice.LLM):
+        raise WorkbenchError(_("Labels are imported from annotators or from a model."), code="source_unknown")
+    if is_gold and source != SourceChoice.ANNOTATOR:
+        raise WorkbenchError(_("A gold set is made by people, never by a model."), code="gold_is_human")
+    digest = hashlib.sha256(content).hexdigest()
+    if LabelImport.objects.filter(collection=collection, sha256=digest, source=source).exists():
+        raise Conflict(_("This very file was taken in before."), code="imported_before")
+    report, rows = _checked(collection, content, dry_run=dry_run, judge=judge, needs_role=True)
+    if dry_run or report.bad_count:
+        return report
+    with transaction.atomic():
+        batch = _batch(actor, collection, file_name, digest, source=source, is_gold=is_gold, report=report)
+        people = _people(collection)
+        labels = [_label(collection, row, batch=batch, people=people) for row in rows]
+        Label.objects.bulk_create(labels, batch_size=2000)
+        audit_record(
+            actor=actor,
+            action="labels.imported",
+            obj=batch,
+            collection_id=collection.pk,
+            after={"sha256": digest, "source": source, "labels": len(labels), "is_gold": is_gold},
+        )
+    report.added = len(labels)
+    return report
+
+
+def pairs_import(*, actor: User, project: Project, content: bytes, dry_run: bool = False) -> ImportReport:
+    """Takes in a file of pairs to label, all of it or nothing; a role given is the known answer of its pair.
+
+    Raises as :func:`labels_import`.
+    """
+    _require_manage(actor, project.collection)
+    report, rows = _checked(project.collection, content, dry_run=dry_run, judge="-", needs_role=False)
+    if dry_run or report.bad_count:
+        return report
+    with transaction.atomic():
+        sides = question_sides(new=[row.question for row in rows])
+        fresh: dict[Any, Pair] = {}
+        for row in rows:
+            held_out = sides.side(row.question) is Side.HOLDOUT
+            pair = _pair(project, row, is_holdout=held_out)
+            fresh.setdefault(pair_key(pair), pair)
+        known = {pair_key(pair) for pair in Pair.objects.filter(collection=project.collection)}
+        new = [pair for key, pair in fresh.items() if key not in known]
+        supplied = pairs_store(project=project, pairs=new, known=len(rows) - len(new))
+        audit_record(
+            actor=actor,
+            action="labeling.pairs_imported",
+            obj=project,
+            after={
+                "sha256": hashlib.sha256(content).hexdigest(),
+                "added": supplied.added,
+                "known": supplied.known,
+            },
+        )
+    report.added, report.known = supplied.added, supplied.known
+    return report
+
+
+# --- rows -------------------------------------------------------------------------------------------
+
+
+def _checked(
+    collection: Collection, content: bytes, *, dry_run: bool, judge: str, needs_role: bool
+) -> tuple[ImportReport, list[ReadRow]]:
+    report, rows = ImportReport(dry_run=dry_run), []
+    texts = DocumentTexts(collection)
+    for line, raw in _rows(content):
+        report.rows += 1
+        if report.rows > MAX_ROWS:
+            raise WorkbenchError(
+                _("The file has more than %(limit)d rows. Split it.") % {"limit": MAX_ROWS},
+                code="too_many_rows",
+            )
+        try:
+            rows.append(_read(line, raw, texts=texts, judge=judge, needs_role=needs_role))
+        except WorkbenchError as error:
+            shown = str(raw.get("question", ""))[:120] if isinstance(raw, Mapping) else str(raw)[:120]
+            report.refuse(BadRow(line, storable(shown), error.message))
+    report.good = len(rows)
+    return report, rows
+
+
+def _read(
+    line: int, raw: Mapping[str, str] | str, *, texts: DocumentTexts, judge: str, needs_role: bool
+) -> ReadRow:
+    if isinstance(raw, str):
+        raise WorkbenchError(raw)
+    question = storable(raw.get("question", "")).strip()
+    if not question_key(question):
+        raise WorkbenchError(_("The question is missing."))
+    if len(question) > MAX_QUESTION:
+        raise WorkbenchError(_("The question has more than %(n)d characters.") % {"n": MAX_QUESTION})
+    role = _role(raw)
+    if needs_role and role is None:
+        raise WorkbenchError(_("Give a role, or a label of 1 or 0."))
+    name = storable(raw.get("judge", "")).strip() or judge.strip()
+    if needs_role and not name:
+        raise WorkbenchError(_("Say who judged: a column “judge”, or one name for the whole file."))
+    return ReadRow(
+        line=line,
+        question=question,
+        place=texts.place(raw),
+        role=role,
+        judge=name[:200],
+        seconds=_seconds(raw.get("seconds", "")),
+    )
+
+
+def _role(raw: Mapping[str, str]) -> Role | None:
+    role, label = raw.get("role", "").strip().lower(), raw.get("label", "").strip().lower()
+    if role:
+        try:
+            return Role(role)
+        except ValueError as error:
+            raise WorkbenchError(
+                _("“%(role)s” is no role: primary, supporting, tangential or discarded.")
+                % {"role": role[:40]}
+            ) from error
+    if not label:
+        return None
+    if label not in _BINARY:
+        raise WorkbenchError(
+            _("A label is 1 (evidence) or 0 (none), not “%(label)s”.") % {"label": label[:40]}
+        )
+    return _BINARY[label]
+
+
+def _seconds(raw: str) -> float | None:
+    if not raw.strip():
+        return None
+    try:
+        seconds = float(raw)
+    except ValueError as error:
+        raise WorkbenchError(_("“seconds” is a number.")) from error
+    if not 0 <= seconds < 1e6:
+        raise WorkbenchError(_("“seconds” is a number from 0 to a million."))
+    return seconds
+
+
+# --- writing ----------------------------------------------------------------------------------------
+
+
+def _batch(
+    actor: User,
+    collection: Collection,
+    file_name: str,
+    digest: str,
+    *,
+    source: str,
+    is_gold: bool,
+    report: ImportReport,
+) -> LabelImport:
+    try:
+        with transaction.atomic():
+            return LabelImport.objects.create(
+                collection=collection,
+                file_name=storable(file_name)[:255],
+                sha256=digest,
+                source=source,
+                is_gold=is_gold,
+                rows_read=report.rows,
+                labels_made=report.good,
+                imported_by=actor,
+            )
+    except IntegrityError as error:
+        raise Conflict(_("This very file was taken in before."), code="imported_before") from error
+
+
+def _people(collection: Collection) -> dict[str, User]:
+    """Members by e-mail address: a judge of that name is that person."""
+    members = User.objects.filter(memberships__collection=collection).distinct()
+    return {user.email.lower(): user for user in members}
+
+
+def _label(collection: Collection, row: ReadRow, *, batch: LabelImport, people: Mapping[str, User]) -> Label:
+    assert row.role is not None
+    place = row.place
+    person = people.get(row.judge.lower()) if batch.source == SourceChoice.ANNOTATOR else None
+    return Label(
+        collection=collection,
+        question=row.question,
+        question_hash=question_hash(row.question),
+        document_id=place.document_id,
+        page_start=place.page_start,
+        line_start=place.line_start,
+        page_end=place.page_end,
+        line_end=place.line_end,
+        text_hash=place.text_hash,
+        person=person,
+        judge_name="" if person else row.judge,
+        seconds=row.seconds,
+        blind=batch.is_gold,
+        label_import=batch,
+        **judgment(role=row.role, source=batch.source),
+    )
+
+
+def _pair(project: Project, row: ReadRow, *, is_holdout: bool) -> Pair:
+    place = row.place
+    pair = Pair(
+        project=project,
+        collection=project.collection,
+        question=row.question,
+        question_hash=question_hash(row.question),
+        document_id=place.document_id,
+        page_start=place.page_start,
+        line_start=place.line_start,
+        page_end=place.page_end,
+        line_end=place.line_end,
+        text_hash=place.text_hash,
+        origin=PairOrigin.IMPORT,
+        is_holdout=is_holdout,
+        gold_role=row.role.value if row.role else None,
+    )
+    pair.shuffle = part(f"shuffle:{pair_key(pair)}")
+    pair.priority = pair.shuffle
+    return pair
+
+
+def _require_manage(actor: User, collection: Collection) -> None:
+    if not has_permission(actor, collection, Permission.MANAGE):
+        raise NotAllowed(_("Only admins of this collection take files in."))
+
+
+# --- the file ---------------------------------------------------------------------------------------
+
+
+def _rows(content: bytes) -> Iterator[tuple[int, Mapping[str, str] | str]]:
+    """(line, cells by column) of every row; a problem in words where the row cannot be read."""
+    text = _decoded(content)
+    if not text.strip():
+        raise WorkbenchError(_("The file is empty."), code="empty")
+    reader: Callable[[str], Iterator[tuple[int, Mapping[str, str] | str]]]
+    reader = _json_rows if text.lstrip().startswith(("{", "[")) else _csv_rows
+    yield from reader(text)
+
+
+def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, str] | str]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            yield number, _("This line is no JSON object.")
+            continue
+        if not isinstance(value, dict):
+            yield number, _("This line is no JSON object.")
+            continue
+        yield number, {str(name).lower(): _cell(cell) for name, cell in value.items()}
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return ("1" if value else "0") if isinstance(value, bool) else str(value)
+
+
+def _csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, str] | str]]:
+    first = text.partition("\n")[0]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if ";" in first else ",", strict=True)
+    try:
+        header = [name.strip().lower() for name in next(reader, [])]
+        if not {"question", "document"} <= set(header):
+            raise WorkbenchError(
+                _("The first line must name the columns, “question” and “document” among them."),
+                code="columns_missing",
+            )
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield reader.line_num, dict(zip(header, map(_plain, cells), strict=False))
+    except csv.Error as error:
+        raise WorkbenchError(
+            _("Line %(line)d is no CSV: %(error)s.") % {"line": reader.line_num, "error": error},
+            code="not_csv",
+        ) from error
+
+
+def _plain(cell: str) -> str:
+    """The cell without the apostrophe that our own export puts before what looks like a formula."""
+    return cell[1:] if cell.startswith("'") and cell[1:2] in set("=+-@＝＋－＠") else cell
+
+
+def _decoded(content: bytes) -> str:
+    if len(content) > MAX_BYTES:
+        raise WorkbenchError(_("The file is larger than 50 MB. Split it."), code="too_large")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise WorkbenchError(
+            _("The file is not UTF-8 text. Save it as “CSV UTF-8” and try again."), code="not_text"
+        ) from error
