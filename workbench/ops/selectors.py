@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from workbench.accounts.models import User
 
 
+#: Who has something to do or to see in the labeling workbench.
+LABELLERS = frozenset({Permission.LABEL, Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})
+
 #: A worker takes up what is asked within seconds; after this time something is wrong.
 WORKER_LATE = timedelta(minutes=2)
 
@@ -43,6 +46,7 @@ def navigation(*, user: User, path: str) -> list[dict[str, Any]]:
         (_("Question sets"), "question_sets:sets", "g s", Permission.VIEW in may),
         (_("Runs"), "questions:runs", "g r", Permission.VIEW in may),
         (_("Queue"), "review:queue", "g q", Permission.REVIEW in may),
+        (_("Labelling"), "labeling:projects", "g l", bool(may & LABELLERS)),
         (_("Strategies"), "questions:strategies", "g t", True),
         (_("Operations"), "ops:operations", "g o", Permission.AUDIT in may or administers(user)),
         (
