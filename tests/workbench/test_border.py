@@ -14,6 +14,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from tests.workbench.cast import Cast
+from tests.workbench.labeling.makers import any_pair, any_project, any_slot
 from tests.workbench.models_registry.makers import any_model, any_training
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
@@ -26,6 +27,14 @@ FOREIGN = ("admin", "account", "mfa", "allauth")
 #: Objects that only their own address needs, made when it is asked.
 MADE: dict[str, Callable[[Scene], object]] = {
     "api:signature-detail": lambda scene: signed(scene.run).pk,
+    "labeling:answer": lambda scene: any_slot(scene.document).pk,
+    "labeling:pass": lambda scene: any_slot(scene.document).pk,
+    "labeling:release": lambda scene: any_slot(scene.document).pk,
+    "labeling:dispute": lambda scene: any_pair(scene.document).pk,
+    **{
+        f"labeling:{name}": lambda scene: any_project(scene.document).pk
+        for name in ("project", "fill", "elusion", "guidelines", "import", "open", "work", "undo")
+    },
     "models:label": lambda scene: scene.run.reviews.get(label__isnull=False).label.pk,
     "models:version": lambda scene: any_model().number,
     "models:roll-back": lambda scene: any_model().number,
