@@ -73,3 +73,23 @@ def annotators(cast: Cast, count: int) -> list[User]:
             Membership.objects.create(user=user, collection=cast.alpha, role=MemberRole.ANNOTATOR)
         people.append(user)
     return people
+
+
+def any_project(document: Document) -> Project:
+    """A project of a document's collection, for tests of addresses."""
+    found = Project.objects.filter(collection=document.collection).first()
+    return found or Project.objects.create(
+        collection=document.collection, name="Access records of Alpha", created_by=document.uploaded_by
+    )
+
+
+def any_pair(document: Document) -> Pair:
+    """A pair of a document."""
+    return Pair.objects.filter(document=document).first() or make_pairs(any_project(document), 1)[0]
+
+
+def any_slot(document: Document) -> Slot:
+    """A place of a pair of a document."""
+    slot = any_pair(document).slots.first()
+    assert slot is not None
+    return slot
