@@ -20,6 +20,14 @@ class PasswordRequired(ParseFailure):
     """The file is encrypted and no password, or a wrong one, was given."""
 
 
+class TextInImages(ParseFailure):
+    """Some pages give no text but show something; ``pages`` are their numbers (1-based)."""
+
+    def __init__(self, pages: list[int]) -> None:
+        super().__init__("no_text", "Some pages are images. Their text must be recognised first.")
+        self.pages = pages
+
+
 class StrategyUnavailable(ArbitrationError):
     """The chosen strategy cannot run here (no endpoint, no logprobs, unknown name)."""
 

@@ -1,8 +1,9 @@
-"""The isolated child: ``python -m arbitration.parsing [--render]``.
+"""The isolated child: ``python -m arbitration.parsing [--render | --recognise]``.
 
-Reads one JSON request from standard input (the password comes this way only), writes the ParsedDocument as JSON,
-or with ``--render`` the image, to standard output and exits 0; or writes ``{"code": ..., "message": ...}`` and
-exits 3. It limits itself before it touches the file; the parent in :mod:`arbitration.parsing.isolation` watches
+Reads one JSON request from standard input (the password comes this way only). Writes the ParsedDocument as JSON, with
+``--render`` the image of a page, or with ``--recognise`` the lines found on it, to standard output and exits 0; or
+writes ``{"code": ..., "message": ...}`` and exits 3; or writes the numbers of the pages that must be recognised first
+and exits 4. It limits itself before it touches the file; the parent in :mod:`arbitration.parsing.isolation` watches
 the clock and the size of the output.
 """
 
@@ -15,14 +16,16 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from arbitration.errors import ParseFailure
+from arbitration.errors import ParseFailure, TextInImages
 from arbitration.parsing.limits import ParseLimits
 
 FAILED = 3
+TEXT_IN_IMAGES = 4
 _OPEN_FILES = 32
 
 
@@ -35,8 +38,9 @@ def main() -> int:
     limits = ParseLimits(**{item.name: request["limits"][item.name] for item in fields(ParseLimits)})
     _limit_self(limits)
     try:
-        answer = _render(request, limits) if "--render" in sys.argv[1:] else _parse(request, limits)
-        status = 0
+        answer, status = _task()(request, limits), 0
+    except TextInImages as found:
+        answer, status = json.dumps(found.pages).encode(), TEXT_IN_IMAGES
     except ParseFailure as failure:
         answer, status = _failure(failure.code, failure.message), FAILED
     except MemoryError:
@@ -52,14 +56,46 @@ def main() -> int:
     return status
 
 
+def _task() -> Callable[[dict[str, Any], ParseLimits], bytes]:
+    if "--render" in sys.argv[1:]:
+        return _render
+    return _recognise if "--recognise" in sys.argv[1:] else _parse
+
+
 def _parse(request: dict[str, Any], limits: ParseLimits) -> bytes:
     from arbitration.parsing.drafts import to_wire
+    from arbitration.parsing.recognised import RecognisedLine
     from arbitration.parsing.registry import parse_here
 
-    finished = parse_here(
-        Path(request["path"]), filename=request["filename"], limits=limits, password=request.get("password")
+    given = request.get("recognised")
+    recognised = (
+        {int(page): [RecognisedLine(*line) for line in lines] for page, lines in given.items()}
+        if given is not None
+        else None
     )
+    finished = parse_here(
+        Path(request["path"]),
+        filename=request["filename"],
+        limits=limits,
+        password=request.get("password"),
+        recognised=recognised,
+        asks_for_text=request.get("asks_for_text", False),
+    )
+    finished.draft.warnings.extend(request.get("warnings", ()))
     return to_wire(finished)
+
+
+def _recognise(request: dict[str, Any], limits: ParseLimits) -> bytes:
+    from arbitration.parsing.ocr import recognise_here
+
+    lines = recognise_here(
+        Path(request["path"]),
+        page_num=request["page_num"],
+        limits=limits,
+        password=request.get("password"),
+        filename=request["filename"],
+    )
+    return json.dumps(lines, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _render(request: dict[str, Any], limits: ParseLimits) -> bytes:

@@ -108,7 +108,8 @@ class DraftPassage:
 class Draft:
     """What a parser makes of one file: lines in reading order and the headings it knows of.
 
-    ``title`` is the parser's own word on the title (metadata, front matter), if any.
+    ``title`` is the parser's own word on the title (metadata, front matter), if any. ``unread`` holds the pages that
+    show something but give no text: text recognition may.
     """
 
     kind: Kind
@@ -118,6 +119,7 @@ class Draft:
     toc_source: TocSource = "none"
     title: str | None = None
     warnings: list[str] = field(default_factory=list)
+    unread: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -21,6 +21,7 @@ _MAX_WORDS = 14
 _MAX_SHARE = 0.3  # of the characters; more "headings" than that are something else
 _MIN_SIZE = 0.93  # of the usual size
 _REPEATED = 3
+_COVER_LINES, _COVER_SHARE = 10, 0.1  # of the lines; a shorter beginning needs no headings of its own
 _MIN_HEADINGS = 2
 _LABEL_LINE = re.compile(
     r"/s/|_{3,}|\.{4,}|^(?:by|name|title|date|signature|signed|attest|witness|its|firma|nombre|fecha)\b\s*:?\s*$",
@@ -46,13 +47,25 @@ class Candidate:
 
 
 def usable_headings(flow: Flow, candidates: Sequence[Candidate]) -> tuple[list[TocEntry], TocSource]:
-    """The headings that the markup names, where it names at least two; else those that look like headings."""
+    """The headings that the markup names, where it names at least two; else those that look like headings.
+
+    A cover page before the first named heading is often typed without styles: there the look decides too.
+    """
     if len(flow.toc) >= _MIN_HEADINGS:
-        return flow.toc, "markup"
+        return [*_of_the_cover(flow, candidates), *flow.toc], "markup"
     found = headings_by_look(candidates, flow.lines)
     if found:
         return found, "headings"
     return flow.toc, "markup" if flow.toc else "none"
+
+
+def _of_the_cover(flow: Flow, candidates: Sequence[Candidate]) -> list[TocEntry]:
+    first = flow.toc[0].page_num or 1, flow.toc[0].line_num or 1
+    before = [line for line in flow.lines if (line.page_num, line.line_num) < first]
+    if len(before) < max(_COVER_LINES, _COVER_SHARE * len(flow.lines)):
+        return []
+    known = {id(line) for line in before}
+    return headings_by_look([c for c in candidates if id(c.line) in known], before)
 
 
 def headings_by_look(candidates: Sequence[Candidate], lines: Sequence[DraftLine]) -> list[TocEntry]:

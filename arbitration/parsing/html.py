@@ -237,6 +237,10 @@ class HtmlReader(HTMLParser):
             kept = data if self._is_pre() else data.replace("\n", " ").replace("\r", " ")
             self._words.append((kept, self._is_hidden, any(item.bold for item in self._open[-12:])))
 
+    def parse_html_declaration(self, i: int) -> int:
+        """``<!doctype>`` and ``<![CDATA[`` say nothing here; the library's own reading of the latter can fail."""
+        return self.parse_comment(i) if self.rawdata.startswith("<!--", i) else self.parse_bogus_comment(i)
+
     # --- elements
 
     @property

@@ -16,28 +16,33 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 from pydantic import ValidationError
 
 from arbitration.documents import ParsedDocument
-from arbitration.errors import ParseFailure, PasswordRequired
+from arbitration.errors import ParseFailure, PasswordRequired, TextInImages
 from arbitration.parsing.limits import ImageFormat, ParseLimits
 
-__all__ = ["ParseLimits", "parse_isolated", "render_page"]
+__all__ = ["OnRecognised", "ParseLimits", "parse_isolated", "render_page"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _CHILD = (sys.executable, "-E", "-s", "-B", "-m", "arbitration.parsing")
 _FAILED = 3
+_TEXT_IN_IMAGES = 4
+_OCR_WALL = 2.0  # times a page's processor time; a busy machine needs longer by the clock
 _CHUNK = 1 << 16
 _STDERR_TAIL = 2048
 _POLL = 0.002  # seconds
 _NEAR_LIMIT = 0.7  # of the memory limit; a crash up there was most likely caused by it
 _PASSWORD_CODES = frozenset({"encrypted", "wrong_password"})
 _CPU_SIGNALS = frozenset({signal.SIGXCPU, signal.SIGALRM})
+
+#: Told (pages done, pages to do) before each page that is recognised; may raise to give the file up.
+OnRecognised = Callable[[int, int], None]
 
 logger = logging.getLogger(__name__)
 
@@ -55,9 +60,17 @@ class _Outcome:
 
 
 def parse_isolated(
-    *, path: Path, filename: str, limits: ParseLimits | None = None, password: str | None = None
+    *,
+    path: Path,
+    filename: str,
+    limits: ParseLimits | None = None,
+    password: str | None = None,
+    on_recognised: OnRecognised | None = None,
 ) -> ParsedDocument:
     """The parsed file. ``filename`` is the name it was uploaded under; its extension counts.
+
+    Pages that are images are recognised one at a time, each in a child of its own; ``on_recognised`` is told how many
+    of how many are done. A page that cannot be recognised is left without text, and a warning says so.
 
     Raises :class:`PasswordRequired` (``encrypted``, ``wrong_password``) and :class:`ParseFailure` with one of the codes
     ``unsupported_type``, ``type_mismatch``, ``empty``, ``corrupt``, ``forbidden_content``, ``too_large``,
@@ -65,12 +78,45 @@ def parse_isolated(
     """
     limits = limits or ParseLimits()
     request = {"path": str(path.resolve()), "filename": filename, "password": password}
-    output = _answer(_CHILD, request, limits)
+    try:
+        output = _answer(_CHILD, {**request, "asks_for_text": True}, limits)
+    except TextInImages as found:
+        lines, warnings = _recognise(found.pages, request, limits, on_recognised)
+        output = _answer(_CHILD, {**request, "recognised": lines, "warnings": warnings}, limits)
     try:
         return ParsedDocument.model_validate_json(output)
     except ValidationError as error:
         logger.warning("parser answered something else than a document: %s", error.error_count())
         raise _crashed() from error
+
+
+def _recognise(
+    pages: Sequence[int],
+    request: Mapping[str, Any],
+    limits: ParseLimits,
+    on_recognised: OnRecognised | None,
+) -> tuple[dict[int, Any], list[str]]:
+    """The lines on the images of pages, and what to tell people about those that gave none."""
+    started = time.monotonic()
+    per_page = replace(limits, cpu_s=limits.ocr_page_s, wall_s=_OCR_WALL * limits.ocr_page_s)
+    lines: dict[int, Any] = {}
+    warnings: list[str] = []
+    for done, page in enumerate(pages):
+        if on_recognised is not None:
+            on_recognised(done, len(pages))
+        if done >= limits.max_ocr_pages or time.monotonic() - started > limits.ocr_wall_s:
+            left = len(pages) - done
+            warnings.append(
+                f"{left} pages from page {page} on are images and were not read: too many for one file"
+            )
+            break
+        try:
+            lines[page] = json.loads(
+                _answer((*_CHILD, "--recognise"), {**request, "page_num": page}, per_page)
+            )
+        except ParseFailure as failure:
+            warnings.append(f"page {page} is an image whose text could not be recognised: {failure.message}")
+    return lines, warnings
 
 
 def render_page(
@@ -117,6 +163,8 @@ def _answer(command: Sequence[str], request: dict[str, Any], limits: ParseLimits
         )
     if outcome.status == 0:
         return outcome.output
+    if outcome.status == _TEXT_IN_IMAGES:
+        raise TextInImages(json.loads(outcome.output))
     if outcome.status == _FAILED:
         raise _reported(outcome.output)
     if outcome.status == -signal.SIGKILL or outcome.peak_bytes > _NEAR_LIMIT * limits.memory_bytes:

@@ -7,6 +7,7 @@ and costs nothing else. Remote pictures and links of an HTML body are not fetche
 from __future__ import annotations
 
 import email
+import email.errors
 import email.policy
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +23,7 @@ from arbitration.parsing.html import HtmlReader, decode_html, draft_of_html
 from arbitration.parsing.kinds import EXTENSIONS, detect_kind
 from arbitration.parsing.limits import ParseLimits
 from arbitration.parsing.plain_text import decode, draft_of_text
+from arbitration.parsing.recognised import NOTHING_RECOGNISED, Recognised
 
 MAX_NESTED = 3  # messages inside messages
 MAX_PARTS = 200
@@ -41,7 +43,9 @@ _EXTENSION_OF = {
 }
 
 
-_PdfReader = Callable[[bytes, ParseLimits, str | None], Draft]
+# What the standard library raises on headers and bodies that break their rules.
+_TOLERATED = (ValueError, LookupError, TypeError, RecursionError, email.errors.MessageError)
+_PdfReader = Callable[[bytes, ParseLimits, str | None, Recognised], Draft]
 
 
 @dataclass(slots=True)
@@ -77,6 +81,7 @@ class _Assembly:
     toc: list[TocEntry] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     sources: list[PageSource | None] = field(default_factory=list)
+    unread: list[int] = field(default_factory=list)
 
     def append(
         self, draft: Draft, *, title: str, level: int, sources: Sequence[PageSource | None] | None = None
@@ -84,8 +89,9 @@ class _Assembly:
         """Put a draft behind the pages there are, as a section of its own; ``sources`` has one entry per page."""
         offset = len(self.pages)
         self.sources.extend(sources or [None] * len(draft.pages))
-        if draft.lines:
+        if draft.pages:
             self.toc.append(TocEntry(title, level, offset + 1, line_num=1))
+        self.unread.extend(number + offset for number in draft.unread)
         for page in draft.pages:
             self.pages.append(replace(page, page_num=page.page_num + offset))
         for line in draft.lines:
@@ -97,21 +103,32 @@ class _Assembly:
         self.warnings.extend(f"{title}: {warning}" for warning in draft.warnings)
 
 
-def parse_mail(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
+def parse_mail(
+    path: Path,
+    *,
+    limits: ParseLimits,
+    password: str | None = None,
+    recognised: Recognised = NOTHING_RECOGNISED,
+) -> Draft:
     """The message as a draft; ``password`` is tried on its attachments. Raises what :func:`draft_of_mail` raises."""
-    return draft_of_mail(path.read_bytes(), limits=limits, password=password)
+    return draft_of_mail(path.read_bytes(), limits=limits, password=password, recognised=recognised)
 
 
-def draft_of_mail(data: bytes, *, limits: ParseLimits, password: str | None = None) -> Draft:
+def draft_of_mail(
+    data: bytes,
+    *,
+    limits: ParseLimits,
+    password: str | None = None,
+    recognised: Recognised = NOTHING_RECOGNISED,
+) -> Draft:
     """Headers and body on virtual pages, then the pages of each attachment that can be read.
 
     Raises :class:`ParseFailure`: ``corrupt`` for what is no message, ``too_large``.
     """
-    reader = _MailReader(limits, password, read_pdf=_read_pdf)
+    reader = _MailReader(limits, password, read_pdf=_read_pdf, recognised=recognised)
     whole = reader.assemble(data)
-    return Draft(
-        "email", whole.pages, whole.lines, whole.toc, "markup", reader.subject or None, whole.warnings
-    )
+    title = reader.subject or None
+    return Draft("email", whole.pages, whole.lines, whole.toc, "markup", title, whole.warnings, whole.unread)
 
 
 def page_source(
@@ -122,13 +139,13 @@ def page_source(
     return sources[page_num - 1] if 1 <= page_num <= len(sources) else None
 
 
-def _read_pdf(data: bytes, limits: ParseLimits, password: str | None) -> Draft:
+def _read_pdf(data: bytes, limits: ParseLimits, password: str | None, recognised: Recognised) -> Draft:
     from arbitration.parsing.pdf import draft_of_pdf
 
-    return draft_of_pdf(data, limits=limits, password=password)
+    return draft_of_pdf(data, limits=limits, password=password, recognised=recognised)
 
 
-def _count_pages(data: bytes, limits: ParseLimits, password: str | None) -> Draft:
+def _count_pages(data: bytes, limits: ParseLimits, password: str | None, _recognised: Recognised) -> Draft:
     """The pages of a PDF without their text, for whoever only wants to know which page is which."""
     from arbitration.parsing.pdf import open_pdf
 
@@ -147,14 +164,23 @@ def _count_pages(data: bytes, limits: ParseLimits, password: str | None) -> Draf
 class _MailReader:
     """Reads a message and what is attached to it; ``read_pdf`` makes a draft of an attached PDF."""
 
-    def __init__(self, limits: ParseLimits, password: str | None, *, read_pdf: _PdfReader) -> None:
+    def __init__(
+        self,
+        limits: ParseLimits,
+        password: str | None,
+        *,
+        read_pdf: _PdfReader,
+        recognised: Recognised = NOTHING_RECOGNISED,
+    ) -> None:
         self.subject = ""
+        self._recognised = recognised
         self._limits = limits
         self._password = password
         self._read_pdf = read_pdf
 
-    def assemble(self, data: bytes, depth: int = 0) -> _Assembly:
-        """The pages, lines and headings of a message; ``depth`` counts the messages that it is inside of."""
+    def assemble(self, data: bytes, depth: int = 0, before: int = 0) -> _Assembly:
+        """The pages, lines and headings of a message; ``depth`` counts the messages that it is inside of, ``before``
+        the pages that stand before it."""
         message = _message(data)
         parts = _parts(message)
         flow = Flow("email", self._limits.max_characters)
@@ -172,13 +198,13 @@ class _MailReader:
         whole = _Assembly(warnings=warnings)
         whole.append(Draft("email", flow.pages, flow.lines, body), title=subject or "Message", level=1)
         for attachment in parts.attachments:
-            self._attach(whole, attachment, depth)
+            self._attach(whole, attachment, depth, before + len(whole.pages))
         return whole
 
-    def _attach(self, whole: _Assembly, attachment: Attachment, depth: int) -> None:
+    def _attach(self, whole: _Assembly, attachment: Attachment, depth: int, before: int) -> None:
         title = f"Attachment: {attachment.name}"
         try:
-            draft, sources = self._draft_of(attachment, depth)
+            draft, sources = self._draft_of(attachment, depth, before)
         except ParseFailure as failure:
             whole.warnings.append(f"{title}: not read. {failure.message}")
             return
@@ -194,7 +220,9 @@ class _MailReader:
                 f"The message holds more than {self._limits.max_characters:,} characters. Upload its parts.",
             )
 
-    def _draft_of(self, attachment: Attachment, depth: int) -> tuple[Draft, list[PageSource | None]]:
+    def _draft_of(
+        self, attachment: Attachment, depth: int, before: int
+    ) -> tuple[Draft, list[PageSource | None]]:
         """The attachment read by the parser of its kind, and where its pages can be drawn from."""
         if PurePosixPath(attachment.name).suffix.lower() not in EXTENSIONS:
             raise ParseFailure("unsupported_type", "Files of this type are not read.")
@@ -202,10 +230,13 @@ class _MailReader:
         if kind == "email":
             if depth + 1 >= MAX_NESTED:
                 raise ParseFailure("too_large", f"Messages are read {MAX_NESTED} deep.")
-            inner = self.assemble(attachment.data, depth + 1)
-            return Draft("email", inner.pages, inner.lines, inner.toc, warnings=inner.warnings), inner.sources
+            inner = self.assemble(attachment.data, depth + 1, before)
+            draft = Draft("email", inner.pages, inner.lines, inner.toc, warnings=inner.warnings)
+            draft.unread = inner.unread
+            return draft, inner.sources
         if kind == "pdf":
-            draft = self._read_pdf(attachment.data, self._limits, self._password)
+            there = {page - before: lines for page, lines in self._recognised.items() if page > before}
+            draft = self._read_pdf(attachment.data, self._limits, self._password, there)
             return draft, [PageSource(attachment.data, page.page_num) for page in draft.pages]
         draft = self._flowing(attachment.data, kind)
         return draft, [None] * len(draft.pages)
@@ -228,7 +259,7 @@ class _MailReader:
 def _message(data: bytes) -> Message:
     try:
         message = email.message_from_bytes(data, policy=email.policy.compat32)
-    except (ValueError, LookupError, RecursionError, TypeError) as error:
+    except _TOLERATED as error:
         raise _damaged() from error
     if not any(message.get(name) for name in ("From", "To", "Date", "Subject", "Received", "Message-ID")):
         raise _damaged()
@@ -246,7 +277,7 @@ def _header(message: Message, name: str) -> str:
     raw = str(message.get(name, ""))[:_MAX_HEADER]
     try:
         text = str(make_header(decode_header(raw)))
-    except (ValueError, LookupError, UnicodeError, IndexError):
+    except _TOLERATED:
         text = raw
     return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
 
@@ -262,7 +293,7 @@ def _parts(message: Message) -> _Parts:
         name = _file_name(part)
         is_attached = part.get_content_disposition() == "attachment" or bool(name) or kind == "message/rfc822"
         if kind in ("text/plain", "text/html") and not is_attached:
-            charset = str(part.get_content_charset() or "")
+            charset = _charset(part)
             text = decode_html(_payload(part), charset=charset)
             (parts.html if kind == "text/html" else parts.plain).append(text)
         elif is_attached and len(parts.attachments) < MAX_ATTACHMENTS:
@@ -279,9 +310,10 @@ def _leaves(message: Message) -> Iterator[Message]:
     pending: list[Message] = [message]
     while pending:
         part = pending.pop()
-        payload = part.get_payload()
-        if part.get_content_type() != "message/rfc822" and isinstance(payload, list):
-            pending.extend(item for item in reversed(payload) if isinstance(item, Message))
+        if part.is_multipart() and part.get_content_type() != "message/rfc822":
+            inside = part.get_payload()
+            if isinstance(inside, list):
+                pending.extend(item for item in reversed(inside) if isinstance(item, Message))
         else:
             yield part
 
@@ -293,9 +325,16 @@ def _payload(part: Message) -> bytes:
         if isinstance(content, list):
             return b"".join(item.as_bytes() for item in content[:1] if isinstance(item, Message))
         decoded = part.get_payload(decode=True)
-    except (ValueError, LookupError, TypeError, RecursionError, KeyError):
+    except _TOLERATED:
         return b""
     return decoded if isinstance(decoded, bytes) else b""
+
+
+def _charset(part: Message) -> str:
+    try:
+        return str(part.get_content_charset() or "")
+    except _TOLERATED:
+        return ""
 
 
 def _file_name(part: Message) -> str:
@@ -303,7 +342,7 @@ def _file_name(part: Message) -> str:
     try:
         stated = part.get_filename() or ""
         stated = str(make_header(decode_header(str(stated))))
-    except (ValueError, LookupError, UnicodeError, TypeError):
+    except _TOLERATED:
         return ""
     name = PurePosixPath(stated.replace("\\", "/")).name
     return "".join(c for c in name if c.isprintable())[:120].strip()

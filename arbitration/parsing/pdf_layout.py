@@ -148,7 +148,7 @@ def _line(row: Row, layout: PageLayout, column: int, *, turn: int | None = None)
     page = layout.page
     quarter = layout.turn if turn is None else turn
     x0, y0, x1, y1 = _turned_back((row.x0, row.y0, row.x1, row.y1), quarter, page.width, page.height)
-    words = text_of(row)
+    words, confidence = text_of(row), _confidence(row)
     return DraftLine(
         page_num=page.page_num,
         text=words.text,
@@ -163,7 +163,18 @@ def _line(row: Row, layout: PageLayout, column: int, *, turn: int | None = None)
         cells=words.cells,
         is_upright=quarter == layout.turn,
         starts_block=row.starts_cell,
+        parsing_method="native" if confidence is None else "ocr",
+        confidence=confidence,
     )
+
+
+def _confidence(row: Row) -> float | None:
+    """Mean confidence over the characters of a recognised row; None for text that the file itself holds."""
+    runs = [run for segment in row.segments for run in segment.runs]
+    known = [(run.confidence, len(run.text)) for run in runs if run.confidence is not None]
+    if not known:
+        return None
+    return round(sum(value * length for value, length in known) / sum(length for _, length in known), 4)
 
 
 def _lines_in_other_directions(layout: PageLayout) -> list[DraftLine]:

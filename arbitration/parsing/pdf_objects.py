@@ -13,6 +13,8 @@ from arbitration.parsing.pdf_text import PageFrame, bind, page_frame
 _THIN = 4.0  # points; thinner things are rules, not covers
 _MIN_RULE = 8.0  # points
 _MAX_OBJECTS = 20_000
+_MANY_SHAPES = 80
+_MIN_IMAGE = 0.02  # of the page's area
 _OPAQUE = 250
 _DARK = 200  # of 255
 
@@ -106,6 +108,24 @@ def read_objects(page: pdfium.PdfPage) -> PageObjects:
             if box is not None and not _has_transparency(item):
                 found.covers.append(Cover(index, box, is_image=True, is_dark=False))
     return found
+
+
+def shows_something(page: pdfium.PdfPage) -> bool:
+    """Whether a page without text may show some: an image of some size, or very many shapes (letters as curves)."""
+    count = pdfium_c.FPDFPage_CountObjects(page.raw)
+    if count >= _MANY_SHAPES:
+        return True
+    handle = ctypes.cast(page.raw, ctypes.c_void_p).value
+    frame = page_frame(page)
+    reader = _Reader(frame)
+    least = _MIN_IMAGE * frame.size[0] * frame.size[1]
+    for index in range(count):
+        item = _get_object(handle, index)
+        if _get_type(item) in (pdfium_c.FPDF_PAGEOBJ_IMAGE, pdfium_c.FPDF_PAGEOBJ_FORM):
+            box = reader.box(item)
+            if box is not None and (box[2] - box[0]) * (box[3] - box[1]) >= least:
+                return True
+    return False
 
 
 def _add_path(found: PageObjects, reader: _Reader, item: int, index: int) -> None:

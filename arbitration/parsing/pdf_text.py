@@ -80,6 +80,7 @@ class Run:
     style: Style
     text_object: int
     is_hidden: bool = False
+    confidence: float | None = None  # of text recognition
 
     @property
     def width(self) -> float:

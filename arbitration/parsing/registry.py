@@ -5,55 +5,100 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from arbitration.errors import ParseFailure
+from arbitration.errors import ParseFailure, TextInImages
 from arbitration.parsing.drafts import Draft, FinishedDraft, Kind
 from arbitration.parsing.finish import finish
 from arbitration.parsing.kinds import detect_kind
 from arbitration.parsing.limits import ParseLimits
+from arbitration.parsing.recognised import NOTHING_RECOGNISED, Recognised
 
 
 class Parser(Protocol):
     """Reads one kind of file. Raises :class:`ParseFailure` for whatever is wrong with the file."""
 
-    def __call__(self, path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
-        """The file's lines in reading order and the headings it knows of."""
+    def __call__(
+        self,
+        path: Path,
+        *,
+        limits: ParseLimits,
+        password: str | None = None,
+        recognised: Recognised = NOTHING_RECOGNISED,
+    ) -> Draft:
+        """The file's lines in reading order and the headings it knows of; ``recognised`` holds what was read from the
+        images of pages."""
 
 
 # Imported when first used: the child that reads a text need not load PDFium.
-def _pdf(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
+def _pdf(
+    path: Path,
+    *,
+    limits: ParseLimits,
+    password: str | None = None,
+    recognised: Recognised = NOTHING_RECOGNISED,
+) -> Draft:
     from arbitration.parsing.pdf import parse_pdf
 
-    return parse_pdf(path, limits=limits, password=password)
+    return parse_pdf(path, limits=limits, password=password, recognised=recognised)
 
 
-def _markdown(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
+def _markdown(
+    path: Path,
+    *,
+    limits: ParseLimits,
+    password: str | None = None,
+    recognised: Recognised = NOTHING_RECOGNISED,
+) -> Draft:
     from arbitration.parsing.markdown import parse_markdown
 
     return parse_markdown(path, limits=limits, password=password)
 
 
-def _text(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
+def _text(
+    path: Path,
+    *,
+    limits: ParseLimits,
+    password: str | None = None,
+    recognised: Recognised = NOTHING_RECOGNISED,
+) -> Draft:
     from arbitration.parsing.plain_text import parse_text
 
     return parse_text(path, limits=limits, password=password)
 
 
-def _docx(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
+def _docx(
+    path: Path,
+    *,
+    limits: ParseLimits,
+    password: str | None = None,
+    recognised: Recognised = NOTHING_RECOGNISED,
+) -> Draft:
     from arbitration.parsing.docx import parse_docx
 
     return parse_docx(path, limits=limits, password=password)
 
 
-def _html(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
+def _html(
+    path: Path,
+    *,
+    limits: ParseLimits,
+    password: str | None = None,
+    recognised: Recognised = NOTHING_RECOGNISED,
+) -> Draft:
     from arbitration.parsing.html import parse_html
 
     return parse_html(path, limits=limits, password=password)
 
 
-def _mail(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
+def _mail(
+    path: Path,
+    *,
+    limits: ParseLimits,
+    password: str | None = None,
+    recognised: Recognised = NOTHING_RECOGNISED,
+) -> Draft:
     from arbitration.parsing.mail import parse_mail
 
-    return parse_mail(path, limits=limits, password=password)
+    return parse_mail(path, limits=limits, password=password, recognised=recognised)
 
 
 PARSERS: dict[Kind, Parser] = {
@@ -67,12 +112,19 @@ PARSERS: dict[Kind, Parser] = {
 
 
 def parse_here(
-    path: Path, *, filename: str, limits: ParseLimits, password: str | None = None
+    path: Path,
+    *,
+    filename: str,
+    limits: ParseLimits,
+    password: str | None = None,
+    recognised: Recognised | None = None,
+    asks_for_text: bool = False,
 ) -> FinishedDraft:
     """Parse in this process, without isolation: for the child, tests and files one trusts.
 
     Raises :class:`ParseFailure`; besides what the parsers raise, ``too_large`` by ``limits.max_bytes``, the codes of
-    :func:`~arbitration.parsing.kinds.detect_kind`, and ``no_text`` for a document without any text.
+    :func:`~arbitration.parsing.kinds.detect_kind`, and ``no_text`` for a document without any text. With
+    ``asks_for_text``, :class:`TextInImages` where pages should be recognised and ``recognised`` is None.
     """
     size = path.stat().st_size
     if size > limits.max_bytes:
@@ -81,10 +133,15 @@ def parse_here(
             f"The file has {size / 1e6:.0f} MB; at most {limits.max_bytes / 1e6:.0f} MB are read. Split it.",
         )
     kind = detect_kind(path, filename)
-    draft = PARSERS[kind](path, limits=limits, password=password)
+    parser = PARSERS[kind]
+    draft = parser(path, limits=limits, password=password, recognised=recognised or NOTHING_RECOGNISED)
+    if draft.unread and asks_for_text and recognised is None:
+        raise TextInImages(draft.unread)
     if not any(line.text.strip() for line in draft.lines):
         hint = (
-            "It may be a scan: run text recognition (OCR) on it and upload the result."
+            "None was found on the images of its pages either."
+            if draft.unread
+            else "Its pages are blank."
             if kind == "pdf"
             else "Upload a file that holds text."
         )

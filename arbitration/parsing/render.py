@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import Any
 
 import pypdfium2 as pdfium
 
@@ -31,6 +35,33 @@ def render_here(
     A page that would exceed ``limits.max_pixels`` is drawn smaller. Raises :class:`ParseFailure` (``no_such_page``,
     ``corrupt``) and what ``open_pdf`` raises.
     """
+    with _bitmap(path, page_num, scale, limits, password, filename) as (bitmap, _):
+        buffer = io.BytesIO()
+        bitmap.to_pil().convert("RGB").save(buffer, **_options(image_format))
+        return buffer.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPage:
+    """``pixels`` is an array of (height, width, 3), blue first; ``scale`` is pixels per point."""
+
+    pixels: Any
+    scale: float
+
+
+def drawn_page(
+    path: Path, *, page_num: int, scale: float, limits: ParseLimits, password: str | None, filename: str
+) -> DrawnPage:
+    """The page (1-based) as pixels, for text recognition. Raises what :func:`render_here` raises."""
+    with _bitmap(path, page_num, scale, limits, password, filename) as (bitmap, actual):
+        return DrawnPage(bitmap.to_numpy()[:, :, :3].copy(), actual)
+
+
+@contextmanager
+def _bitmap(
+    path: Path, page_num: int, scale: float, limits: ParseLimits, password: str | None, filename: str
+) -> Iterator[tuple[pdfium.PdfBitmap, float]]:
+    """The page as PDFium draws it, and the scale that the limit on pixels allowed."""
     source, page_num = _source(path, filename, page_num, limits, password)
     document = open_pdf(source, password=password)
     try:
@@ -41,12 +72,11 @@ def render_here(
         try:
             page = document[page_num - 1]
             width, height = page.get_size()
-            bitmap = page.render(scale=_bounded(scale, width, height, limits.max_pixels))
+            actual = _bounded(scale, width, height, limits.max_pixels)
+            bitmap = page.render(scale=actual)
         except (pdfium.PdfiumError, ValueError) as error:
             raise ParseFailure("corrupt", f"Page {page_num} is damaged and cannot be drawn.") from error
-        buffer = io.BytesIO()
-        bitmap.to_pil().convert("RGB").save(buffer, **_options(image_format))
-        return buffer.getvalue()
+        yield bitmap, actual
     finally:
         document.close()
 

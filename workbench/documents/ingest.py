@@ -24,7 +24,7 @@ from pgvector import Vector as PgVector
 
 from arbitration.documents import ParsedDocument
 from arbitration.errors import LLMFailure, ParseFailure
-from arbitration.parsing.isolation import ParseLimits, parse_isolated
+from arbitration.parsing.isolation import OnRecognised, ParseLimits, parse_isolated
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
@@ -78,7 +78,12 @@ def document_ingest(*, document_id: int, password: str | None = None) -> None:
 def _ingest(document: Document, *, owner: str, heartbeat: Heartbeat, password: str | None) -> None:
     started = time.monotonic()
     _advance(document, DocumentStatus.PARSING, owner=owner)
-    parsed = _parse(document, password=password)
+
+    def recognised(done: int, total: int) -> None:
+        heartbeat.check()
+        _advance(document, DocumentStatus.PARSING, owner=owner, done=done, total=total)
+
+    parsed = _parse(document, password=password, on_recognised=recognised)
     heartbeat.check()
     _take_in(document, parsed, owner=owner, heartbeat=heartbeat, started=started)
 
@@ -114,14 +119,16 @@ def parsed_document_add(
     return document
 
 
-def _parse(document: Document, *, password: str | None) -> ParsedDocument:
+def _parse(document: Document, *, password: str | None, on_recognised: OnRecognised) -> ParsedDocument:
     limits = ParseLimits(
         max_bytes=settings.MAX_UPLOAD_BYTES,
         memory_bytes=settings.PARSER_MEMORY_BYTES,
         wall_s=settings.PARSER_SECONDS,
     )
     with local_copy(document) as path:
-        return parse_isolated(path=path, filename=document.name, limits=limits, password=password)
+        return parse_isolated(
+            path=path, filename=document.name, limits=limits, password=password, on_recognised=on_recognised
+        )
 
 
 @contextmanager

@@ -147,7 +147,9 @@ def upload_box(collection: Collection) -> dict[str, Any]:
     return {
         "url": reverse("documents:upload", args=[collection.slug]),
         "accept": ACCEPTED,
-        "help": _("PDF, Word (.docx), HTML, e-mail (.eml), Markdown and plain text, up to %(limit)d MB each.")
+        "help": _(
+            "PDF (scans too), Word (.docx), HTML, e-mail (.eml), Markdown and text, up to %(limit)d MB each."
+        )
         % {"limit": limit},
         "max_bytes": settings.MAX_UPLOAD_BYTES,
         "list_id": "documents",
@@ -201,6 +203,7 @@ def _line(line: PlacedLine) -> dict[str, Any]:
         "width": width,
         "height": height,
         "mark": "anchor" if line.is_marked else "context" if line.is_context else "",
+        "confidence": None if line.confidence is None else round(100 * line.confidence),
         "flag": "hidden" if line.is_hidden else "furniture" if line.is_furniture else "",
     }
 

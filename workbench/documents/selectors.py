@@ -129,6 +129,7 @@ class PlacedLine:
     is_furniture: bool
     is_hidden: bool
     section_id: str
+    confidence: float | None = None  # of text recognition, 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +184,7 @@ def page_view(
             is_furniture=row.is_furniture,
             is_hidden=row.is_hidden,
             section_id=row.section_id,
+            confidence=row.confidence,
         )
         for row in rows
     ]
