@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
@@ -15,14 +13,14 @@ from arbitration.detectors.titles import NO_TITLE_MATCH, TitleMatch, TitleMatche
 from arbitration.fusion import ranks_of, rrf_score
 from arbitration.pool import CandidateSignals, PoolCandidate
 from arbitration.settings import METHODS
-from arbitration.text import TermMatcher, is_stop_word, words
+from arbitration.wording import Wording, wordings
 
 _NEIGHBOUR_LINES = 4
 
 
 def build_candidates(units: Sequence[Unit], context: DetectorContext) -> list[PoolCandidate]:
     """One candidate per unit, ordered by reciprocal rank fusion."""
-    builder = _CandidateBuilder(context, _ranks_by_method(units), _word_coverage(units, context))
+    builder = _CandidateBuilder(context, _ranks_by_method(units), _wordings(units, context))
     drafts = _with_neighbours([builder.draft(index, unit) for index, unit in enumerate(units)])
     ordered = sorted(
         drafts, key=lambda c: (-c.rrf_score, c.document_id, c.anchor.page_start, c.anchor.line_start)
@@ -67,26 +65,16 @@ def scope_of(span: Span, section_id: str | None) -> CandidateScope:
     )
 
 
-def _word_coverage(units: Sequence[Unit], context: DetectorContext) -> list[float]:
-    """Per unit, the share of the question's content words it holds, each weighing ln((n + 1) / (df + .5)) by the
-    number of units df of n that hold it."""
-    question = context.question
-    asked = [w for w in words(question.retrieval_text) if not is_stop_word(w, question.language)]
-    matchers = {
-        language: TermMatcher(asked, language) for language in set(context.languages.values()) or {"en"}
-    }
-    held = [
-        frozenset(
-            matchers[context.languages.get(unit.span.document_id, context.profile_language)].matched(
-                unit.text
-            )
-        )
-        for unit in units
-    ]
-    counts = Counter(word for words_held in held for word in words_held)
-    rarity = {w: max(0.0, math.log((len(units) + 1) / (counts[w] + 0.5))) for w in dict.fromkeys(asked)}
-    total = sum(rarity.values()) or 1.0
-    return [sum(rarity[word] for word in words_held) / total for words_held in held]
+def _wordings(units: Sequence[Unit], context: DetectorContext) -> list[Wording]:
+    """What of the question's wording stands in each unit."""
+    languages = context.languages
+    return wordings(
+        context.question.retrieval_text,
+        language=context.question.language,
+        passages=[
+            (unit.text, languages.get(unit.span.document_id, context.profile_language)) for unit in units
+        ],
+    )
 
 
 def _ranks_by_method(units: Sequence[Unit]) -> dict[str, dict[int, int]]:
@@ -102,11 +90,11 @@ class _CandidateBuilder:
         self,
         context: DetectorContext,
         ranks: Mapping[str, Mapping[int, int]],
-        word_coverage: Sequence[float],
+        wordings: Sequence[Wording],
     ) -> None:
         self._context = context
         self._ranks = ranks
-        self._word_coverage = word_coverage
+        self._wordings = wordings
         self._titles: dict[tuple[str, str], TitleMatch] = {}
         self._title_matchers: dict[str, TitleMatcher] = {}
         singles = [k for k in context.question.keywords if not k.is_phrase]
@@ -126,7 +114,7 @@ class _CandidateBuilder:
         identity = candidate_id(anchor, document_id if context.profile.is_collection else None)
         matched = context.matched_in(unit.lines)
         snippet = snippet_of(unit.lines, unit.context, context)
-        signals = self._signals(unit, best, matched, self._word_coverage[index])
+        signals = self._signals(unit, best, matched, self._wordings[index])
         breadcrumb = unit.section.breadcrumb or unit.section.title if unit.section else None
         return PoolCandidate(
             candidate_id=identity,
@@ -156,7 +144,7 @@ class _CandidateBuilder:
         )
 
     def _signals(
-        self, unit: Unit, best: Mapping[str, Anchor], matched: Sequence[str], word_coverage: float
+        self, unit: Unit, best: Mapping[str, Anchor], matched: Sequence[str], wording: Wording
     ) -> CandidateSignals:
         covered = sum(self._weights.get(term, 0.0) for term in matched)
         title, rarity = self._title(unit), self._context.rarity
@@ -177,7 +165,8 @@ class _CandidateBuilder:
             keyword_match=bool(matched),
             coverage=min(1.0, covered / self._total),
             idf_coverage=min(1.0, sum(rarity.get(term, 0.0) for term in matched) / self._total_rarity),
-            word_coverage=word_coverage,
+            word_coverage=wording.coverage,
+            phrase_overlap=wording.phrase,
             section_depth=unit.section.level if unit.section else 0,
             has_nested_content=unit.section.has_children if unit.section else False,
         )

@@ -128,7 +128,7 @@ class _Baseline:
     @classmethod
     def of(cls, pool: CandidatePool, services: StrategyServices) -> _Baseline:
         learned = services.probabilities(pool)
-        accept, reject = pool.settings.bars(learned=learned is not None)
+        accept, reject, _ = pool.settings.bars(learned=learned is not None)
         return cls(Rules(pool), learned or evidence_scores(pool), accept, reject)
 
 

@@ -20,9 +20,10 @@ class EvidenceWeights:
     semantic: float = 1.0
     neighbour: float = 0.1
     bm25: float = 0.3
-    cooccurrence: float = 0.1
+    cooccurrence: float = 0.05
     coverage: float = 0.2
-    words: float = 0.4
+    words: float = 0.2
+    phrase: float = 0.5
 
 
 #: Logistic scale from the sum of the parts, and from its distance to the best sum in the pool, to how often
@@ -74,6 +75,7 @@ def _sum(signals: CandidateSignals, tops: _Tops, weights: EvidenceWeights) -> fl
         + weights.cooccurrence * signals.cooccurrence / tops.cooccurrence
         + weights.coverage * signals.idf_coverage
         + weights.words * signals.word_coverage
+        + weights.phrase * signals.phrase_overlap
     )
 
 

@@ -77,8 +77,9 @@ class CandidateSignals(PoolRecord):
     ``semantic`` is a cosine; ``bm25`` unbounded above 0; ``cooccurrence`` the best line's score;
     ``coverage`` the weighted share of the question's keywords in the anchor, ``idf_coverage`` the same with each
     keyword weighing as much as it is rare in the documents, ``word_coverage`` that of all content words of the
-    question by their rarity in the pool, all 0 to 1; ``neighbour_semantic`` the best cosine of the candidates
-    beside it; ``title_similarity`` the Jaccard index of question and title stems.
+    question by their rarity in the pool and ``phrase_overlap`` the share of a short question's word pairs, all 0
+    to 1 (:mod:`arbitration.wording`); ``neighbour_semantic`` the best cosine of the candidates beside it;
+    ``title_similarity`` the Jaccard index of question and title stems.
     """
 
     semantic: float | None = None
@@ -95,6 +96,7 @@ class CandidateSignals(PoolRecord):
     coverage: float = 0.0
     idf_coverage: float = 0.0
     word_coverage: float = 0.0
+    phrase_overlap: float = 0.0
     neighbour_semantic: float | None = None
     section_depth: int = 0
     has_nested_content: bool = False

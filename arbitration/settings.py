@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 MethodName = Literal["toc", "cooccurrence", "bm25", "pattern", "embedding"]
 METHODS: tuple[MethodName, ...] = ("toc", "cooccurrence", "bm25", "pattern", "embedding")
+
+
+class Bars(NamedTuple):
+    """Accepted at or above ``accept``, rejected at or below ``reject``, uncertain between them. Where keywords meet
+    (rule 2) an accepted candidate is primary from ``primary`` on."""
+
+    accept: float
+    reject: float
+    primary: float
 
 
 class EngineSettings(BaseModel):
@@ -46,6 +55,7 @@ class EngineSettings(BaseModel):
     reject: float = Field(default=0.40, ge=0.0, le=1.0)
     rules_accept: float = Field(default=0.25, ge=0.0, le=1.0)
     rules_reject: float = Field(default=0.08, ge=0.0, le=1.0)
+    rules_primary: float = Field(default=0.45, ge=0.0, le=1.0)
 
     # language models
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
@@ -55,9 +65,11 @@ class EngineSettings(BaseModel):
     # answers
     answer_sentences: int = Field(default=6, ge=1)
 
-    def bars(self, *, learned: bool) -> tuple[float, float]:
-        """(accept at or above, reject at or below) for a deployed model's probability or the rules' estimate."""
-        return (self.accept, self.reject) if learned else (self.rules_accept, self.rules_reject)
+    def bars(self, *, learned: bool) -> Bars:
+        """The bars for a deployed model's probability, or for the rules' estimate."""
+        if learned:
+            return Bars(self.accept, self.reject, primary=0.0)
+        return Bars(self.rules_accept, self.rules_reject, self.rules_primary)
 
     def digest(self) -> str:
         """SHA-256 over all values, for cache keys."""

@@ -8,7 +8,7 @@ from arbitration.contracts import DecidedBy, Role
 from arbitration.evidence import evidence_scores
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.strategies.base import Requirement, StrategyOutcome, StrategyServices, Verdict
-from arbitration.strategies.rules import RuleReading, Rules
+from arbitration.strategies.rules import RuleReading, Rules, role_by_bars
 
 _RULE_VERSION = "1"
 
@@ -49,8 +49,7 @@ def _verdict(
     pool: CandidatePool,
     decider: DecidedBy,
 ) -> Verdict:
-    accept, reject = pool.settings.bars(learned=decider.kind == "mlp")
-    role = _role(reading, probability, accept, reject)
+    role = role_by_bars(reading, probability, pool.settings.bars(learned=decider.kind == "mlp"))
     estimate = f"{'reranker p' if decider.kind == 'mlp' else 'estimate'} = {probability:.2f}"
     verdict = Verdict(
         candidate_id=candidate.candidate_id,
@@ -65,9 +64,3 @@ def _verdict(
     if role is Role.TANGENTIAL:
         return verdict.for_person("uncertain: between the bars for acceptance and rejection")
     return verdict
-
-
-def _role(reading: RuleReading, probability: float, accept: float, reject: float) -> Role:
-    if probability >= accept:
-        return Role.PRIMARY if reading.accepts else Role.SUPPORTING
-    return Role.TANGENTIAL if probability > reject else Role.DISCARDED

@@ -23,7 +23,7 @@ from arbitration.strategies.base import (
     Verdict,
     undecided,
 )
-from arbitration.strategies.rules import RuleReading, Rules
+from arbitration.strategies.rules import RuleReading, Rules, accepted_role
 from arbitration.strategies.verifier import Verification, verify
 from arbitration.triage import (
     OPEN_GATES,
@@ -83,7 +83,7 @@ class _Flow:
         self._is_learned = learned is not None
         self._gates = _gates(services)
         self._weight = _blend_weight(services)
-        self._accept, self._reject = pool.settings.bars(learned=self._is_learned)
+        self._bars = pool.settings.bars(learned=self._is_learned)
 
     @cached_property
     def _routes(self) -> dict[str, Triaged]:
@@ -94,8 +94,8 @@ class _Flow:
                 probability=self._probabilities[candidate.candidate_id],
                 named=candidate.signals.pattern,
                 profile=self._gates,
-                accept=self._accept,
-                reject=self._reject,
+                accept=self._bars.accept,
+                reject=self._bars.reject,
             )
             for candidate, zone in zip(self._pool.candidates, zones, strict=True)
         }
@@ -114,7 +114,7 @@ class _Flow:
         """The verdict without a judge: what is uncertain is tangential and for a person."""
         triaged = self._routes[candidate.candidate_id]
         reading = self._readings[candidate.candidate_id]
-        accepted = Role.PRIMARY if reading.accepts else Role.SUPPORTING
+        accepted = accepted_role(reading, self._probabilities[candidate.candidate_id], self._bars)
         role = {"accept": accepted, "judge": Role.TANGENTIAL, "reject": Role.DISCARDED}[triaged.route]
         verdict = Verdict(
             candidate_id=candidate.candidate_id,
@@ -137,9 +137,9 @@ class _Flow:
 
     def _role_by_score(self, candidate: PoolCandidate) -> Role:
         score = self._base(candidate)
-        if self._is_named(candidate) or score >= self._accept:
+        if self._is_named(candidate) or score >= self._bars.accept:
             return Role.PRIMARY
-        return Role.TANGENTIAL if score > self._reject else Role.DISCARDED
+        return Role.TANGENTIAL if score > self._bars.reject else Role.DISCARDED
 
     def _is_named(self, candidate: PoolCandidate) -> bool:
         return self._routes[candidate.candidate_id].by == "pattern"

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from arbitration.contracts import Role
 from arbitration.pool import CandidatePool, PatternKind, PoolCandidate
+from arbitration.settings import Bars
 
 #: A meeting of keywords counts for rule 2 when it is at least this share of the best meeting in the pool.
 MEETING_SHARE = 0.5
@@ -36,6 +38,19 @@ class RuleReading:
     def text(self) -> str:
         """The reasons in one line."""
         return "; ".join(self.reasons)
+
+
+def accepted_role(reading: RuleReading, probability: float, bars: Bars) -> Role:
+    """The role of an accepted candidate. A title is trusted as such; keywords that meet need the primary bar too."""
+    trusted = 1 in reading.fired or (reading.accepts and probability >= bars.primary)
+    return Role.PRIMARY if trusted else Role.SUPPORTING
+
+
+def role_by_bars(reading: RuleReading, probability: float, bars: Bars) -> Role:
+    """Accepted = primary where rule 1 or 2 fired, else supporting; uncertain = tangential; else discarded."""
+    if probability >= bars.accept:
+        return accepted_role(reading, probability, bars)
+    return Role.TANGENTIAL if probability > bars.reject else Role.DISCARDED
 
 
 class Rules:

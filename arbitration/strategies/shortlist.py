@@ -13,8 +13,9 @@ from arbitration.contracts import DecidedBy, Role
 from arbitration.errors import StrategyUnavailable
 from arbitration.evidence import evidence_scores
 from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.settings import Bars
 from arbitration.strategies.base import StrategyServices, Verdict
-from arbitration.strategies.rules import RuleReading
+from arbitration.strategies.rules import RuleReading, role_by_bars
 
 _PREFILTER = DecidedBy(kind="rule", name="prefilter by the reranker's order")
 
@@ -43,25 +44,24 @@ class Fallback:
 
     probabilities: Mapping[str, float]
     decided_by: DecidedBy
-    accept: float
-    reject: float
+    bars: Bars
 
     @classmethod
     def of(cls, pool: CandidatePool, services: StrategyServices) -> Fallback:
         """The fallback of this installation for this pool."""
         learned = services.probabilities(pool)
-        accept, reject = pool.settings.bars(learned=learned is not None)
+        bars = pool.settings.bars(learned=learned is not None)
         version = services.scorer.version if learned is not None and services.scorer else None
         name = "reranker" if learned is not None else "rules of detection"
         decider = DecidedBy(kind="fallback", name=name, version=version)
-        return cls(learned or evidence_scores(pool), decider, accept, reject)
+        return cls(learned or evidence_scores(pool), decider, bars)
 
     def verdict(self, candidate: PoolCandidate, reading: RuleReading, why: str) -> Verdict:
         """The stand-in's verdict on a candidate that the model should have judged."""
         probability = self.probabilities[candidate.candidate_id]
         verdict = Verdict(
             candidate_id=candidate.candidate_id,
-            role=self._role(reading, probability),
+            role=role_by_bars(reading, probability, self.bars),
             reason=f"{why}; {self.decided_by.name} p = {probability:.2f}; {reading.text}",
             decided_by=self.decided_by,
             probability=probability,
@@ -74,11 +74,6 @@ class Fallback:
             if verdict.role is Role.TANGENTIAL
             else verdict
         )
-
-    def _role(self, reading: RuleReading, probability: float) -> Role:
-        if probability >= self.accept:
-            return Role.PRIMARY if reading.accepts else Role.SUPPORTING
-        return Role.TANGENTIAL if probability > self.reject else Role.DISCARDED
 
 
 def best_first(pool: CandidatePool, fallback: Fallback) -> list[PoolCandidate]:
@@ -98,7 +93,7 @@ def beyond(candidates: Sequence[PoolCandidate], limit: int, fallback: Fallback) 
             decided_by=_PREFILTER,
             probability=probability,
         )
-        likely = probability >= fallback.accept
+        likely = probability >= fallback.bars.accept
         verdicts.append(verdict.for_person("likely, but no model read it") if likely else verdict)
     return verdicts
 
