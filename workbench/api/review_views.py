@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
-from rest_framework import mixins, status, viewsets
+from rest_framework import mixins, status
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,6 +18,7 @@ from workbench.review.models import Reopening, Signature
 from workbench.review.signing import run_reopen, run_sign
 
 from . import review_serializers as shapes
+from .base import ApiViewSet
 
 RUN = OpenApiParameter("run", OpenApiTypes.INT, description="Key of a run.")
 
@@ -33,12 +34,11 @@ def run_filter(request: Request) -> int | None:
 
 
 @extend_schema_view(list=extend_schema(parameters=[RUN]))
-class SignatureViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Signature]):
+class SignatureViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Signature]):
     """Signatures under runs, with the signed record; each stays for ever."""
 
     queryset = Signature.objects.none()
     serializer_class = shapes.SignatureSerializer
-    lookup_value_regex = "[0-9]+"
 
     def get_queryset(self) -> QuerySet[Signature]:
         """Only those of runs visible to the caller."""
@@ -64,7 +64,7 @@ class SignatureViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewset
         return Response(shapes.SignatureSerializer(signature).data, status=status.HTTP_201_CREATED)
 
 
-class ReopeningViewSet(viewsets.GenericViewSet[Reopening]):
+class ReopeningViewSet(ApiViewSet[Reopening]):
     """Reopening signed runs."""
 
     queryset = Reopening.objects.none()

@@ -6,7 +6,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import DefaultRouter
 
-from . import review_views, views
+from . import comparison_views, question_set_views, review_views, views, vocabulary_views
 
 router = DefaultRouter()
 router.include_root_view = False
@@ -18,6 +18,12 @@ router.register("candidates", views.CandidateViewSet, basename="candidate")
 router.register("reviews", views.ReviewViewSet, basename="review")
 router.register("signatures", review_views.SignatureViewSet, basename="signature")
 router.register("reopenings", review_views.ReopeningViewSet, basename="reopening")
+router.register("vocabulary", vocabulary_views.VocabularyViewSet, basename="vocabulary")
+router.register("question-sets", question_set_views.QuestionSetViewSet, basename="question-set")
+router.register("rounds", question_set_views.RoundViewSet, basename="round")
+router.register("cells", question_set_views.CellViewSet, basename="cell")
+router.register("comparisons", comparison_views.ComparisonViewSet, basename="comparison")
+router.register("evaluations", comparison_views.EvaluationViewSet, basename="evaluation")
 
 app_name = "api"
 urlpatterns = [

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.documents.models import Collection
+from workbench.ops.addresses import number_in
 from workbench.questions.cards import dom_id
 
 from .forms import EntryForm, ImportForm
@@ -26,7 +27,7 @@ def vocabulary_page(
 ) -> dict[str, Any]:
     """What waits for a decision with where it comes from, what is in use, what is not, and the ways to add."""
     text = query.get("q", "").strip()
-    offset = int(query["after"]) if query.get("after", "").isdecimal() else 0
+    offset = number_in(query.get("after")) or 0
     decides = may_decide(user=user, collection=collection)
     address = reverse("vocabulary:vocabulary", args=[collection.slug])
     used = list(

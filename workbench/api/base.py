@@ -1,0 +1,121 @@
+"""What the viewsets of the API have in common: keys that fit the database, and POSTs that can be repeated safely."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any, TypeVar
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import models, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import viewsets
+from rest_framework.exceptions import ValidationError
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.errors import Conflict
+from workbench.ops.addresses import number_in
+
+from .models import IdempotentRequest
+
+Row = TypeVar("Row", bound=models.Model)
+
+#: A key in an address: digits that a column can hold.
+KEY = "[0-9]{1,18}"
+IDEMPOTENCY = OpenApiParameter(
+    "Idempotency-Key",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="The same request with the same key again gives the same answer, for a day. At most 80 characters.",
+)
+_KEPT = timedelta(days=1)
+
+
+def idempotency_key(request: Request) -> str | None:
+    """The key of a request; None without one. Raises ``ValidationError`` for one that cannot be kept."""
+    key = request.headers.get("Idempotency-Key")
+    if key is not None and not (1 <= len(key) <= 80 and key.isprintable()):
+        raise ValidationError({"Idempotency-Key": ["Give 1 to 80 printable characters."]})
+    return key
+
+
+def number_parameter(request: Request, name: str) -> int | None:
+    """A whole number of the address; None where it is not given. Raises ``ValidationError`` for anything else."""
+    raw = request.query_params.get(name, "")
+    if not raw:
+        return None
+    number = number_in(raw)
+    if number is None:
+        raise ValidationError({name: ["Give a whole number."]})
+    return number
+
+
+class ApiViewSet(viewsets.GenericViewSet[Row]):
+    """A viewset whose POSTs may carry an idempotency key.
+
+    The first request is carried out and its answer kept in the same transaction; the same one again is given that
+    answer, marked ``Idempotency-Replayed``. A request that was refused is not kept and may be tried again.
+    """
+
+    lookup_value_regex = KEY
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Puts the memory before the handler of a POST."""
+        super().initial(request, *args, **kwargs)
+        key = idempotency_key(request)
+        if request.method == "POST" and key is not None and self.remembers_posts:
+            self.post = partial(_once, self.post, key)
+
+    #: False where the service itself knows the key.
+    remembers_posts = True
+    post: Callable[..., Response]
+
+
+def _once(
+    handler: Callable[..., Response], key: str, request: Request, *args: Any, **kwargs: Any
+) -> Response:
+    mark = _fingerprint(request)
+    with transaction.atomic():
+        mine = IdempotentRequest.objects.filter(user=request.user)
+        mine.filter(created_at__lt=timezone.now() - _KEPT).delete()
+        # A second request with the key waits here for the first one's transaction to end.
+        record, is_new = mine.get_or_create(user=request.user, key=key, defaults={"fingerprint": mark})
+        if not is_new:
+            return _replayed(record, mark)
+        response = handler(request, *args, **kwargs)
+        body = json.loads(JSONRenderer().render(response.data)) if response.data is not None else None
+        mine.filter(pk=record.pk).update(status=response.status_code, body=body)
+    return response
+
+
+def _replayed(record: IdempotentRequest, mark: str) -> Response:
+    if record.fingerprint != mark:
+        raise Conflict(
+            _("This idempotency key belongs to another request. Use a new one."), code="idempotency_reused"
+        )
+    return Response(record.body, status=record.status, headers={"Idempotency-Replayed": "true"})
+
+
+def _fingerprint(request: Request) -> str:
+    """SHA-256 over address and content; files by their bytes."""
+    digest = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode())
+    data = request.data
+    pairs = data.lists() if hasattr(data, "lists") else [("", [data])]
+    for name, values in sorted(pairs, key=lambda pair: pair[0]):
+        for value in values:
+            digest.update(f"\n{name}=".encode())
+            if isinstance(value, UploadedFile):
+                for chunk in value.chunks():
+                    digest.update(chunk)
+                value.seek(0)
+            else:
+                digest.update(json.dumps(value, sort_keys=True, default=str).encode())
+    return digest.hexdigest()

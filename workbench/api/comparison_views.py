@@ -1,0 +1,175 @@
+"""Comparisons of strategies on one question, and evaluations of strategies on labelled sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.documents.selectors import collection_for, document_for
+from workbench.questions.comparison import (
+    MOST_STRATEGIES,
+    ComparedCandidate,
+    compared,
+    comparison_decide,
+    comparison_for,
+    comparison_start,
+)
+from workbench.questions.models import Comparison, EvaluationRun, RoleChoice
+from workbench.questions.services import MAX_QUESTION_CHARACTERS
+from workbench.review.models import ReasonCode
+
+from .base import IDEMPOTENCY, ApiViewSet
+from .serializers import ReviewSerializer
+
+
+class ComparisonSerializer(serializers.ModelSerializer[Comparison]):
+    """One question under several strategies; ``runs`` are in the order of their keys."""
+
+    collection = serializers.SlugRelatedField("slug", read_only=True)
+
+    class Meta:
+        model = Comparison
+        fields = ["id", "collection", "document", "text", "runs", "created_at"]
+        read_only_fields = fields
+
+
+class ComparisonCreateSerializer(serializers.Serializer[Any]):
+    """A question and the strategies to compare."""
+
+    collection = serializers.SlugField()
+    document = serializers.IntegerField(required=False, allow_null=True, default=None, min_value=1)
+    text = serializers.CharField(max_length=MAX_QUESTION_CHARACTERS)
+    strategies = serializers.ListField(
+        child=serializers.CharField(max_length=40), min_length=2, max_length=MOST_STRATEGIES
+    )
+
+
+class ComparedVerdictSerializer(serializers.Serializer[Any]):
+    """What one strategy said of a candidate."""
+
+    role = serializers.ChoiceField(choices=RoleChoice.choices, allow_null=True)
+    reason = serializers.CharField()
+    probability = serializers.FloatField(allow_null=True)
+
+
+class ComparedCandidateSerializer(serializers.Serializer[Any]):
+    """A candidate with each run's verdict, null where the run did not find it; ``decided`` is people's role, or
+    empty."""
+
+    candidate_id = serializers.CharField(source="candidate.candidate_id")
+    verdicts = serializers.SerializerMethodField()
+    decided = serializers.CharField()
+
+    @extend_schema_field(ComparedVerdictSerializer(many=True))
+    def get_verdicts(self, row: ComparedCandidate) -> list[dict[str, Any] | None]:
+        """In the order of the runs."""
+        return row.verdicts
+
+
+class ComparedSerializer(serializers.Serializer[Any]):
+    """The candidates of a comparison, those the strategies disagree on most first."""
+
+    runs = serializers.ListField(child=serializers.IntegerField())
+    candidates = ComparedCandidateSerializer(many=True)
+
+
+class ComparisonDecisionSerializer(serializers.Serializer[Any]):
+    """One decision for a candidate in every run."""
+
+    candidate_id = serializers.CharField(max_length=80)
+    role = serializers.ChoiceField(choices=RoleChoice.choices)
+    reason_code = serializers.ChoiceField(
+        choices=ReasonCode.choices, required=False, allow_blank=True, default=""
+    )
+    comment = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
+
+
+@extend_schema_view(
+    list=extend_schema(
+        parameters=[OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")]
+    )
+)
+class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Comparison]):
+    """Comparisons, newest first."""
+
+    queryset = Comparison.objects.none()
+    serializer_class = ComparisonSerializer
+
+    def get_queryset(self) -> QuerySet[Comparison]:
+        """Only those visible to the caller."""
+        comparisons = Comparison.objects.visible_to(self.request.user)
+        slug = self.request.query_params.get("collection")
+        comparisons = comparisons.filter(collection__slug=slug) if slug else comparisons
+        return comparisons.select_related("collection").prefetch_related("runs")
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY],
+        request=ComparisonCreateSerializer,
+        responses={201: ComparisonSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Asks the question under each strategy."""
+        form = ComparisonCreateSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        document = given["document"]
+        comparison = comparison_start(
+            actor=request.user,
+            collection=collection_for(user=request.user, slug=given["collection"]),
+            document=document_for(user=request.user, pk=document) if document is not None else None,
+            text=given["text"],
+            strategies=given["strategies"],
+        )
+        return Response(ComparisonSerializer(comparison).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(responses=ComparedSerializer)
+    @action(detail=True, methods=["get"])
+    def candidates(self, request: Request, pk: str) -> Response:
+        """Roles side by side, disagreements first."""
+        runs = list(self.get_object().runs.order_by("pk"))
+        shown = {"runs": [run.pk for run in runs], "candidates": compared(runs)}
+        return Response(ComparedSerializer(shown).data)
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY],
+        request=ComparisonDecisionSerializer,
+        responses={201: ReviewSerializer(many=True)},
+    )
+    @action(detail=True, methods=["post"], pagination_class=None)
+    def decide(self, request: Request, pk: str) -> Response:
+        """One decision for the candidate in every run that found it."""
+        comparison = comparison_for(user=request.user, pk=int(pk))
+        form = ComparisonDecisionSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        reviews = comparison_decide(actor=request.user, comparison=comparison, **form.validated_data)
+        return Response(ReviewSerializer(reviews, many=True).data, status=status.HTTP_201_CREATED)
+
+
+class EvaluationSerializer(serializers.ModelSerializer[EvaluationRun]):
+    """An evaluation; ``report`` is what the command printed."""
+
+    class Meta:
+        model = EvaluationRun
+        fields = ["id", "dataset", "options", "report", "seconds", "created_at"]
+        read_only_fields = fields
+
+
+@extend_schema_view(list=extend_schema(parameters=[OpenApiParameter("dataset", OpenApiTypes.STR)]))
+class EvaluationViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[EvaluationRun]):
+    """Evaluations of strategies on labelled sets, newest first; they belong to no collection and everybody signed in
+    reads them, as on the Strategies page."""
+
+    queryset = EvaluationRun.objects.all()
+    serializer_class = EvaluationSerializer
+
+    def get_queryset(self) -> QuerySet[EvaluationRun]:
+        """All, or those of one set."""
+        dataset = self.request.query_params.get("dataset")
+        return EvaluationRun.objects.filter(dataset=dataset) if dataset else EvaluationRun.objects.all()

@@ -1,0 +1,241 @@
+"""Question sets, their rounds, and the grid of a round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Prefetch, QuerySet
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.documents.models import Document
+from workbench.documents.selectors import collection_for
+from workbench.question_sets.models import Entry, QuestionSet, Round
+from workbench.question_sets.selectors import CELL_STATES, cell_for, grid, question_set_for, round_for
+from workbench.question_sets.services import (
+    MAX_QUESTIONS,
+    cell_retry,
+    question_set_change,
+    question_set_create,
+    questions_in,
+    round_start,
+)
+from workbench.questions.services import MAX_QUESTION_CHARACTERS
+
+from .base import IDEMPOTENCY, ApiViewSet, number_parameter
+
+_ASKED = Prefetch("entries", queryset=Entry.objects.filter(is_current=True), to_attr="current_entries")
+
+
+class QuestionSetSerializer(serializers.ModelSerializer[QuestionSet]):
+    """A saved checklist with the questions asked from now on."""
+
+    collection = serializers.SlugRelatedField("slug", read_only=True)
+    questions = serializers.SerializerMethodField()
+
+    class Meta:
+        model = QuestionSet
+        fields = ["id", "collection", "name", "description", "questions", "created_at"]
+        read_only_fields = fields
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_questions(self, question_set: QuestionSet) -> list[str]:
+        """In their order."""
+        entries = getattr(question_set, "current_entries", None)
+        if entries is None:
+            entries = question_set.entries.filter(is_current=True)
+        return [entry.text for entry in entries]
+
+
+class QuestionsSerializer(serializers.Serializer[Any]):
+    """The questions of a set."""
+
+    questions = serializers.ListField(
+        child=serializers.CharField(max_length=MAX_QUESTION_CHARACTERS),
+        min_length=1,
+        max_length=MAX_QUESTIONS,
+    )
+
+    def validate_questions(self, questions: list[str]) -> list[str]:
+        """As the page takes them: none twice, none empty."""
+        return questions_in("\n".join(" ".join(question.split()) for question in questions))
+
+
+class QuestionSetCreateSerializer(QuestionsSerializer):
+    """A new set."""
+
+    collection = serializers.SlugField()
+    name = serializers.CharField(max_length=160)
+    description = serializers.CharField(max_length=2000, required=False, default="", allow_blank=True)
+
+
+class RoundSerializer(serializers.ModelSerializer[Round]):
+    """A set asked of some documents at a time."""
+
+    collection = serializers.CharField(source="question_set.collection.slug", read_only=True)
+
+    class Meta:
+        model = Round
+        fields = ["id", "collection", "question_set", "strategy", "due_on", "created_at"]
+        read_only_fields = fields
+
+
+class RoundCreateSerializer(serializers.Serializer[Any]):
+    """Asking a set of documents of its collection."""
+
+    question_set = serializers.IntegerField(min_value=1)
+    documents = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), min_length=1, max_length=5000
+    )
+    strategy = serializers.CharField(max_length=40, required=False, default="", allow_blank=True)
+    due_on = serializers.DateField(required=False, allow_null=True, default=None)
+
+
+class GridCellSerializer(serializers.Serializer[Any]):
+    """One question at one document. ``found`` is null while nothing is known."""
+
+    id = serializers.IntegerField(source="pk")
+    state = serializers.ChoiceField(choices=CELL_STATES)
+    run = serializers.IntegerField(source="run_id", allow_null=True)
+    found = serializers.BooleanField(allow_null=True)
+    open_items = serializers.IntegerField()
+    is_overdue = serializers.BooleanField()
+    failure = serializers.CharField()
+
+
+class GridRowSerializer(serializers.Serializer[Any]):
+    """A document with its cells in the order of the questions."""
+
+    document = serializers.IntegerField(source="document.pk")
+    name = serializers.CharField(source="document.name")
+    cells = GridCellSerializer(many=True)
+
+
+class GridSerializer(serializers.Serializer[Any]):
+    """Documents by questions."""
+
+    questions = serializers.ListField(child=serializers.CharField())
+    counts = serializers.DictField(child=serializers.IntegerField())
+    overdue = serializers.IntegerField()
+    rows = GridRowSerializer(many=True)
+
+
+@extend_schema_view(
+    list=extend_schema(
+        parameters=[OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")]
+    )
+)
+class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[QuestionSet]):
+    """Saved checklists."""
+
+    queryset = QuestionSet.objects.none()
+    serializer_class = QuestionSetSerializer
+
+    def get_queryset(self) -> QuerySet[QuestionSet]:
+        """Only those visible to the caller."""
+        sets = QuestionSet.objects.visible_to(self.request.user)
+        slug = self.request.query_params.get("collection")
+        sets = sets.filter(collection__slug=slug) if slug else sets
+        return sets.select_related("collection").prefetch_related(_ASKED)
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY],
+        request=QuestionSetCreateSerializer,
+        responses={201: QuestionSetSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Saves a set."""
+        form = QuestionSetCreateSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = dict(form.validated_data)
+        collection = collection_for(user=request.user, slug=given.pop("collection"))
+        made = question_set_create(actor=request.user, collection=collection, **given)
+        return Response(QuestionSetSerializer(made).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=QuestionsSerializer, responses=QuestionSetSerializer)
+    @action(detail=True, methods=["post"])
+    def change(self, request: Request, pk: str) -> Response:
+        """Replaces the questions asked from now on; rounds keep what they asked."""
+        question_set = question_set_for(user=request.user, pk=int(pk))
+        form = QuestionsSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        question_set_change(
+            actor=request.user, question_set=question_set, questions=form.validated_data["questions"]
+        )
+        return Response(QuestionSetSerializer(question_set).data)
+
+
+@extend_schema_view(
+    list=extend_schema(
+        parameters=[OpenApiParameter("question_set", OpenApiTypes.INT, description="Key of a question set.")]
+    )
+)
+class RoundViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Round]):
+    """Rounds of question sets, newest first."""
+
+    queryset = Round.objects.none()
+    serializer_class = RoundSerializer
+
+    def get_queryset(self) -> QuerySet[Round]:
+        """Only those visible to the caller."""
+        rounds = Round.objects.visible_to(self.request.user).select_related("question_set__collection")
+        key = number_parameter(self.request, "question_set")
+        return rounds.filter(question_set_id=key) if key is not None else rounds
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=RoundCreateSerializer, responses={201: RoundSerializer})
+    def create(self, request: Request) -> Response:
+        """Asks every question of the set of every document given; the workers fill the grid."""
+        form = RoundCreateSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        question_set = question_set_for(user=request.user, pk=given["question_set"])
+        wanted = set(given["documents"])
+        found = Document.objects.visible_to(request.user).filter(
+            pk__in=wanted, collection=question_set.collection
+        )
+        documents = list(found)
+        missing = sorted(wanted - {document.pk for document in documents})
+        if missing:
+            raise serializers.ValidationError(
+                {"documents": [f"Not documents of this collection: {', '.join(map(str, missing[:10]))}"]}
+            )
+        started = round_start(
+            actor=request.user,
+            question_set=question_set,
+            documents=documents,
+            strategy=given["strategy"],
+            due_on=given["due_on"],
+        )
+        return Response(RoundSerializer(started).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(responses=GridSerializer)
+    @action(detail=True, methods=["get"])
+    def grid(self, request: Request, pk: str) -> Response:
+        """How far each question is at each document."""
+        found = grid(round_=round_for(user=request.user, pk=int(pk)), today=timezone.localdate())
+        shown = {
+            "questions": [entry.text for entry in found.entries],
+            "counts": found.counts,
+            "overdue": found.overdue,
+            "rows": found.rows,
+        }
+        return Response(GridSerializer(shown).data)
+
+
+class CellViewSet(ApiViewSet[Round]):
+    """Cells of rounds."""
+
+    queryset = Round.objects.none()
+    serializer_class = GridCellSerializer
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: None})
+    @action(detail=True, methods=["post"])
+    def retry(self, request: Request, pk: str) -> Response:
+        """Asks a question again that could not be asked, or whose run failed."""
+        cell_retry(actor=request.user, cell=cell_for(user=request.user, pk=int(pk)))
+        return Response(status=status.HTTP_202_ACCEPTED)

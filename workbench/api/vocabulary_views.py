@@ -1,0 +1,87 @@
+"""The dictionary of a collection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.documents.selectors import collection_for
+from workbench.vocabulary.models import MAX_TERM, DictionaryEntry, EntryKind, EntryStatus, Language
+from workbench.vocabulary.services import entry_add, entry_approve, entry_reject
+
+from .base import IDEMPOTENCY, ApiViewSet
+
+
+class EntrySerializer(serializers.ModelSerializer[DictionaryEntry]):
+    """A pair of terms that mean the same in a collection."""
+
+    collection = serializers.SlugRelatedField("slug", read_only=True)
+
+    class Meta:
+        model = DictionaryEntry
+        fields = [
+            "id", "collection", "term", "variant", "kind", "language", "status", "proposed_from", "proposed_at",
+            "decided_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class EntryCreateSerializer(serializers.Serializer[Any]):
+    """A new pair, in use at once."""
+
+    collection = serializers.SlugField()
+    term = serializers.CharField(max_length=MAX_TERM)
+    variant = serializers.CharField(max_length=MAX_TERM)
+    kind = serializers.ChoiceField(choices=EntryKind.choices, required=False, default=EntryKind.ALIAS)
+    language = serializers.ChoiceField(choices=Language.choices, required=False, default=Language.EN)
+
+
+@extend_schema_view(
+    list=extend_schema(
+        parameters=[
+            OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection."),
+            OpenApiParameter("status", OpenApiTypes.STR, enum=[str(value) for value in EntryStatus]),
+        ]
+    )
+)
+class VocabularyViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[DictionaryEntry]):
+    """Pairs of terms: those in use, proposed and rejected."""
+
+    queryset = DictionaryEntry.objects.none()
+    serializer_class = EntrySerializer
+
+    def get_queryset(self) -> QuerySet[DictionaryEntry]:
+        """Only those visible to the caller."""
+        entries = DictionaryEntry.objects.visible_to(self.request.user).select_related("collection")
+        slug, wanted = (self.request.query_params.get(name) for name in ("collection", "status"))
+        entries = entries.filter(collection__slug=slug) if slug else entries
+        return entries.filter(status=wanted) if wanted else entries
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=EntryCreateSerializer, responses={201: EntrySerializer})
+    def create(self, request: Request) -> Response:
+        """Adds a pair; one that was proposed or rejected is approved by it."""
+        form = EntryCreateSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = dict(form.validated_data)
+        collection = collection_for(user=request.user, slug=given.pop("collection"))
+        entry = entry_add(actor=request.user, collection=collection, **given)
+        return Response(EntrySerializer(entry).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=EntrySerializer)
+    @action(detail=True, methods=["post"])
+    def approve(self, request: Request, pk: str) -> Response:
+        """Puts a pair to use."""
+        return Response(EntrySerializer(entry_approve(actor=request.user, entry=self.get_object())).data)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=EntrySerializer)
+    @action(detail=True, methods=["post"])
+    def reject(self, request: Request, pk: str) -> Response:
+        """Takes a pair out of use; it is not proposed again."""
+        return Response(EntrySerializer(entry_reject(actor=request.user, entry=self.get_object())).data)
