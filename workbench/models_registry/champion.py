@@ -112,9 +112,18 @@ def alias_version(name: str = AliasName.CHAMPION) -> ModelVersion | None:
     return alias.version if alias else None
 
 
+def aliases_current() -> dict[str, ModelVersion]:
+    """The versions that champion and shadow name, by alias."""
+    return {alias.name: alias.version for alias in ModelAlias.objects.select_related("version")}
+
+
 def champion_model() -> ServedModel | None:
     """The model that serves now; None where the rules do."""
-    version = alias_version()
+    return model_served(alias_version())
+
+
+def model_served(version: ModelVersion | None) -> ServedModel | None:
+    """What serves when the alias names this version: it, or, where it is refused, the last one that served."""
     if version is None:
         return None
     try:

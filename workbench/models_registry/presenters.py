@@ -18,7 +18,7 @@ from workbench.ops.plots import bar_plot, curve_plot, line_plot
 from workbench.ops.selectors import permissions_anywhere
 
 from . import selectors
-from .champion import alias_version, champion_model
+from .champion import aliases_current, model_served
 from .data import training_plan
 from .drift import drift_for
 from .forms import ReasonForm, ScheduleForm
@@ -54,13 +54,15 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
     """The champion, what the gate decided, who was champion when, trainings, and the schedule."""
     decisions = selectors.decisions_newest(limit=MOST_SHOWN)
     schedule = schedule_current()
-    champion = alias_version()
-    active = selectors.active_training()
+    aliases = aliases_current()
+    champion = aliases.get(AliasName.CHAMPION)
+    trainings = list(TrainingRun.objects.select_related("requested_by", "decision")[:10])
+    active = next((run for run in trainings if run.is_active), None)
     return {
         "champion": champion,
         "champion_card": _seed_card(champion),
-        "champion_refused": champion is not None and champion_model() is None,
-        "shadow": alias_version(AliasName.SHADOW),
+        "champion_refused": champion is not None and model_served(champion) is None,
+        "shadow": aliases.get(AliasName.SHADOW),
         "decisions": decisions,
         "f1_plot": _f1_plot(decisions),
         "versions": list(selectors.versions_all()[:MOST_SHOWN]),
@@ -69,7 +71,7 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
                 "version", "before", "moved_by"
             )[:MOST_SHOWN]
         ),
-        "trainings": list(TrainingRun.objects.select_related("requested_by", "decision")[:10]),
+        "trainings": trainings,
         "active": active,
         "progress": training_progress(active) if active else None,
         "schedule": schedule,

@@ -8,7 +8,6 @@ from django.shortcuts import get_object_or_404
 from workbench.labeling.models import Label
 
 from .models import (
-    ACTIVE_STATES,
     GateDecision,
     ModelVersion,
     Snapshot,
@@ -21,11 +20,6 @@ def labels_since_last_training() -> int:
     """Labels nobody took back that came after the newest training set was read."""
     last = Snapshot.objects.filter(kind=SnapshotKind.TRAINING).aggregate(last=Max("last_label_id"))["last"]
     return Label.objects.standing().filter(pk__gt=last or 0).count()
-
-
-def active_training() -> TrainingRun | None:
-    """The training that has not ended, if there is one."""
-    return TrainingRun.objects.filter(state__in=ACTIVE_STATES).select_related("requested_by").first()
 
 
 def training_for(*, pk: int) -> TrainingRun:

@@ -142,8 +142,9 @@ def trainings_sweep() -> list[int]:
 
 def schedule_current() -> TrainingSchedule:
     """The installation's schedule, made at first sight."""
-    schedule, _made = TrainingSchedule.objects.get_or_create(pk=1)
-    schedule.refresh_from_db()
+    schedule, made = TrainingSchedule.objects.get_or_create(pk=1)
+    if made:
+        schedule.refresh_from_db()  # the moment the database gave it
     return schedule
 
 

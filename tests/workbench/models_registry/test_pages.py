@@ -102,7 +102,7 @@ def test_a_new_champion_answers_anew_and_a_former_one_from_its_own_cache(
     from workbench.questions.services import question_ask
 
     pairs = truths(range(80))
-    gold.label(pairs, flip=range(0, len(pairs), 4))
+    gold.label(pairs, flip=range(0, len(pairs), 9))
     first = retrained(system)
     assert first.decision.outcome == "deployed"
     asked = make_run(asker=cast.analyst, document=gold.document)
