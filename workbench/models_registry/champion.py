@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import structlog
+from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
@@ -80,6 +81,8 @@ _lock = threading.Lock()
 #: By version number: the loaded model, or why it is refused. A version never changes, so neither does its entry.
 _loaded: dict[int, ServedModel] = {}
 _last_served: dict[str, ServedModel] = {}
+#: The shipped model does not serve in this release: it is not tried again in this process.
+_seed_refused = threading.Event()
 
 
 def model_load(version: ModelVersion) -> ServedModel:
@@ -104,6 +107,7 @@ def loaded_forget() -> None:
     with _lock:
         _loaded.clear()
         _last_served.clear()
+        _seed_refused.clear()
 
 
 def alias_version(name: str = AliasName.CHAMPION) -> ModelVersion | None:
@@ -118,8 +122,22 @@ def aliases_current() -> dict[str, ModelVersion]:
 
 
 def champion_model() -> ServedModel | None:
-    """The model that serves now; None where the rules do."""
-    return model_served(alias_version())
+    """The model that serves now; None where the rules do. A new installation takes the shipped one."""
+    version = alias_version()
+    if version is None and settings.SEED_MODEL and not AliasMove.objects.exists():
+        version = _shipped()
+    return model_served(version)
+
+
+def _shipped() -> ModelVersion | None:
+    """The shipped model, put in the champion's place; None where it does not fit this release."""
+    from .seed import seed_install
+
+    if not _seed_refused.is_set():
+        seeded = seed_install(actor=User.objects.system())
+        if not seeded.is_champion and alias_version() is None:
+            _seed_refused.set()
+    return alias_version()
 
 
 def model_served(version: ModelVersion | None) -> ServedModel | None:

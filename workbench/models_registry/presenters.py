@@ -18,7 +18,7 @@ from workbench.ops.plots import bar_plot, curve_plot, line_plot
 from workbench.ops.selectors import permissions_anywhere
 
 from . import selectors
-from .champion import aliases_current, model_served
+from .champion import aliases_current, champion_model, model_served
 from .data import training_plan
 from .drift import drift_for
 from .forms import ReasonForm, ScheduleForm
@@ -55,6 +55,8 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
     decisions = selectors.decisions_newest(limit=MOST_SHOWN)
     schedule = schedule_current()
     aliases = aliases_current()
+    if AliasName.CHAMPION not in aliases and champion_model() is not None:
+        aliases = aliases_current()
     champion = aliases.get(AliasName.CHAMPION)
     trainings = list(TrainingRun.objects.select_related("requested_by", "decision")[:10])
     active = next((run for run in trainings if run.is_active), None)

@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 from training.artifacts import ArtifactRefused, read_artifact
 from training.scorer import open_scorer
 from workbench.accounts.models import User
+from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 
 from .champion import champion_seed
@@ -50,6 +51,8 @@ def seed_install(*, actor: User, folder: Path = FOLDER) -> Seeded:
 
     A model for other features or another scikit-learn is left out: the rules serve until a training deploys.
     """
+    if not (folder / CARD).is_file():
+        return Seeded(None, is_champion=False, reason="no model ships with this release")
     try:
         artifact = read_artifact(folder)
         open_scorer(artifact)
@@ -58,6 +61,7 @@ def seed_install(*, actor: User, folder: Path = FOLDER) -> Seeded:
         return Seeded(None, is_champion=False, reason=str(error))
     manifest, card = artifact.manifest, seed_card(folder)
     with transaction.atomic():
+        advisory_lock(LockSpace.MODEL_ALIAS)  # two first questions at once
         version = ModelVersion.objects.filter(digest=manifest.version).first()
         if version is None:
             artifact_put(artifact)

@@ -26,3 +26,6 @@ PARSER_MEMORY_BYTES = env.integer("PARSER_MEMORY_BYTES", 2 * 1024**3)
 PARSER_SECONDS = env.integer("PARSER_SECONDS", 300)
 
 DEFAULT_STRATEGY = env.text("DEFAULT_STRATEGY", "")  # empty = arbiter with an endpoint, else offline
+
+#: Whether an installation without a model of its own starts with the one that ships.
+SEED_MODEL = True

@@ -20,3 +20,5 @@ EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 ALLOWED_HOSTS = ["*"]
 LANGUAGE_CODE = "en"
 LOG_LEVEL = "WARNING"
+#: Tests say themselves when a model serves.
+SEED_MODEL = False

@@ -21,6 +21,7 @@ from arbitration.evaluation.runner import EvaluationReport, evaluate
 from arbitration.evaluation.structured import line_maps
 from arbitration.strategies.groups import GROUPS, expanded
 from arbitration.strategies.registry import STRATEGIES
+from workbench.models_registry.evaluation import deployed_for
 from workbench.ops.commands import JsonCommand, wrong_use
 from workbench.questions.cache_trial import cache_trial
 from workbench.questions.evaluation import LoadedSet, QuestionRunner, dataset_load
@@ -34,6 +35,9 @@ class Command(JsonCommand):
     """Evaluates strategies on a folder of labelled questions."""
 
     help = "Run strategies over a labelled set and report ranking, not-found, cost and latency figures."
+
+    #: What became of the deployed model: used, or set aside for its training; None where scratch models serve.
+    _deployed: dict[str, Any] | None = None
 
     def add_arguments(self, parser: CommandParser) -> None:
         """See system.md, commands."""
@@ -104,6 +108,7 @@ class Command(JsonCommand):
             value = self._report(names, options, loaded, runner).as_json()
         finally:
             runner.close()
+        value["deployed_model"] = self._deployed
         if options["answers"]:
             for name, figures in runner.answer_figures.items():
                 measured = answer_metrics(figures, seed=options["seed"])
@@ -154,7 +159,14 @@ class Command(JsonCommand):
                 tell=self._tell,
             )
             return f"the other parts of {options['folder']} ({options['cross_fit']} parts)", []
-        return None, []
+        deployed = deployed_for(question.text for question in loaded.dataset.questions)
+        runner.services = lambda _question: deployed.services
+        self._deployed = deployed.as_json()
+        if deployed.overlap:
+            self._tell(
+                f"the deployed model {deployed.version} was trained on {len(deployed.overlap)} of these questions"
+            )
+        return f"the deployed model {deployed.version}" if deployed.is_used else None, []
 
     def _tell(self, text: str, done: int = 0, total: int = 0) -> None:
         """Progress on standard error, where a person watches."""
