@@ -23,6 +23,7 @@ from typing import Any
 
 from arbitration.errors import ParseFailure, TextInImages
 from arbitration.parsing.limits import ParseLimits
+from arbitration.parsing.sandbox import close_doors
 
 FAILED = 3
 TEXT_IN_IMAGES = 4
@@ -37,6 +38,7 @@ def main() -> int:
     request = json.loads(sys.stdin.buffer.read())
     limits = ParseLimits(**{item.name: request["limits"][item.name] for item in fields(ParseLimits)})
     _limit_self(limits)
+    close_doors()
     try:
         answer, status = _task()(request, limits), 0
     except TextInImages as found:

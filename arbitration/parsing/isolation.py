@@ -74,7 +74,7 @@ def parse_isolated(
 
     Raises :class:`PasswordRequired` (``encrypted``, ``wrong_password``) and :class:`ParseFailure` with one of the codes
     ``unsupported_type``, ``type_mismatch``, ``empty``, ``corrupt``, ``forbidden_content``, ``too_large``,
-    ``too_many_pages``, ``no_text``, ``time_out``, ``out_of_memory``, ``crashed``.
+    ``too_many_pages``, ``no_text``, ``time_out``, ``out_of_memory``, ``crashed``, ``misbehaved``.
     """
     limits = limits or ParseLimits()
     request = {"path": str(path.resolve()), "filename": filename, "password": password}
@@ -167,6 +167,12 @@ def _answer(command: Sequence[str], request: dict[str, Any], limits: ParseLimits
         raise TextInImages(json.loads(outcome.output))
     if outcome.status == _FAILED:
         raise _reported(outcome.output)
+    if outcome.status == -signal.SIGSYS:
+        logger.warning("parser asked for what it may not have")
+        raise ParseFailure(
+            "misbehaved",
+            "The file made the parser reach for the network. It was stopped; do not open this file.",
+        )
     if outcome.status == -signal.SIGKILL or outcome.peak_bytes > _NEAR_LIMIT * limits.memory_bytes:
         raise ParseFailure(
             "out_of_memory", "The file needs more memory than it may use. Split or simplify it."

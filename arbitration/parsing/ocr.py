@@ -6,6 +6,8 @@ Runs in a child process of its own, one page at a time; nothing is fetched.
 from __future__ import annotations
 
 import logging
+import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +48,18 @@ def recognise_here(
 
 def _engine() -> Any:
     logging.disable(logging.INFO)
+    # A library that comes along tries IPv6 when it is imported; in this process asking for the network is the end.
+    socket.has_ipv6 = False
+    # ONNX Runtime's Linux wheels send usage data to their maker unless they are told not to before they are loaded.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
+        import onnxruntime
         from rapidocr import RapidOCR
     except ImportError as error:
         raise ParseFailure(
             "ocr_unavailable", "Text recognition is not installed here. Upload a PDF that has a text layer."
         ) from error
+    onnxruntime.disable_telemetry_events()
     return RapidOCR(params=_SETTINGS)
 
 
