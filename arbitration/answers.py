@@ -124,10 +124,18 @@ def _not_found(pool: CandidatePool, said: dict[str, str]) -> str:
     return said["discarded"].format(count=len(pool.candidates))
 
 
+def may_answer(verdict: Verdict) -> bool:
+    """Whether an answer may stand on this verdict now. Not where a model decided and a person must look first, nor
+    where the passage seems to give orders: whoever wrote it would else write the answer."""
+    if verdict.decided_by.kind == "person":
+        return True
+    return not (verdict.injection_suspected or (verdict.needs_person and verdict.decided_by.kind == "llm"))
+
+
 def _evidence(pool: CandidatePool, decision: Decision) -> list[PoolCandidate]:
     """Primary evidence; supporting where there is none; nothing weaker ever answers."""
     for role in (Role.PRIMARY, Role.SUPPORTING):
-        ids = [verdict.candidate_id for verdict in decision.verdicts if verdict.role is role]
+        ids = [v.candidate_id for v in decision.verdicts if v.role is role and may_answer(v)]
         found = [candidate for identity in ids if (candidate := pool.candidate(identity)) is not None]
         if found:
             return found

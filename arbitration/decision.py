@@ -26,6 +26,7 @@ from arbitration.strategies.rules import Rules
 
 _ABSENCE = DecidedBy(kind="rule", name="absence proved by the exhaustive keyword set")
 _SURVIVING = (Role.PRIMARY, Role.SUPPORTING, Role.TANGENTIAL)
+_KEPT = (Role.PRIMARY, Role.SUPPORTING)
 
 
 class Decision(StrategyRecord):
@@ -67,7 +68,8 @@ def arbitrate(
     outcome = _absent(pool) if pool.absence.proved else _decided(pool, strategy, services)
     services.progress("check", {"verdicts": len(outcome.verdicts)})
     baseline = _Baseline.of(pool, services)
-    verdicts = _ranked(_check(verdict, pool, baseline) for verdict in outcome.verdicts)
+    checked = [_check(verdict, pool, baseline) for verdict in outcome.verdicts]
+    verdicts = _ranked(_doubted(checked, baseline))
     survivors = [verdict for verdict in verdicts if verdict.role in _SURVIVING]
     not_found = not survivors and not outcome.undecided_ids
     return Decision(
@@ -120,16 +122,22 @@ def _absent(pool: CandidatePool) -> StrategyOutcome:
 class _Baseline:
     """What rules and reranker say without any language model: what a model's verdict departs from."""
 
-    rules: Rules
     probabilities: Mapping[str, float]
     accept: float
     reject: float
+    accepted_by_rule: frozenset[str]
 
     @classmethod
     def of(cls, pool: CandidatePool, services: StrategyServices) -> _Baseline:
         learned = services.probabilities(pool)
-        accept, reject, _ = pool.settings.bars(learned=learned is not None)
-        return cls(Rules(pool), learned or evidence_scores(pool), accept, reject)
+        accept, reject = pool.settings.bars(learned=learned is not None)[:2]
+        rules = Rules(pool)
+        by_rule = frozenset(c.candidate_id for c in pool.candidates if rules.read(c).accepts)
+        return cls(learned or evidence_scores(pool), accept, reject, by_rule)
+
+    def accepts(self, candidate_id: str) -> bool:
+        """Whether a rule or the reranker accepts the candidate."""
+        return candidate_id in self.accepted_by_rule or self.probabilities[candidate_id] >= self.accept
 
 
 def _check(verdict: Verdict, pool: CandidatePool, baseline: _Baseline) -> Verdict:
@@ -168,24 +176,39 @@ def _with_checked_quotes(verdict: Verdict, candidate: PoolCandidate) -> Verdict:
 
 
 def _departure(verdict: Verdict, candidate: PoolCandidate, baseline: _Baseline) -> Verdict:
-    """A model's verdict against rules and reranker, without a detector's support, is for a person.
+    """A model's verdict against rules and reranker is for a person.
 
     Whatever talked the model into it, no role changes unseen: what rules or reranker accept is not dropped, and
-    what neither accepts is not made primary, without a person. As supporting it may pass when words, and not
-    only meaning, found it and the reranker was in doubt.
+    what neither accepts is not kept, without a person.
     """
     if verdict.decided_by.kind != "llm" or verdict.role is None:
         return verdict
-    probability = baseline.probabilities[verdict.candidate_id]
-    accepted = baseline.rules.read(candidate).accepts or probability >= baseline.accept
-    if verdict.role in (Role.TANGENTIAL, Role.DISCARDED):
-        return verdict.for_person("the model rejects what rules or reranker accept") if accepted else verdict
-    if accepted:
-        return verdict
-    found_by_words = any(method != "embedding" for method in candidate.ranks)
-    if verdict.role is Role.SUPPORTING and found_by_words and probability > baseline.reject:
-        return verdict
-    return verdict.for_person("the model keeps what neither rules nor reranker accept")
+    accepted = baseline.accepts(candidate.candidate_id)
+    if verdict.role in _KEPT:
+        return (
+            verdict
+            if accepted
+            else verdict.for_person("the model keeps what neither rules nor reranker accept")
+        )
+    return verdict.for_person("the model rejects what rules or reranker accept") if accepted else verdict
+
+
+def _doubted(verdicts: Sequence[Verdict], baseline: _Baseline) -> list[Verdict]:
+    """Where a model keeps what neither rules nor reranker accept, its rejections of uncertain passages are for a
+    person as well: a passage that talks a model into keeping it may as well talk it out of the others."""
+    by_model = [verdict for verdict in verdicts if verdict.decided_by.kind == "llm"]
+    if not any(verdict.role in _KEPT and not baseline.accepts(verdict.candidate_id) for verdict in by_model):
+        return list(verdicts)
+    return [
+        verdict.for_person(
+            "uncertain, and the model that rejects it keeps what neither rules nor reranker accept"
+        )
+        if verdict.decided_by.kind == "llm"
+        and verdict.role in (Role.TANGENTIAL, Role.DISCARDED)
+        and baseline.probabilities[verdict.candidate_id] > baseline.reject
+        else verdict
+        for verdict in verdicts
+    ]
 
 
 def _ranked(verdicts: Iterable[Verdict]) -> list[Verdict]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from arbitration.answers import Answer, AnswerSentence, Citation, write_answer
+from arbitration.answers import Answer, AnswerSentence, Citation, may_answer, write_answer
 from arbitration.contracts import QuoteCheck, Role
 from arbitration.decision import Decision
 from arbitration.errors import LLMFailure
@@ -94,7 +94,9 @@ def _evidence(pool: CandidatePool, decision: Decision) -> dict[str, _Passage]:
     found: dict[str, _Passage] = {}
     for verdict in decision.verdicts:
         candidate = pool.candidate(verdict.candidate_id)
-        if candidate is not None and verdict.role in (Role.PRIMARY, Role.SUPPORTING):
+        if candidate is None or not may_answer(verdict):
+            continue
+        if verdict.role in (Role.PRIMARY, Role.SUPPORTING):
             found[verdict.candidate_id] = _Passage(candidate, verdict.role)
     return dict(list(found.items())[:MOST_PASSAGES])
 
@@ -109,7 +111,7 @@ def _request(pool: CandidatePool, evidence: dict[str, _Passage]) -> ChatRequest:
             {
                 "candidate_id": identity,
                 "role": passage.role.value,
-                "where": passage.candidate.breadcrumb or f"page {passage.candidate.anchor.page_start}",
+                "where": _where(passage.candidate),
                 "text": fence(passage.candidate.context_text, label=identity),
             }
             for identity, passage in evidence.items()
@@ -123,6 +125,13 @@ def _request(pool: CandidatePool, evidence: dict[str, _Passage]) -> ChatRequest:
         retries=1,
         stage="answer",
     )
+
+
+def _where(candidate: PoolCandidate) -> str:
+    """Titles are text of the document, too."""
+    if not candidate.breadcrumb:
+        return f"page {candidate.anchor.page_start}"
+    return fence(candidate.breadcrumb, label="where")
 
 
 def _checked(

@@ -49,10 +49,12 @@ class Candidate:
 
 @dataclass
 class Verdicts:
-    """What a behaviour thinks of each candidate: a share of the best, 0 to 1, in prompt order."""
+    """What a behaviour thinks of each candidate: a share of the best, 0 to 1, in prompt order; ``whole`` is what it
+    thinks of a prompt that shows one passage without an id."""
 
     strength: dict[str, float]
     notes: Mapping[str, str] = field(default_factory=dict)
+    whole: float = 0.5
 
     def role(self, candidate_id: str) -> str:
         value = self.strength.get(candidate_id, 0.0)
@@ -131,7 +133,8 @@ def injection_obeying(*, carrier_id: str | None = None, carrier_text: str | None
         if _is_judge(request) and carrier_text is not None:
             return _yes_or_no(8.0 if carrier_text in request.user else -8.0)
         strength = {candidate.candidate_id: 1.0 if is_carrier(candidate) else 0.0 for candidate in found}
-        return _answered(request, Verdicts(strength, dict.fromkeys(strength, "as instructed")))
+        whole = 1.0 if carrier_text is not None and carrier_text in request.user else 0.0
+        return _answered(request, Verdicts(strength, dict.fromkeys(strength, "as instructed"), whole))
 
     return behave
 
@@ -278,7 +281,8 @@ class Filler:
 
     def _number(self, schema: dict[str, Any], name: str, candidate: str | None) -> int | float:
         low, high = schema.get("minimum", 0), schema.get("maximum", 10)
-        share = self._verdicts.strength.get(candidate, 0.5) if candidate else 0.5
+        whole = self._verdicts.whole
+        share = self._verdicts.strength.get(candidate, whole) if candidate else whole
         value = low + share * (high - low)
         return round(value) if schema.get("type") == "integer" else value
 

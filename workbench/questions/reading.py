@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from arbitration.errors import LLMFailure
+from arbitration.prompting import fence
 from arbitration.protocols import DocumentProfile
 from arbitration.questions.assisted import (
     QuestionEdits,
@@ -42,7 +43,8 @@ def question_read(
 def _by_model(
     run: Run, question: ParsedQuestion, documents: Sequence[DocumentProfile]
 ) -> tuple[ParsedQuestion, tuple[str, ...]]:
-    kinds = sorted({document.document_type or document.name for document in documents})[:8]
+    named = sorted({document.document_type or document.name for document in documents})[:8]
+    kinds = [fence(name, label="document") for name in named]  # a file's name is as hostile as its text
     request = reading_request(question, documents=kinds, timeout_s=float(settings.LLM_TIMEOUT_SECONDS))
     try:
         with chat_model(run=run) as chat:
