@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from arbitration.contracts import ConflictPair, QuoteCheck, Role
 from arbitration.decision import Decision
 from arbitration.pool import CandidatePool, PoolCandidate
-from arbitration.strategies.base import CallRecord, StrategyServices
+from arbitration.strategies.base import CallRecord, StrategyServices, Verdict
 from arbitration.text import TermMatcher, word_count
 
 AnswerKind = Literal["extractive", "generated", "not_found", "undecided"]
