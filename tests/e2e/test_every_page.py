@@ -43,6 +43,15 @@ PAGES = {
     "strategies": ("auditor", "/strategies/"),
     "vocabulary": ("admin", "/collections/demo/vocabulary/"),
     "versions": ("analyst", "{versions}"),
+    "labelling": ("annotator", "/labeling/"),
+    "labelling-admin": ("admin", "/labeling/"),
+    "label-project": ("admin", "{project}"),
+    "label-project-annotator": ("annotator", "{project}"),
+    "label-desk": ("annotator", "{project}work/"),
+    "label-corrected": ("annotator", "/labeling/corrected/"),
+    "adjudication": ("reviewer", "/labeling/adjudication/"),
+    "dispute": ("reviewer", "{dispute}"),
+    "agreement": ("auditor", "/labeling/agreement/"),
     "login": (None, "/accounts/login/"),
 }
 LOOKS = [(False, "light"), (True, "dark")]
