@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx2 as httpx
 
 from tests.arbitration.evaluation.folders import obliqa_folder, obliqa_label
+from tests.e2e.labelling import furnish_labelling
 from tests.product import RunningProduct, eventually
 
 QUESTIONS = (
@@ -20,7 +21,7 @@ QUESTIONS = (
 
 
 def furnish(product: RunningProduct) -> dict[str, str]:
-    """Addresses of what was made: ``set``, ``round``, ``comparison``, ``versions``."""
+    """Addresses of what was made: ``set``, ``round``, ``comparison``, ``versions``, and of the labelling project."""
     with closing(product.client("analyst")) as analyst:
         made = {
             "set": _question_set(analyst),
@@ -32,6 +33,7 @@ def furnish(product: RunningProduct) -> dict[str, str]:
         _vocabulary(admin)
     _evaluation(product)
     _settled(product)
+    made |= furnish_labelling(product)
     return made
 
 
