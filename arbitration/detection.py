@@ -17,7 +17,10 @@ from arbitration.detectors.embedding import EmbeddingDetector
 from arbitration.detectors.lexical import LexicalDetector
 from arbitration.detectors.patterns import PatternDetector
 from arbitration.detectors.titles import TitleDetector
+from arbitration.detectors.toc_reasoning import TocReasoningDetector
 from arbitration.dispatcher import DispatchFacts, decide
+from arbitration.following import METHOD as FOLLOWING
+from arbitration.following import followed_references
 from arbitration.pool import (
     AbsenceProof,
     CandidatePool,
@@ -25,11 +28,19 @@ from arbitration.pool import (
     PoolCandidate,
     PoolDocument,
 )
-from arbitration.protocols import CandidateStore, Clock, Embedder, NullProgress, Progress, ScopeProfile
+from arbitration.protocols import (
+    CandidateStore,
+    ChatModel,
+    Clock,
+    Embedder,
+    NullProgress,
+    Progress,
+    ScopeProfile,
+)
 from arbitration.questions.dictionary import Dictionary
 from arbitration.questions.model import ParsedQuestion
 from arbitration.questions.parser import parse_question
-from arbitration.settings import EngineSettings
+from arbitration.settings import EngineSettings, MethodName
 
 DETECTORS: tuple[Detector, ...] = (
     TitleDetector(),
@@ -37,6 +48,7 @@ DETECTORS: tuple[Detector, ...] = (
     LexicalDetector(),
     PatternDetector(),
     EmbeddingDetector(),
+    TocReasoningDetector(),
 )
 
 
@@ -63,8 +75,9 @@ def detect(
     clock: Clock | None = None,
     executor: Executor | None = None,
     detectors: Sequence[Detector] = DETECTORS,
+    chat: ChatModel | None = None,
 ) -> CandidatePool:
-    """Find every candidate for a question.
+    """Find every candidate for a question. ``chat`` may reason over the table of contents of a large document.
 
     A detector that fails is recorded in ``outcomes`` and stops no other. Raises ``ValueError`` for an empty
     question; failures of the store before any detector runs are the caller's.
@@ -82,14 +95,17 @@ def detect(
     hits = session.count_hits(exhaustive_terms(parsed)) if parsed.keywords else {}
     parsed = parsed.model_copy(update={"vocabulary_diverges": vocabulary_diverges(parsed, hits)})
     progress("parse", {"keywords": len(parsed.keywords), "intent": parsed.intent})
-    facts = DispatchFacts(parsed, has_usable_toc=profile.has_usable_toc, has_embedder=embedder is not None)
+    facts = _facts(parsed, profile, settings, has_embedder=embedder is not None, has_chat=chat is not None)
     plan = decide(facts, forced=settings.forced_methods, second_opinions=settings.second_opinions)
     progress("dispatch", {"methods_run": list(plan.methods_run), "reasons": dict(plan.reasons)})
-    context = DetectorContext(parsed, session, profile, settings, embedder, hits)
+    context = DetectorContext(parsed, session, profile, settings, embedder, hits, chat)
     chosen = [detector for detector in detectors if detector.method in plan.methods_run]
     runs = _run_all(chosen, context, clock, executor)
     progress("detect", {run.outcome.method: run.outcome.anchors for run in runs})
     candidates, notes = _candidates(runs, context)
+    if FOLLOWING in plan.methods_run:
+        runs.append(_run_one(_Following(candidates), context, clock))
+        candidates, notes = _candidates(runs, context)
     progress("aggregate", {"candidates": len(candidates)})
     return CandidatePool(
         doc_id=profile.doc_id,
@@ -102,9 +118,52 @@ def detect(
         candidates=tuple(candidates),
         settings=settings,
         embedding_space=embedder.space if embedder is not None else None,
-        notes=notes,
+        notes=(*notes, *context.notes),
         latency_ms=1000 * (clock.monotonic() - started),
     )
+
+
+def _facts(
+    question: ParsedQuestion,
+    profile: ScopeProfile,
+    settings: EngineSettings,
+    *,
+    has_embedder: bool,
+    has_chat: bool,
+) -> DispatchFacts:
+    refused = _toc_reasoning_refused(profile, settings, has_chat=has_chat)
+    return DispatchFacts(
+        question,
+        has_usable_toc=profile.has_usable_toc,
+        has_embedder=has_embedder,
+        may_reason_over_toc=refused is None,
+        toc_reasoning_refused=refused or "",
+        follow_references=settings.follow_references,
+    )
+
+
+def _toc_reasoning_refused(profile: ScopeProfile, settings: EngineSettings, *, has_chat: bool) -> str | None:
+    """Why no model reasons over the table of contents; None when one may."""
+    if not has_chat:
+        return "no language model is configured for it"
+    if not settings.toc_reasoning:
+        return "switched off in the settings"
+    if len(profile.documents) != 1 or not profile.has_usable_toc:
+        return "it needs one document with a usable table of contents"
+    if profile.documents[0].section_count < settings.toc_reasoning_sections:
+        return f"the document has fewer than {settings.toc_reasoning_sections} sections"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Following:
+    """References of what was found, as a detector of a second pass."""
+
+    candidates: Sequence[PoolCandidate]
+    method: MethodName = FOLLOWING
+
+    def detect(self, context: DetectorContext) -> list[Anchor]:
+        return followed_references(self.candidates, context)
 
 
 def vocabulary_diverges(question: ParsedQuestion, hits: dict[str, int]) -> bool:

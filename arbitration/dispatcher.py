@@ -25,6 +25,9 @@ class DispatchFacts:
     question: ParsedQuestion
     has_usable_toc: bool
     has_embedder: bool = True
+    may_reason_over_toc: bool = False
+    toc_reasoning_refused: str = "no language model is configured for it"
+    follow_references: bool = False
 
 
 def decide(
@@ -60,6 +63,8 @@ def _forced(facts: DispatchFacts, forced: Sequence[MethodName]) -> _Choice:
                        for m in METHODS}  # fmt: skip
     if "embedding" in forced and not facts.has_embedder:
         choice["embedding"] = (False, "forced by the user, but no embedder is configured")
+    if "toc_reasoning" in forced and not facts.may_reason_over_toc:
+        choice["toc_reasoning"] = (False, f"forced by the user, but {facts.toc_reasoning_refused}")
     return choice
 
 
@@ -73,6 +78,8 @@ def _by_rule(facts: DispatchFacts) -> _Choice:
     }
     chosen_any = any(runs for runs, _ in choice.values())
     choice["embedding"] = _embedding(facts, chosen_any)
+    choice["toc_reasoning"] = _toc_reasoning(facts)
+    choice["references"] = _references(facts)
     return choice
 
 
@@ -84,6 +91,20 @@ def _toc(facts: DispatchFacts) -> tuple[bool, str]:
     if not facts.question.keywords:
         return False, "the question has no keyword to look for in titles"
     return True, f"usable table of contents and intent {facts.question.intent}"
+
+
+def _toc_reasoning(facts: DispatchFacts) -> tuple[bool, str]:
+    if not facts.may_reason_over_toc:
+        return False, facts.toc_reasoning_refused
+    if facts.question.intent not in QUESTION_INTENTS:
+        return False, "the question only names a place or a code"
+    return True, "a large document with a table of contents: a model picks the sections to read"
+
+
+def _references(facts: DispatchFacts) -> tuple[bool, str]:
+    if facts.follow_references:
+        return True, "asked for: cross-references of the best passages are followed"
+    return False, "following cross-references was not asked for"
 
 
 def _cooccurrence(question: ParsedQuestion) -> tuple[bool, str]:

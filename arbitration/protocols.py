@@ -111,6 +111,9 @@ class CandidateStore(Protocol):
     def sections_by_id(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], SectionRow]:
         """Sections by (document_id, section_id)."""
 
+    def outline(self, document_id: str, *, limit: int = 2000) -> list[SectionRow]:
+        """The sections of one document in reading order: its table of contents."""
+
     def lines_with(self, terms: Sequence[str], *, limit: int = 2000) -> list[LineRow]:
         """Body lines that hold any of the terms (same matching as ``title_hits``)."""
 

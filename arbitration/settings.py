@@ -7,8 +7,16 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-MethodName = Literal["toc", "cooccurrence", "bm25", "pattern", "embedding"]
-METHODS: tuple[MethodName, ...] = ("toc", "cooccurrence", "bm25", "pattern", "embedding")
+MethodName = Literal["toc", "cooccurrence", "bm25", "pattern", "embedding", "toc_reasoning", "references"]
+METHODS: tuple[MethodName, ...] = (
+    "toc",
+    "cooccurrence",
+    "bm25",
+    "pattern",
+    "embedding",
+    "toc_reasoning",
+    "references",
+)
 
 
 class Bars(NamedTuple):
@@ -32,6 +40,9 @@ class EngineSettings(BaseModel):
     forced_methods: tuple[MethodName, ...] = ()
     second_opinions: tuple[MethodName, ...] = ("bm25", "embedding")
     concurrent: bool = True
+    toc_reasoning: bool = True
+    toc_reasoning_sections: int = Field(default=40, ge=1)  # a document with fewer is read by its titles alone
+    follow_references: bool = False
 
     # detection
     top_k: int = Field(default=40, ge=1, le=500)

@@ -123,6 +123,10 @@ class InMemoryStore:
         """Sections by (document_id, section_id)."""
         return {key: self._sections[key] for key in keys if key in self._sections}
 
+    def outline(self, document_id: str, *, limit: int = 2000) -> list[SectionRow]:
+        """The sections of one document in reading order."""
+        return [row for (owner, _), row in self._sections.items() if owner == document_id][:limit]
+
     # --- lines -----------------------------------------------------------------------------------
 
     def _matcher(self, terms: Sequence[str], document_id: str) -> TermMatcher:

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar, cast
 from arbitration.pool import MatchType, PatternKind
 from arbitration.protocols import (
     CandidateStore,
+    ChatModel,
     Embedder,
     LineRow,
     PassageRow,
@@ -122,6 +123,11 @@ class StoreSession:
         """See :meth:`CandidateStore.sections_by_id`."""
         return self._store.sections_by_id(keys) if keys else {}
 
+    def outline(self, document_id: str, *, limit: int) -> list[SectionRow]:
+        """See :meth:`CandidateStore.outline`."""
+        key = ("outline", document_id, limit)
+        return self._once(key, lambda: self._store.outline(document_id, limit=limit))
+
     def lines_of_spans(self, spans: Sequence[Span]) -> list[list[LineRow]]:
         """The lines of many spans in one query; see :meth:`CandidateStore.lines_of_scopes`."""
         return self._store.lines_of_scopes([span.as_tuple() for span in spans]) if spans else []
@@ -150,6 +156,8 @@ class DetectorContext:
     settings: EngineSettings
     embedder: Embedder | None = None
     hits: Mapping[str, int] = field(default_factory=dict)  # lines and titles that hold each keyword
+    chat: ChatModel | None = None
+    notes: list[str] = field(default_factory=list)  # what detectors put on record
     _matchers: dict[str, TermMatcher] = field(default_factory=dict)
     _matched: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
 

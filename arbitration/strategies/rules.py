@@ -87,9 +87,13 @@ class Rules:
         return not mention_only
 
 
+_NO_SUPPORT = frozenset({"embedding", "toc_reasoning", "references"})
+
+
 def supports(candidate: PoolCandidate) -> Sequence[str]:
-    """The detectors other than embeddings that support a candidate."""
-    return [method for method in candidate.ranks if method != "embedding"]
+    """The detectors that support a candidate by what its own words say: neither embeddings, nor a model's reading of
+    the table of contents, nor another passage's reference."""
+    return [method for method in candidate.ranks if method not in _NO_SUPPORT]
 
 
 def _named(candidate: PoolCandidate) -> bool:

@@ -159,6 +159,16 @@ class DatabaseCandidateStore:
         sections = [_section_row(f"d{row.pop('document_id')}", row) for row in rows]
         return {(section.document_id, section.section_id): section for section in sections}
 
+    def outline(self, document_id: str, *, limit: int = 2000) -> list[SectionRow]:
+        """See the protocol."""
+        if (pk := _pk(document_id)) not in self._documents:
+            return []
+        with fresh_connection().cursor() as cursor:
+            cursor.execute(_OUTLINE, [pk, limit])
+            names = [column.name for column in cursor.description]
+            rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return [_section_row(f"d{row.pop('document_id')}", row) for row in rows]
+
     def lines_with(self, terms: Sequence[str], *, limit: int = 2000) -> list[LineRow]:
         """See the protocol. Lines are looked for in the passages that hold the terms, best BM25 first."""
         hits = self._holding(terms, kind=PASSAGE, limit=max(50, min(limit // 4, 400)))
@@ -309,6 +319,14 @@ _LINES_OF_SCOPES = """
      AND (l.page_num, l.line_num) <= (s.page_end, s.line_end)
     WHERE NOT l.is_furniture AND NOT l.is_hidden
     ORDER BY s.position, l.page_num, l.line_num
+"""
+_OUTLINE = """
+    SELECT x.document_id, x.section_id, x.level, x.parent_id, x.title, x.breadcrumb, x.start_page AS page_start,
+           x.line_start, x.end_page AS page_end, x.line_end, x.own_page_end, x.own_line_end, x.has_children
+    FROM documents_section x
+    WHERE x.document_id = %s
+    ORDER BY x.ordinal
+    LIMIT %s
 """
 _SECTIONS_BY_ID = """
     SELECT x.document_id, x.section_id, x.level, x.parent_id, x.title, x.breadcrumb, x.start_page AS page_start,

@@ -16,6 +16,8 @@ def test_keywords_and_a_table_of_contents_choose_titles_and_cooccurrence() -> No
         "bm25": "the question has no exact code",
         "pattern": "the question names no section, page, code family or known alias",
         "embedding": "other methods were chosen and the documents use the question's words",
+        "toc_reasoning": "no language model is configured for it",
+        "references": "following cross-references was not asked for",
     }
 
 
