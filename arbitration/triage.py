@@ -75,8 +75,7 @@ VOYAGE_3_LARGE = GateProfile(name="voyage-3-large", embedding_space="voyage-3-la
 
 @dataclass(frozen=True, slots=True)
 class GateInput:
-    """What the gates look at: cosine (0 when the embedder did not find the candidate), keyword score in [0, 1],
-    and the bias of its section."""
+    """What the gates look at: cosine, keyword score in [0, 1], and the bias of its section."""
 
     semantic: float
     keyword: float = 0.0
@@ -110,10 +109,13 @@ def _zone(semantic: float, total: float, top: float, profile: GateProfile) -> Ga
 
 def gate_inputs(pool: CandidatePool, profile: GateProfile) -> list[GateInput]:
     """What the gates look at, for each candidate in the pool's order. The keyword score is the weighted share of
-    the question's keywords in the anchor."""
+    the question's keywords in the anchor. A passage the embedder did not return is at most as close as the last
+    one it did, and counts as that close: no gate rejects for what was not measured."""
+    known = [c.signals.semantic for c in pool.candidates if c.signals.semantic is not None]
+    unseen = max(0.0, min(known, default=0.0))
     return [
         GateInput(
-            semantic=candidate.signals.semantic or 0.0,
+            semantic=unseen if candidate.signals.semantic is None else candidate.signals.semantic,
             keyword=candidate.signals.coverage if candidate.signals.keyword_match else 0.0,
             bias=profile.bias.get(candidate.section_title or "", 0.0),
         )
@@ -273,7 +275,10 @@ class _GateTable:
         return _rounded_up(float(self.totals[order][np.flatnonzero(precise)[-1]]))
 
     def minimum_gate(self, accept: float) -> float:
-        """The least cosine of the evidence that the accept gate passes; as high as it when it is shut."""
+        """The least cosine of the evidence that the accept gate passes. A shut gate asks for a cosine of 1 too:
+        the keyword score alone reaches a total of 1."""
+        if accept >= _SHUT:
+            return _SHUT
         passed = self.semantic[self.evidence & (self.totals >= accept)]
         return _rounded_down(float(np.quantile(passed, 0.01))) if len(passed) else accept
 

@@ -18,7 +18,7 @@ from arbitration.pool import CandidatePool
 from arbitration.protocols import ChatRequest
 from arbitration.strategies.base import StrategyServices, Verdict
 from arbitration.strategies.r_flow import R_FLOW, R_FLOW_MLP, SEMANTIC_GATES
-from arbitration.triage import GateProfile
+from arbitration.triage import GateProfile, gate_inputs
 from tests.arbitration.engine.makers import RETENTION_POLICY, FakeChat, HashEmbedder, make_store
 
 QUESTION = "How long are audit records kept?"
@@ -149,6 +149,22 @@ def test_calibrated_gates_reject_before_the_judge_and_never_what_the_reranker_ac
         "tight",
     )
     assert chat.requests == []
+
+
+def test_the_gates_take_an_unseen_passage_for_as_close_as_the_last_one_seen(pool: CandidatePool) -> None:
+    cosines = [0.5, 0.3, *[None] * (len(pool.candidates) - 2)]
+    seen = pool.model_copy(
+        update={
+            "candidates": tuple(
+                c.model_copy(update={"signals": c.signals.model_copy(update={"semantic": cosine})})
+                for c, cosine in zip(pool.candidates, cosines, strict=True)
+            )
+        }
+    )
+
+    inputs = gate_inputs(seen, GateProfile())
+
+    assert [found.semantic for found in inputs[:3]] == [0.5, 0.3, 0.3]
 
 
 def test_gates_may_come_as_plain_data(pool: CandidatePool) -> None:

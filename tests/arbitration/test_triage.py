@@ -205,6 +205,15 @@ def test_too_little_evidence_keeps_the_accept_gate_shut() -> None:
     assert result.accepted_share == 0.0
 
 
+def test_a_shut_gate_accepts_nothing_for_its_keywords_alone() -> None:
+    said = [LabelledGateInput(f"q{n}", GateInput(0.4, keyword=1.0), n % 4 == 0) for n in range(100)]
+
+    result = calibrate_gates(said, base=GateProfile(), name="t", embedding_space="s")
+
+    assert gate_zones([GateInput(0.9, keyword=1.0)], result.profile) == ["verify"]
+    assert result.accepted_share == 0.0
+
+
 def test_no_evidence_no_calibration() -> None:
     nothing = [LabelledGateInput("q", GateInput(0.5), is_evidence=False)]
 
