@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import re
+import time
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -68,6 +69,7 @@ class FakeApp:
 
     async def complete(self, request: Request, *, api: Api) -> Response:
         """A model call, by either API."""
+        arrived = time.monotonic()
         body = await request.json()
         read = partial(_numbered, body=body, api=api, headers=dict(request.headers))
         call, fault = self.script.receive(read)
@@ -76,14 +78,16 @@ class FakeApp:
             refused = self._lacking(call)
             if refused is not None:
                 return refused
-            return await self._answer(request, call, fault)
+            return await self._answer(request, call, fault, arrived=arrived)
         except Exception:
             self.script.crashes.append(traceback.format_exc())
             raise
         finally:
             self.script.left()
 
-    async def _answer(self, request: Request, call: FakeRequest, fault: Fault | None) -> Response:
+    async def _answer(
+        self, request: Request, call: FakeRequest, fault: Fault | None, *, arrived: float
+    ) -> Response:
         kind = fault.kind if fault else ""
         if kind == "hang":
             await self._wait(request, until=lambda: False)
@@ -100,7 +104,7 @@ class FakeApp:
         if fault is not None:
             reply = bent(reply, fault)
         prompt_tokens, cached = len(tokens(call.prompt)), self.script.cached_tokens(call.prompt)
-        await self._take_time(request, prompt_tokens=prompt_tokens, reply=reply)
+        await self._take_time(arrived, prompt_tokens=prompt_tokens, reply=reply)
         answer = envelope(call, reply, prompt_tokens=prompt_tokens, cached_tokens=cached)
         if kind == "no_logprobs" and call.api == "chat":
             answer["choices"][0]["logprobs"] = None
@@ -143,13 +147,13 @@ class FakeApp:
             return _refused(400, "unsupported", param="max_tokens", code="unsupported_parameter")
         return None
 
-    async def _take_time(self, request: Request, *, prompt_tokens: int, reply: FakeReply) -> None:
+    async def _take_time(self, arrived: float, *, prompt_tokens: int, reply: FakeReply) -> None:
+        """Sleeps until the call has taken its time since it arrived, this server's own work included."""
         latency = self.script.latency
         if latency is None:
             return
-        await asyncio.sleep(
-            latency.seconds(prompt_tokens=prompt_tokens, completion_tokens=len(tokens(reply.text)))
-        )
+        due = latency.seconds(prompt_tokens=prompt_tokens, completion_tokens=len(tokens(reply.text)))
+        await asyncio.sleep(max(0.0, due - (time.monotonic() - arrived)))
 
     async def _wait(self, request: Request, *, until: Callable[[], bool]) -> None:
         """Wait for ``until``, for the caller to give up, for a reset of the script, or for the server's end."""

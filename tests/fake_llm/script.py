@@ -183,10 +183,15 @@ class Script:
 
 
 def _common_start(first: str, second: str) -> str:
-    """The longest text both begin with."""
-    pairs = zip(first, second, strict=False)
-    length = next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
-    return first[:length]
+    """The longest text both begin with, by halving: prompts are long and many."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first.startswith(second[low:middle], low):
+            low = middle
+        else:
+            high = middle - 1
+    return first[:low]
 
 
 def _behaviour(order: str | dict[str, Any]) -> Behaviour:

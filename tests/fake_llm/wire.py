@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 Api = Literal["chat", "responses"]
 
-_TOKEN = re.compile(r"\s*(?:[^\W\d_]{1,6}|\d{1,3}|[^\w\s]{1,3}|_|\s+$)")
+#: As in the usual tokenizers, white space goes with the word or sign after it, and never with a number.
+_TOKEN = re.compile(r"\d{1,3}|\s+(?=\d)|\s*(?:[^\W\d_]{1,6}|[^\w\s]{1,3}|_|\s+$)")
 
 #: How sure the fake is of a token it chose, and what else it could have said.
 _CHOSEN = -0.05
