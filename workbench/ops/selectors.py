@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 from workbench.accounts.models import Membership
 from workbench.accounts.permissions import ROLE_PERMISSIONS, Permission, administers, token_allows
 from workbench.documents.models import WORKING_STATUSES, Document, DocumentStatus
+from workbench.labeling.progress import pairs_waiting
 from workbench.questions.models import ENDED, Run, RunStatus
 from workbench.review.selectors import queue_open
 
@@ -93,6 +94,9 @@ def home_stats(*, user: User) -> list[dict[str, Any]]:
     """What waits for this person, as counts that are links."""
     may = permissions_anywhere(user=user)
     stats = _review_stats(user) if Permission.REVIEW in may else []
+    if Permission.LABEL in may:
+        address = reverse("labeling:projects")
+        stats.append({"value": pairs_waiting(user=user), "label": _("pairs to label"), "url": address})
     if Permission.UPLOAD in may:
         stats += _document_stats(user)
     return stats + _run_stats(user)
