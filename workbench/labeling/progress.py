@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db.models import Avg, Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, member_condition
 
 from .models import Label, Pair, PairState, Pass, PassKind, Project, Slot, SlotState, SourceChoice
 from .work import free_slots
@@ -157,4 +159,25 @@ def _correction(slot: Slot, label: Label, *, by: str) -> Correction:
         by=by,
         comment=label.comment,
         at=label.created_at,
+    )
+
+
+def pairs_waiting(*, user: User) -> int:
+    """Pairs that this person could label now, in all open projects. One query."""
+    own = Slot.objects.filter(pair=OuterRef("pair"), person=user).exclude(state=SlotState.HELD)
+    unsure = Pass.objects.filter(pair=OuterRef("pair"), person=user, kind=PassKind.UNSURE)
+    mine_or_free = Q(state=SlotState.WAITING) | Q(person=user) | Q(held_until__lt=Now())
+    return (
+        Slot.objects.filter(
+            mine_or_free,
+            member_condition(user, Permission.LABEL, prefix="pair__collection"),
+            pair__project__is_open=True,
+            is_check=False,
+        )
+        .exclude(state=SlotState.LABELLED)
+        .exclude(Exists(own))
+        .exclude(Exists(unsure))
+        .values("pair")
+        .distinct()
+        .count()
     )
