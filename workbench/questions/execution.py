@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 from arbitration.errors import ArbitrationError
 from arbitration.pipeline import arbitrate, detect, write_answer
 from arbitration.pool import CandidatePool, PoolCandidate
-from arbitration.protocols import ProgressStage
+from arbitration.protocols import ChatModel, ProgressStage
 from arbitration.settings import EngineSettings
 from arbitration.strategies.base import StrategyServices, Verdict
 from arbitration.strategies.registry import get_strategy
@@ -184,13 +184,15 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
     key = run_cache_key(run=run)  # an alias may have been approved, or a document come, since it was asked
     store = _store(run)
     question, notes = question_read(run=run, documents=store.profile().documents)
-    pool = detect(
-        question=question,
-        store=store,
-        embedder=current_embedder(),
-        settings=EngineSettings.model_validate(run.settings),
-        progress=clock,
-    )
+    with _detection_model(run) as chat:
+        pool = detect(
+            question=question,
+            store=store,
+            embedder=current_embedder(),
+            settings=EngineSettings.model_validate(run.settings),
+            progress=clock,
+            chat=chat,
+        )
     heartbeat.check()
     pool = pool.model_copy(update={"notes": (*pool.notes, *notes)})
     with transaction.atomic():
@@ -209,6 +211,11 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             run=run, defaults={"body": storable_json(pool.model_dump(mode="json"))}
         )
         dispatch_on_commit(next_task, run_id=run.pk)
+
+
+def _detection_model(run: Run) -> AbstractContextManager[ChatModel | None]:
+    """The model that may read a table of contents: only where the strategy asks a model anyway."""
+    return chat_model(run=run) if needs_model(run.strategy) else nullcontext()
 
 
 def _failed_methods(pool: CandidatePool) -> dict[str, str]:

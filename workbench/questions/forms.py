@@ -28,6 +28,9 @@ class AskForm(forms.Form):
         label=_("Question"), max_length=MAX_QUESTION_CHARACTERS, widget=forms.Textarea(attrs={"rows": 3})
     )
     strategy = forms.ChoiceField(label=_("Strategy"), required=False)
+    follow_references = forms.BooleanField(
+        label=_("Also read what the passages refer to (“see clause 7.3”)"), required=False
+    )
     fresh = forms.BooleanField(label=_("Ask afresh, even if it was asked before"), required=False)
 
     def __init__(self, *args: Any, user: User, collection: Collection | None = None, **kwargs: Any) -> None:
@@ -54,6 +57,7 @@ class CompareForm(AskForm):
     """A question under several strategies."""
 
     fresh = None  # type: ignore[assignment]
+    follow_references = None  # type: ignore[assignment]
     strategy = None  # type: ignore[assignment]
     strategies = forms.MultipleChoiceField(label=_("Strategies"), widget=forms.CheckboxSelectMultiple())
 

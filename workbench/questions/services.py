@@ -48,12 +48,14 @@ def question_ask(
     use_cache: bool = True,
     idempotency_key: str | None = None,
     edits: QuestionEdits | None = None,
+    follow_references: bool = False,
 ) -> AskOutcome:
     """Asks a question of one document, or of the whole collection.
 
     The same question of the same documents, by the same strategy, settings and models, is answered by the run
-    that answered it before (``use_cache``). ``edits`` are a person's own keywords for this run. The same
-    ``idempotency_key`` again gives the run it made.
+    that answered it before (``use_cache``). ``edits`` are a person's own keywords for this run;
+    ``follow_references`` also reads what the best passages refer to. The same ``idempotency_key`` again gives the run
+    it made.
 
     Raises :class:`NotAllowed`, :class:`Conflict` (document not ready) or :class:`WorkbenchError` (no question, no
     documents, unknown strategy).
@@ -66,7 +68,17 @@ def question_ask(
     asked = _Request(actor.pk, collection.pk, document.pk if document else None, text, strategy)
     if idempotency_key is not None and (made := _run_made(asked, idempotency_key)):
         return AskOutcome(made, is_cached=False)
-    key = cache_key(collection=collection, document=document, text=text, strategy=strategy, edits=edits)
+    settings = engine_settings(collection=collection).model_copy(
+        update={"follow_references": follow_references}
+    )
+    key = cache_key(
+        collection=collection,
+        document=document,
+        text=text,
+        strategy=strategy,
+        edits=edits,
+        settings=settings,
+    )
     earlier = run_with_key(cache_key=key) if use_cache else None
     if earlier is not None:
         _record_repeat(actor=actor, run=earlier)
@@ -83,6 +95,7 @@ def question_ask(
                 use_cache=use_cache,
                 idempotency_key=idempotency_key,
                 edits=edits,
+                settings=settings,
             )
     except IntegrityError:
         if idempotency_key is None:
@@ -106,6 +119,7 @@ def _run_create(
     use_cache: bool,
     idempotency_key: str | None,
     edits: QuestionEdits | None,
+    settings: EngineSettings,
 ) -> Run:
     from .tasks import detect
 
@@ -121,7 +135,7 @@ def _run_create(
         collection=collection,
         strategy=strategy,
         requested_by=actor,
-        settings=engine_settings(collection=collection).model_dump(mode="json"),
+        settings=settings.model_dump(mode="json"),
         cache_key=key,
         use_cache=use_cache,
         idempotency_key=idempotency_key,

@@ -257,3 +257,13 @@ def test_a_run_is_stopped_once_and_not_after_its_end(cast: Cast, document: Docum
         run_cancel(actor=cast.auditor, run=run)
     run.refresh_from_db()
     assert run.status == RunStatus.CANCELLED
+
+
+def test_following_references_is_an_option_of_asking(cast: Cast, document: Document) -> None:
+    plain = ask(cast, document).run
+    following = ask(cast, document, follow_references=True).run
+    assert plain.pk != following.pk, "another answer may come of it"
+    assert following.settings["follow_references"] is True
+    execution.run_detect(run_id=following.pk)
+    following.refresh_from_db()
+    assert "references" in following.methods_run
