@@ -29,7 +29,7 @@ from arbitration.adapters.openai_wire import (
     read_responses,
     request_body,
 )
-from arbitration.adapters.structured import looks_like_refusal, parse_answer
+from arbitration.adapters.structured import json_schema, looks_like_refusal, parse_answer
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatReply, ChatRequest
 
@@ -144,7 +144,7 @@ def request_hash(request: ChatRequest, *, endpoint: Endpoint) -> str:
     """SHA-256 over everything that changes the answer: address, the body exactly as sent (model, messages,
     schema, parameters), the prompt's hash and the schema it is validated against."""
     path, body = request_body(request, endpoint)
-    schema: Any = request.schema.model_json_schema() if request.schema else None
+    schema: Any = json_schema(request.schema) if request.schema else None
     parts = [endpoint.base_url, path, body, request.prompt_hash, schema]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities, Usage
-from arbitration.adapters.structured import strict_schema
+from arbitration.adapters.structured import json_schema, strict_schema
 from arbitration.protocols import ChatRequest
 
 TOP_LOGPROBS = 20
@@ -70,7 +70,7 @@ def request_body(request: ChatRequest, endpoint: Endpoint) -> tuple[str, dict[st
 def _messages(request: ChatRequest, capabilities: EndpointCapabilities) -> list[dict[str, str]]:
     system = request.system
     if request.schema is not None and chosen_structure(request, capabilities) in ("json_mode", "words"):
-        schema = json.dumps(request.schema.model_json_schema(), separators=(",", ":"))
+        schema = json.dumps(json_schema(request.schema), separators=(",", ":"))
         system = f"{system}\n\n{SCHEMA_IN_WORDS.format(schema=schema)}".strip()
     parts = (("system", system), ("user", request.user))
     return [{"role": role, "content": content} for role, content in parts if content]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -28,13 +29,20 @@ _REFUSALS = re.compile(
 )
 
 
+@lru_cache(maxsize=256)
+def json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The model's JSON schema; made once, so not to be changed."""
+    return model.model_json_schema()
+
+
+@lru_cache(maxsize=256)
 def strict_schema(model: type[BaseModel]) -> tuple[dict[str, Any], bool]:
-    """The model's JSON schema, and whether it can be enforced strictly.
+    """The model's JSON schema, and whether it can be enforced strictly; made once, so not to be changed.
 
     Strict mode wants every property required, no other allowed and no defaults. A model with an open map
     (``dict[str, int]``) cannot have that; its schema is sent as it is.
     """
-    schema = model.model_json_schema()
+    schema = json_schema(model)
     if schema.get("type") != "object" or _has_open_map(schema):
         return schema, False
     strict = _strict(schema)
