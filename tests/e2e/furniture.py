@@ -31,6 +31,7 @@ def furnish(product: RunningProduct) -> dict[str, str]:
         made["round"] = _round(analyst, product, made["set"])
     with closing(product.client("admin")) as admin:
         _vocabulary(admin)
+        _told(admin, product)
     _evaluation(product)
     _settled(product)
     made |= furnish_labelling(product)
@@ -82,6 +83,19 @@ def _newer_version(analyst: httpx.Client, product: RunningProduct) -> str:
 def _vocabulary(admin: httpx.Client) -> None:
     entry = {"term": "client money", "variant": "funds held for clients", "kind": "alias", "language": "en"}
     answer = admin.post("/collections/demo/vocabulary/", data=entry)
+    assert answer.status_code == 200, answer.text[:2000]
+
+
+def _told(admin: httpx.Client, product: RunningProduct) -> None:
+    """A comment that mentions the reviewer, and a card that was handed to them."""
+    runs = product.rows("SELECT id FROM questions_run WHERE status = 'done' ORDER BY id LIMIT 1")
+    answer = admin.post(f"/runs/{runs[0][0]}/comments/", data={"body": "@reviewer please look at this one."})
+    assert answer.status_code == 200, answer.text[:2000]
+    (item,) = product.rows(
+        "SELECT id FROM review_queueitem WHERE state = 'waiting' AND NOT is_required ORDER BY id DESC LIMIT 1"
+    )
+    (person,) = product.rows("SELECT id FROM accounts_user WHERE email = 'reviewer@demo.example'")
+    answer = admin.post(f"/queue/{item[0]}/hand-over/", data={"person": str(person[0])})
     assert answer.status_code == 200, answer.text[:2000]
 
 

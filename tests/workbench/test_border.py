@@ -27,6 +27,8 @@ FOREIGN = ("admin", "account", "mfa", "allauth")
 #: Objects that only their own address needs, made when it is asked.
 MADE: dict[str, Callable[[Scene], object]] = {
     "api:signature-detail": lambda scene: signed(scene.run).pk,
+    "review:view-delete": lambda scene: saved_view(scene),
+    "api:comment-detail": lambda scene: a_comment(scene),
     "labeling:answer": lambda scene: any_slot(scene.document).pk,
     "labeling:pass": lambda scene: any_slot(scene.document).pk,
     "labeling:release": lambda scene: any_slot(scene.document).pk,
@@ -46,6 +48,23 @@ MADE: dict[str, Callable[[Scene], object]] = {
 #: A model belongs to the installation and is read by members of any collection; what its pages show of a
 #: collection is filtered, which the test of words holds.
 OF_THE_INSTALLATION = {name for name in MADE if name.startswith("models:")} - {"models:label"}
+
+
+def a_comment(scene: Scene) -> int:
+    """Words on the run."""
+    from workbench.review.comments import comment_add
+
+    return comment_add(actor=scene.run.requested_by, run=scene.run, body="Look at this.").comment.pk
+
+
+def saved_view(scene: Scene) -> int:
+    """A view of the collection's admin: each person has their own."""
+    from workbench.review.models import SavedView
+
+    admin = User.objects.get(memberships__collection=scene.document.collection, memberships__role="admin")
+    return SavedView.objects.create(user=admin, name="Mine").pk
+
+
 #: Addresses without arguments that speak of no collection or show each person only their own.
 OWN_OR_PUBLIC = {"healthz", "readyz"}
 
@@ -97,25 +116,66 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "question_sets:": scene.round.pk,
         "questions:": run.pk,
         "vocabulary:": scene.entry.pk,
+        "ops:run-retry": run.pk,
+        "tokens:": _token_of(scene.entry.proposed_by),
         "review:approve": candidate.pk,
         "review:override": candidate.pk,
         "review:unsure": candidate.pk,
         "review:not-found": run.pk,
         "review:sign": run.pk,
         "review:reopen": run.pk,
+        "review:documents": run.pk,
+        "review:lines": run.pk,
+        "review:regenerate": run.pk,
+        "review:against": run.pk,
+        "review:receipt": candidate.pk,
+        "review:comment": run.pk,
+        "review:as-of": run.pk,
+        "review:choose": candidate.pk,
+        "review:adjudicate": candidate.pk,
+        "review:undo": candidate.pk,
         "review:": item.pk,
         "api:document": scene.document.pk,
+        "api:queue": item.pk,
         "api:run": run.pk,
+        "api:vocabulary": scene.entry.pk,
+        "api:question-set": scene.round.question_set_id,
+        "api:round": scene.round.pk,
+        "api:cell": scene.round.cells.first().pk,
+        "api:comparison": scene.comparison.pk,
+        "api:evaluation": _evaluation(),
         "api:candidate": candidate.pk,
         "api:review": review.pk if review else None,
     }
     key = next((value for start, value in by_space.items() if address.name.startswith(start)), None)
     if address.name in MADE:
         key = MADE[address.name](scene)
-    known = {"slug": scene.document.collection.slug, "pk": key, "page_num": 1, "kind": "csv"}
+    known = {
+        "slug": scene.document.collection.slug,
+        "pk": key,
+        "page_num": 1,
+        "kind": "csv",
+        "document": scene.document.pk,
+    }
     missing = [name for name in names if known.get(name) is None]
     assert not missing, f"say in tests/workbench/test_border.py what {missing} of {address.name} names"
     return {name: known[name] for name in names}
+
+
+def _evaluation() -> int:
+    """An evaluation of strategies on a labelled set."""
+    from workbench.questions.models import EvaluationRun
+
+    return EvaluationRun.objects.get_or_create(dataset="set", defaults={"report": {}, "seconds": 1})[0].pk
+
+
+def _token_of(user: User) -> int:
+    """A token of somebody in alpha."""
+    from workbench.api.models import ApiToken
+    from workbench.api.tokens import token_create
+
+    token = ApiToken.objects.filter(owner=user, revoked_at__isnull=True).first()
+    return (token or token_create(actor=user, name="job", scopes=["view"], days=1)[0]).pk
 
 
 def path_of(address: Address, scene: Scene) -> str:
@@ -126,7 +186,9 @@ def path_of(address: Address, scene: Scene) -> str:
 
 
 ALL = [a for a in addresses() if "format" not in a.arguments]
-OBJECTS = [a for a in ALL if a.arguments]
+#: Figures of the strategies belong to no collection: everybody signed in reads them.
+OF_NO_COLLECTION = {"api:evaluation-detail"}
+OBJECTS = [a for a in ALL if a.arguments and a.name not in OF_NO_COLLECTION]
 OF_A_COLLECTION = [a for a in OBJECTS if a.name not in OF_THE_INSTALLATION]
 
 

@@ -6,7 +6,18 @@ from typing import Any
 
 from rest_framework import serializers
 
-from workbench.review.models import Reopening, Signature, SignatureMeaning
+from workbench.questions.models import RoleChoice
+from workbench.review.models import (
+    Comment,
+    Notification,
+    QueueItem,
+    Regeneration,
+    Reopening,
+    Signature,
+    SignatureMeaning,
+)
+from workbench.review.presenters import why_words
+from workbench.review.selectors import is_hidden
 
 
 class ReopeningSerializer(serializers.ModelSerializer[Reopening]):
@@ -54,3 +65,148 @@ class ReopenSerializer(serializers.Serializer[Any]):
 
     run = serializers.IntegerField(min_value=1)
     reason = serializers.CharField(max_length=2000)
+
+
+class EvidenceSerializer(serializers.Serializer[Any]):
+    """Lines of a document, both ends inclusive and 1-based, their role and what they show."""
+
+    document = serializers.IntegerField(min_value=1)
+    page_start = serializers.IntegerField(min_value=1, max_value=10**6)
+    line_start = serializers.IntegerField(min_value=1, max_value=10**6)
+    page_end = serializers.IntegerField(min_value=1, max_value=10**6)
+    line_end = serializers.IntegerField(min_value=1, max_value=10**6)
+    role = serializers.ChoiceField(choices=RoleChoice.choices)
+    reason = serializers.CharField(max_length=2000)
+
+
+class RegenerationSerializer(serializers.ModelSerializer[Regeneration]):
+    """A new version of an answer on its way."""
+
+    class Meta:
+        model = Regeneration
+        fields = ["id", "run", "state", "failure", "answer", "created_at", "finished_at"]
+        read_only_fields = fields
+
+
+class ChoiceSerializer(serializers.Serializer[Any]):
+    """A role, and a word on it."""
+
+    role = serializers.ChoiceField(choices=RoleChoice.choices)
+    comment = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
+
+
+class WordSerializer(serializers.Serializer[Any]):
+    """A decision or second review that was written."""
+
+    id = serializers.IntegerField()
+    role = serializers.ChoiceField(choices=RoleChoice.choices, allow_null=True)
+    comment = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+
+class CandidateThenSerializer(serializers.Serializer[Any]):
+    """A candidate's role at a moment, and now."""
+
+    candidate_id = serializers.CharField(source="candidate.candidate_id")
+    machine_role = serializers.CharField(allow_null=True)
+    role = serializers.CharField(allow_null=True)
+    role_now = serializers.CharField(allow_null=True)
+    review = serializers.IntegerField(source="decision.pk", default=None, allow_null=True)
+
+
+class RunThenSerializer(serializers.Serializer[Any]):
+    """A run at a moment."""
+
+    at = serializers.DateTimeField()
+    existed = serializers.BooleanField()
+    state = serializers.CharField()
+    review_state = serializers.CharField()
+    candidates = CandidateThenSerializer(many=True)
+    answer_version = serializers.IntegerField(source="answer.version", default=None, allow_null=True)
+    signature = serializers.IntegerField(source="signature.pk", default=None, allow_null=True)
+
+
+class QueueItemSerializer(serializers.ModelSerializer[QueueItem]):
+    """Something that waits for a person. ``is_hidden``: decide before you look at the machine's word."""
+
+    collection = serializers.SlugRelatedField("slug", read_only=True)
+    claimed_by = serializers.CharField(source="claimed_by.name", default=None, allow_null=True)
+    assigned_to = serializers.CharField(source="assigned_to.name", default=None, allow_null=True)
+    is_hidden = serializers.SerializerMethodField()
+    why = serializers.SerializerMethodField()
+
+    class Meta:
+        model = QueueItem
+        fields = [
+            "id", "collection", "run", "candidate", "state", "stage", "is_required", "is_blind", "is_hidden",
+            "priority", "why", "claimed_by", "claimed_until", "assigned_to", "created_at", "decided_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def get_is_hidden(self, item: QueueItem) -> bool:
+        """Whether the machine's word must not be seen yet."""
+        return is_hidden(item)
+
+    def get_why(self, item: QueueItem) -> list[str]:
+        """Why it waits, in words."""
+        return why_words(item)
+
+
+class HandOverSerializer(serializers.Serializer[Any]):
+    """Another reviewer by key, and a word to them."""
+
+    person = serializers.IntegerField(min_value=1)
+    note = serializers.CharField(max_length=300, required=False, allow_blank=True, default="")
+
+
+class BulkSerializer(serializers.Serializer[Any]):
+    """What would be approved at once."""
+
+    digest = serializers.CharField()
+    total = serializers.IntegerField()
+    items = serializers.ListField(child=serializers.IntegerField())
+    left_out = serializers.DictField(child=serializers.IntegerField())
+
+
+class BulkApproveSerializer(serializers.Serializer[Any]):
+    """The digest of the preview that is approved."""
+
+    digest = serializers.CharField(max_length=64)
+    comment = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
+
+
+class BulkOutcomeSerializer(serializers.Serializer[Any]):
+    """What became of it."""
+
+    approved = serializers.IntegerField()
+    refused = serializers.DictField(child=serializers.IntegerField())
+
+
+class CommentSerializer(serializers.ModelSerializer[Comment]):
+    """A person's words on a run, or on one of its candidates."""
+
+    author = serializers.CharField(source="author.name", read_only=True)
+
+    class Meta:
+        model = Comment
+        fields = ["id", "run", "candidate", "author", "body", "created_at"]
+        read_only_fields = fields
+
+
+class CommentCreateSerializer(serializers.Serializer[Any]):
+    """Words to be said; ``@name`` tells a member."""
+
+    run = serializers.IntegerField(min_value=1)
+    candidate = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
+    body = serializers.CharField(max_length=4000)
+
+
+class NotificationSerializer(serializers.ModelSerializer[Notification]):
+    """What the caller was told."""
+
+    actor = serializers.CharField(source="actor.name", read_only=True)
+
+    class Meta:
+        model = Notification
+        fields = ["id", "kind", "actor", "run", "candidate", "comment", "created_at", "read_at"]
+        read_only_fields = fields

@@ -8,7 +8,6 @@ from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import mixins, status
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,19 +17,14 @@ from workbench.review.models import Reopening, Signature
 from workbench.review.signing import run_reopen, run_sign
 
 from . import review_serializers as shapes
-from .base import ApiViewSet
+from .base import ApiViewSet, number_parameter
 
 RUN = OpenApiParameter("run", OpenApiTypes.INT, description="Key of a run.")
 
 
 def run_filter(request: Request) -> int | None:
     """The run that the address asks for."""
-    raw = request.query_params.get("run", "")
-    if not raw:
-        return None
-    if not (raw.isascii() and raw.isdecimal() and len(raw) <= 18):
-        raise ValidationError({"run": ["Give a run's key."]})
-    return int(raw)
+    return number_parameter(request, "run")
 
 
 @extend_schema_view(list=extend_schema(parameters=[RUN]))
@@ -39,6 +33,8 @@ class SignatureViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiView
 
     queryset = Signature.objects.none()
     serializer_class = shapes.SignatureSerializer
+    # The fingerprint of a request must not be made of a password; a run is signed once anyway.
+    remembers_posts = False
 
     def get_queryset(self) -> QuerySet[Signature]:
         """Only those of runs visible to the caller."""

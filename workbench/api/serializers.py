@@ -9,10 +9,12 @@ from rest_framework import serializers
 
 from arbitration.contracts import DecidedBy
 from workbench.documents.models import Collection, Document
+from workbench.questions.cards import is_hidden_from, may_decide
 from workbench.questions.models import Candidate, RoleChoice, Run
 from workbench.questions.records import anchor_of, candidate_role, context_of
 from workbench.questions.services import MAX_QUESTION_CHARACTERS
 from workbench.review.models import ReasonCode, Review, ReviewAction
+from workbench.review.selectors import is_hidden
 
 
 class CollectionSerializer(serializers.ModelSerializer[Collection]):
@@ -62,6 +64,7 @@ class AskSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(max_length=MAX_QUESTION_CHARACTERS)
     strategy = serializers.CharField(max_length=40, required=False, default="", allow_blank=True)
     use_cache = serializers.BooleanField(required=False, default=True)
+    follow_references = serializers.BooleanField(required=False, default=False)
 
 
 class RunSerializer(serializers.ModelSerializer[Run]):
@@ -149,7 +152,8 @@ class ReviewCreateSerializer(serializers.Serializer[Any]):
 
 
 class CandidateSerializer(serializers.ModelSerializer[Candidate]):
-    """A candidate with how it was found, the machine's word and the people's."""
+    """A candidate with how it was found, the machine's word and the people's. While a reviewer must decide blind,
+    ``verdict`` and ``effective_role`` are null for them."""
 
     anchor = serializers.SerializerMethodField()
     context = serializers.SerializerMethodField()
@@ -181,13 +185,20 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
     @extend_schema_field(serializers.ChoiceField(choices=RoleChoice.choices, allow_null=True))
     def get_effective_role(self, candidate: Candidate) -> str | None:
         """The person's role, else the machine's."""
-        return candidate_role(candidate)
+        return None if self._is_hidden(candidate) else candidate_role(candidate)
+
+    def _is_hidden(self, candidate: Candidate) -> bool:
+        """Whether the caller must decide before they see the machine's word."""
+        user = self.context["request"].user if "request" in self.context else None
+        if user is None or not is_hidden(getattr(candidate, "queue_item", None)):
+            return False
+        return is_hidden_from(candidate, reviewer=user if may_decide(run=candidate.run, user=user) else None)
 
     @extend_schema_field(VerdictSerializer(allow_null=True))
     def get_verdict(self, candidate: Candidate) -> dict[str, Any] | None:
         """The machine's word; null while the run goes on."""
         verdict = getattr(candidate, "verdict", None)
-        if verdict is None:
+        if verdict is None or self._is_hidden(candidate):
             return None
         decided_by = DecidedBy(
             kind=verdict.decided_by_kind,

@@ -6,7 +6,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import DefaultRouter
 
-from . import comparison_views, question_set_views, review_views, views, vocabulary_views
+from . import comparison_views, question_set_views, queue_views, review_views, views, vocabulary_views
 
 router = DefaultRouter()
 router.include_root_view = False
@@ -17,6 +17,9 @@ router.register("runs", views.RunViewSet, basename="run")
 router.register("candidates", views.CandidateViewSet, basename="candidate")
 router.register("reviews", views.ReviewViewSet, basename="review")
 router.register("signatures", review_views.SignatureViewSet, basename="signature")
+router.register("queue", queue_views.QueueViewSet, basename="queue")
+router.register("comments", queue_views.CommentViewSet, basename="comment")
+router.register("notifications", queue_views.NotificationViewSet, basename="notification")
 router.register("reopenings", review_views.ReopeningViewSet, basename="reopening")
 router.register("vocabulary", vocabulary_views.VocabularyViewSet, basename="vocabulary")
 router.register("question-sets", question_set_views.QuestionSetViewSet, basename="question-set")

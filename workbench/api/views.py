@@ -7,9 +7,8 @@ from typing import Any
 from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
-from rest_framework import mixins, status, viewsets
+from rest_framework import mixins, status
 from rest_framework.decorators import action
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -27,35 +26,30 @@ from workbench.questions.records import candidates_of, run_audit, run_result
 from workbench.questions.selectors import candidate_for
 from workbench.questions.services import question_ask, run_cancel
 from workbench.review.models import Review, ReviewAction
-from workbench.review.record import record_digest, signed_record
 from workbench.review.selectors import REVIEWS
 from workbench.review.services import candidate_approve, candidate_override, candidate_unsure
-from workbench.review.signing import items_to_decide
 
 from . import serializers as shapes
-from .review_serializers import SigningSerializer
+from .base import IDEMPOTENCY, ApiViewSet, idempotency_key, number_parameter
+from .document_actions import DocumentVersionActions
+from .review_actions import CandidateReviewActions, RunReviewActions
 
 COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")
 RUN = OpenApiParameter("run", OpenApiTypes.INT, description="Key of a run.")
-IDEMPOTENCY = OpenApiParameter(
-    "Idempotency-Key",
-    OpenApiTypes.STR,
-    OpenApiParameter.HEADER,
-    description="The same key again gives the run it made. At most 80 characters.",
-)
 
 
 class CollectionViewSet(
     mixins.ListModelMixin,
     mixins.RetrieveModelMixin,
     mixins.CreateModelMixin,
-    viewsets.GenericViewSet[Collection],
+    ApiViewSet[Collection],
 ):
     """Collections the caller belongs to."""
 
     queryset = Collection.objects.none()
     serializer_class = shapes.CollectionSerializer
     lookup_field = "slug"
+    lookup_value_regex = "[-a-zA-Z0-9_]+"
 
     def get_queryset(self) -> QuerySet[Collection]:
         """Only those visible to the caller."""
@@ -71,12 +65,13 @@ class CollectionViewSet(
 
 
 @extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
-class DocumentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Document]):
+class DocumentViewSet(
+    DocumentVersionActions, mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Document]
+):
     """Documents."""
 
     queryset = Document.objects.none()
     serializer_class = shapes.DocumentSerializer
-    lookup_value_regex = "[0-9]+"
 
     def get_queryset(self) -> QuerySet[Document]:
         """Only those visible to the caller."""
@@ -115,9 +110,10 @@ class DocumentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets
         return Response(shapes.DocumentSerializer(document).data)
 
 
-class QuestionViewSet(viewsets.GenericViewSet[Run]):
+class QuestionViewSet(ApiViewSet[Run]):
     """Asking."""
 
+    remembers_posts = False  # a run knows its key
     queryset = Run.objects.none()
     serializer_class = shapes.AskSerializer
 
@@ -142,7 +138,8 @@ class QuestionViewSet(viewsets.GenericViewSet[Run]):
             document=document,
             strategy=asked["strategy"],
             use_cache=asked["use_cache"],
-            idempotency_key=_idempotency_key(request),
+            follow_references=asked["follow_references"],
+            idempotency_key=idempotency_key(request),
         )
         code = status.HTTP_200_OK if outcome.is_cached else status.HTTP_201_CREATED
         return Response(
@@ -150,20 +147,12 @@ class QuestionViewSet(viewsets.GenericViewSet[Run]):
         )
 
 
-def _idempotency_key(request: Request) -> str | None:
-    key = request.headers.get("Idempotency-Key")
-    if key is not None and not (1 <= len(key) <= 80 and key.isprintable()):
-        raise ValidationError({"Idempotency-Key": ["Give 1 to 80 printable characters."]})
-    return key
-
-
 @extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
-class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Run]):
+class RunViewSet(RunReviewActions, mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Run]):
     """Runs, newest first."""
 
     queryset = Run.objects.none()
     serializer_class = shapes.RunSerializer
-    lookup_value_regex = "[0-9]+"
 
     def get_queryset(self) -> QuerySet[Run]:
         """Only those visible to the caller."""
@@ -186,16 +175,6 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
             }
         )
 
-    @extend_schema(responses=SigningSerializer)
-    @action(detail=True, methods=["get"])
-    def signing(self, request: Request, pk: str) -> Response:
-        """What a signature would be bound to now, and what must be decided first."""
-        run = self.get_object()
-        record = signed_record(run)
-        waiting = [item.pk for item in items_to_decide(run=run)]
-        body = {"record_sha256": record_digest(record), "record": record, "waiting": waiting}
-        return Response(SigningSerializer(body).data)
-
     @extend_schema(request=None, responses=shapes.RunSerializer)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: str) -> Response:
@@ -207,43 +186,42 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
 
 
 @extend_schema_view(list=extend_schema(parameters=[RUN]))
-class CandidateViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Candidate]):
+class CandidateViewSet(
+    CandidateReviewActions,
+    mixins.ListModelMixin,
+    mixins.RetrieveModelMixin,
+    ApiViewSet[Candidate],
+):
     """Candidates with their verdicts and decisions."""
 
     queryset = Candidate.objects.none()
     serializer_class = shapes.CandidateSerializer
-    lookup_value_regex = "[0-9]+"
 
     def get_queryset(self) -> QuerySet[Candidate]:
         """Only those of runs visible to the caller."""
         runs = Run.objects.visible_to(self.request.user)
         candidates = (
             Candidate.objects.filter(run__in=runs.values("pk"))
-            .select_related("verdict", "text", "document")
+            .select_related("verdict", "text", "document", "queue_item", "run__collection")
             .prefetch_related(REVIEWS)
         )
-        run = self.request.query_params.get("run", "")
-        if run and not run.isdecimal():
-            raise ValidationError({"run": ["Give a run's key."]})
-        return candidates.filter(run_id=int(run)) if run else candidates
+        run = number_parameter(self.request, "run")
+        return candidates.filter(run_id=run) if run is not None else candidates
 
 
 @extend_schema_view(list=extend_schema(parameters=[RUN]))
-class ReviewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Review]):
+class ReviewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Review]):
     """Decisions of people; each stays for ever."""
 
     queryset = Review.objects.none()
     serializer_class = shapes.ReviewSerializer
-    lookup_value_regex = "[0-9]+"
 
     def get_queryset(self) -> QuerySet[Review]:
         """Only those of runs visible to the caller."""
         runs = Run.objects.visible_to(self.request.user)
         reviews = Review.objects.filter(run__in=runs.values("pk")).select_related("reviewer")
-        run = self.request.query_params.get("run", "")
-        if run and not run.isdecimal():
-            raise ValidationError({"run": ["Give a run's key."]})
-        return reviews.filter(run_id=int(run)) if run else reviews
+        run = number_parameter(self.request, "run")
+        return reviews.filter(run_id=run) if run is not None else reviews
 
     @extend_schema(request=shapes.ReviewCreateSerializer, responses={201: shapes.ReviewSerializer})
     def create(self, request: Request) -> Response:

@@ -16,12 +16,15 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"nav": [], "app_version": app_version()}
+    from workbench.review.notifications import unread_count
+
     from .selectors import health, navigation
 
     # Lazy: a fragment for htmx has no shell and must not pay for one.
     return {
         "nav": SimpleLazyObject(lambda: navigation(user=user, path=request.path)),
         "health": SimpleLazyObject(health),
+        "unread": SimpleLazyObject(lambda: unread_count(user=user)),
         "app_version": app_version(),
     }
 

@@ -11,14 +11,15 @@ from typing import Any
 
 from django.db.models import Count, Q
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from arbitration.text import highlight_spans
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
-from workbench.review.models import ItemState, ReasonCode, Review
-from workbench.review.selectors import current_review
+from workbench.review.models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction
+from workbench.review.selectors import UNDO_WINDOW, current_review, is_hidden, standing_review
 
 from .models import Candidate, ReviewState, RoleChoice, Run, RunStatus, Verdict
 from .records import anchor_of, candidate_role, verdict_of
@@ -29,6 +30,8 @@ METHOD_LABELS = {
     "bm25": gettext_lazy("BM25 and codes"),
     "pattern": gettext_lazy("Reference or alias"),
     "embedding": gettext_lazy("Meaning"),
+    "toc_reasoning": gettext_lazy("A model's reading plan"),
+    "references": gettext_lazy("Cross-reference"),
     "human": gettext_lazy("A person"),
 }
 NEEDS_PERSON = {
@@ -51,9 +54,24 @@ def dom_id_of(candidate_id: str) -> str:
     return "c-" + candidate_id.replace(":", "-")
 
 
-def card_of(candidate: Candidate, *, run: Run, may_review: bool, is_brief: bool = False) -> dict[str, Any]:
-    """Everything a card shows of one candidate; ``is_brief`` folds it into one line with its reason."""
-    verdict, review = verdict_of(candidate), current_review(candidate)
+def item_of(candidate: Candidate) -> QueueItem | None:
+    """The candidate's place in the queue."""
+    return getattr(candidate, "queue_item", None)
+
+
+def is_hidden_from(candidate: Candidate, *, reviewer: User | None) -> bool:
+    """Whether this person must decide before they see what the machine, or a first reviewer, said."""
+    item = item_of(candidate)
+    return reviewer is not None and is_hidden(item) and not (item and item.first_reviewer_id == reviewer.pk)
+
+
+def card_of(
+    candidate: Candidate, *, run: Run, reviewer: User | None, is_brief: bool = False
+) -> dict[str, Any]:
+    """Everything a card shows of one candidate; ``is_brief`` folds it into one line with its reason. ``reviewer`` is
+    the person looking at it, where they may decide."""
+    verdict, newest = verdict_of(candidate), current_review(candidate)
+    hidden = is_hidden_from(candidate, reviewer=reviewer)
     card = {
         "dom_id": dom_id(candidate),
         "candidate_id": candidate.candidate_id,
@@ -62,21 +80,34 @@ def card_of(candidate: Candidate, *, run: Run, may_review: bool, is_brief: bool 
         "detectors": _detectors(candidate),
         "rrf_rank": candidate.rrf_rank,
         "evidence_url": reverse("questions:evidence", args=[candidate.pk]),
-        "decision": decision_of(review),
-        "version": review.pk if review else None,
-        "effective_role": candidate_role(candidate),
-        "is_brief": is_brief,
+        "decision": None if hidden else _decision(candidate, newest, reviewer),
+        "version": newest.pk if newest else None,
+        "effective_role": None if hidden else candidate_role(candidate),
+        "added_by": str(candidate.added_by) if candidate.added_by_id else "",
+        "is_brief": is_brief and not hidden,
+        "hide_machine": hidden,
         **_machine(verdict),
-        **_words(candidate, whole=not is_brief),
+        **_words(candidate, whole=hidden or not is_brief),
     }
     if run.question.document_id is None:
         card |= {
             "document_name": candidate.document.name,
             "document_url": candidate.document.get_absolute_url(),
         }
-    if may_review:
-        card |= _addresses(candidate, verdict)
+    if reviewer is not None:
+        card |= _addresses(candidate, verdict, reviewer)
     return card
+
+
+def _decision(candidate: Candidate, newest: Review | None, reviewer: User | None) -> dict[str, Any] | None:
+    """The decision that counts, with the way to take one's own last one back."""
+    decision = decision_of(standing_review(candidate.reviews.all()))
+    if decision is None or newest is None or reviewer is None:
+        return decision
+    is_fresh = newest.created_at > timezone.now() - UNDO_WINDOW
+    if newest.action != ReviewAction.UNDO and newest.reviewer_id == reviewer.pk and is_fresh:
+        decision["undo_url"] = reverse("review:undo", args=[candidate.pk])
+    return decision
 
 
 def _words(candidate: Candidate, *, whole: bool) -> dict[str, Any]:
@@ -134,11 +165,22 @@ def _why_person(code: str) -> str:
     return str(NEEDS_PERSON.get(code.split(":")[0], code))
 
 
-def _addresses(candidate: Candidate, verdict: Verdict | None) -> dict[str, str]:
-    found = {
-        "override_url": reverse("review:override", args=[candidate.pk]),
-        "unsure_url": reverse("review:unsure", args=[candidate.pk]),
-    }
+def _addresses(candidate: Candidate, verdict: Verdict | None, reviewer: User) -> dict[str, str]:
+    """Where this person's decisions go; a card that waits for another person's word says so instead."""
+    item = item_of(candidate)
+    choose = {"blind_url": reverse("review:choose", args=[candidate.pk])}
+    unsure = {"unsure_url": reverse("review:unsure", args=[candidate.pk])}
+    if item is not None and item.state == ItemState.WAITING and item.stage != ItemStage.FIRST:
+        if reviewer.pk not in {item.first_reviewer_id, item.second_reviewer_id} and is_hidden(item):
+            return choose
+        if reviewer.pk != item.first_reviewer_id:
+            return {
+                "waits_for": str(item.get_stage_display()),
+                "item_url": reverse("review:item", args=[item.pk]),
+            }
+    elif is_hidden(item):
+        return choose | unsure
+    found = {"override_url": reverse("review:override", args=[candidate.pk])} | unsure
     if verdict and verdict.role:
         found["approve_url"] = reverse("review:approve", args=[candidate.pk])
     return found
@@ -201,10 +243,9 @@ def may_decide(*, run: Run, user: User) -> bool:
 def single_card(*, candidate: Candidate, user: User) -> dict[str, Any]:
     """The context of one card by itself."""
     run = candidate.run
-    return {
-        "card": card_of(candidate, run=run, may_review=may_decide(run=run, user=user)),
-        "reason_choices": ReasonCode.choices,
-    }
+    reviewer = user if may_decide(run=run, user=user) else None
+    card = card_of(candidate, run=run, reviewer=reviewer)
+    return {"card": card, "hide_machine": card["hide_machine"], "reason_choices": ReasonCode.choices}
 
 
 def is_brief(candidate: Candidate) -> bool:
@@ -222,7 +263,7 @@ ROLE_SAYS = {
 }
 
 
-def card_groups(*, run: Run, rows: list[Candidate], may_review: bool) -> list[dict[str, Any]]:
+def card_groups(*, run: Run, rows: list[Candidate], reviewer: User | None) -> list[dict[str, Any]]:
     """The cards of a run by effective role, what nobody decided first."""
     groups: dict[str, dict[str, Any]] = {
         role: {
@@ -234,7 +275,7 @@ def card_groups(*, run: Run, rows: list[Candidate], may_review: bool) -> list[di
         for role in ["", *RoleChoice.values]
     }
     for row in rows:
-        card = card_of(row, run=run, may_review=may_review, is_brief=is_brief(row))
+        card = card_of(row, run=run, reviewer=reviewer, is_brief=is_brief(row))
         groups[card["effective_role"] or ""]["cards"].append(card)
     return [group for group in groups.values() if group["cards"]]
 
@@ -261,11 +302,7 @@ def not_found_review(*, run: Run) -> Review | None:
     """The person's word on a not-found; None when nobody decided."""
     if not run.not_found:
         return None
-    return (
-        Review.objects.filter(run=run, candidate__isnull=True, superseded_by__isnull=True)
-        .select_related("reviewer")
-        .last()
-    )
+    return standing_review(run.reviews.filter(candidate__isnull=True).select_related("reviewer"))
 
 
 STAGE_LABELS = {

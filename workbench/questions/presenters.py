@@ -21,14 +21,15 @@ from workbench.audit.selectors import history_of
 from workbench.documents.models import Collection
 from workbench.documents.presenters import viewer
 from workbench.documents.selectors import PageView, page_view
+from workbench.review.comments import handles_of
 from workbench.review.models import ReasonCode
-from workbench.review.selectors import current_review, signing_of
+from workbench.review.selectors import signing_of, standing_review
 
 from . import cards, selectors
 from .models import Candidate, Run, RunStatus
 from .records import anchor_of, candidate_role, candidates_of, context_of, run_audit, run_result, verdict_of
 
-TABS = ("verdicts", "provenance", "calls", "history", "json")
+TABS = ("verdicts", "provenance", "calls", "comments", "history", "json")
 
 
 def run_page(*, run: Run, user: User, tab: str) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def run_page(*, run: Run, user: User, tab: str) -> dict[str, Any]:
     }
     if not run.is_ended:
         return context
-    return context | signing_of(run=run) | _TAB_CONTEXTS[tab](run, Permission.REVIEW in may)
+    return context | signing_of(run=run) | _TAB_CONTEXTS[tab](run, user if Permission.REVIEW in may else None)
 
 
 #: Shorter times are shown in milliseconds.
@@ -78,6 +79,7 @@ def _tabs(run: Run, active: str) -> list[dict[str, Any]]:
         "verdicts": _("Verdicts"),
         "provenance": _("Provenance"),
         "calls": _("Model calls"),
+        "comments": _("Comments"),
         "history": _("History"),
         "json": "JSON",
     }
@@ -99,11 +101,11 @@ def _again_url(run: Run) -> str:
     return f"{reverse('questions:ask')}?{urlencode(query)}"
 
 
-def _verdicts(run: Run, may_decide: bool) -> dict[str, Any]:
+def _verdicts(run: Run, reviewer: User | None) -> dict[str, Any]:
     rows = candidates_of(run)
-    may_review = may_decide and cards.is_reviewable(run)
+    may_review = reviewer is not None and cards.is_reviewable(run)
     return {
-        "groups": cards.card_groups(run=run, rows=rows, may_review=may_review),
+        "groups": cards.card_groups(run=run, rows=rows, reviewer=reviewer if may_review else None),
         "candidate_count": len(rows),
         "tally": cards.review_tally(run=run),
         "may_review": may_review,
@@ -119,11 +121,9 @@ ANSWER_SHOWN = 420
 
 def answer_of(*, run: Run) -> dict[str, Any]:
     """The newest answer, its first sentences apart from the rest, or the not-found with what was searched."""
-    answer = run.answers.last()
+    *earlier, answer = list(run.answers.all()) or [None]
     body = answer.body if answer else {}
-    sentences = [
-        _sentence(item, names_document=run.question.document_id is None) for item in body.get("sentences", [])
-    ]
+    sentences = _sentences(run, body)
     shown = _within(sentences, ANSWER_SHOWN)
     return {
         "answer": answer,
@@ -133,7 +133,23 @@ def answer_of(*, run: Run) -> dict[str, Any]:
         "searched": _searched(run) if run.not_found else [],
         "is_absence_proved": run.not_found_reason.startswith(NO_KEYWORD_MATCH),
         "not_found_review": cards.not_found_review(run=run),
+        "earlier_answers": [
+            {
+                "version": old.version,
+                "at": old.created_at,
+                "statement": old.body.get("statement", ""),
+                "sentences": _sentences(run, old.body),
+            }
+            for old in reversed(earlier)
+        ],
+        "regeneration": run.regenerations.last() if answer and answer.is_stale else None,
+        "add_url": reverse("review:documents", args=[run.pk]),
     }
+
+
+def _sentences(run: Run, body: dict[str, Any]) -> list[dict[str, Any]]:
+    names_document = run.question.document_id is None
+    return [_sentence(item, names_document=names_document) for item in body.get("sentences", [])]
 
 
 def _sentence(item: dict[str, Any], *, names_document: bool) -> dict[str, Any]:
@@ -172,7 +188,7 @@ def _conflicts(run: Run) -> list[dict[str, str]]:
     ]
 
 
-def _provenance(run: Run, may_decide: bool) -> dict[str, Any]:
+def _provenance(run: Run, reviewer: User | None) -> dict[str, Any]:
     reasons = dict((run.parsed_question or {}).get("method_reasons", {})) | dict(run.skipped_reasons)
     ran = list(run.methods_run)
     methods = [
@@ -212,6 +228,7 @@ def _provenance_row(row: Candidate, methods: list[str]) -> dict[str, Any]:
     return {
         "candidate_id": row.candidate_id,
         "url": reverse("questions:evidence", args=[row.pk]),
+        "receipt_url": reverse("review:receipt", args=[row.pk]),
         "role": candidate_role(row),
         "rrf_rank": row.rrf_rank,
         "rrf_score": row.rrf_score,
@@ -226,7 +243,7 @@ def _provenance_row(row: Candidate, methods: list[str]) -> dict[str, Any]:
     }
 
 
-def _calls(run: Run, may_decide: bool) -> dict[str, Any]:
+def _calls(run: Run, reviewer: User | None) -> dict[str, Any]:
     calls = list(run.llm_calls.select_related("body").order_by("id")[:200])
     for call in calls:
         body = getattr(call, "body", None)
@@ -244,11 +261,20 @@ def _indented(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _history(run: Run, may_decide: bool) -> dict[str, Any]:
+def _comments(run: Run, reviewer: User | None) -> dict[str, Any]:
+    handles = handles_of(collection=run.collection)
+    return {
+        "comments": list(run.comments.select_related("author", "candidate").order_by("pk")[:500]),
+        "handles": [(name, person) for name, people in handles.items() for person in people],
+        "candidate_ids": list(run.candidates.order_by("position").values_list("candidate_id", flat=True)),
+    }
+
+
+def _history(run: Run, reviewer: User | None) -> dict[str, Any]:
     return {"events": history_of(run, *candidates_of(run))}
 
 
-def _json(run: Run, may_decide: bool) -> dict[str, Any]:
+def _json(run: Run, reviewer: User | None) -> dict[str, Any]:
     return {"json_text": json.dumps(record(run), ensure_ascii=False, indent=2)}
 
 
@@ -256,6 +282,7 @@ _TAB_CONTEXTS = {
     "verdicts": _verdicts,
     "provenance": _provenance,
     "calls": _calls,
+    "comments": _comments,
     "history": _history,
     "json": _json,
 }
@@ -316,7 +343,7 @@ def run_list(*, user: User, query: QueryDict) -> dict[str, Any]:
     }
 
 
-def evidence_page(*, candidate: Candidate, page_num: int) -> dict[str, Any]:
+def evidence_page(*, candidate: Candidate, page_num: int, user: User) -> dict[str, Any]:
     """A candidate on a page of its document: the exact lines boxed on the image, and the same text as text."""
     anchor, context = anchor_of(candidate), context_of(candidate)
     view = page_view(
@@ -326,16 +353,18 @@ def evidence_page(*, candidate: Candidate, page_num: int) -> dict[str, Any]:
         context=((context.page_start, context.line_start), (context.page_end, context.line_end)),
     )
     address = reverse("questions:evidence", args=[candidate.pk])
-    verdict, review = verdict_of(candidate), current_review(candidate)
+    verdict = verdict_of(candidate)
+    reviewer = user if cards.may_decide(run=candidate.run, user=user) else None
+    hidden = cards.is_hidden_from(candidate, reviewer=reviewer)
     return {
         "candidate": candidate,
         "document": candidate.document,
         "document_page_url": f"{candidate.document.get_absolute_url()}?page={page_num}",
         "anchor": anchor,
         "breadcrumb": [part for part in candidate.breadcrumb.split(" › ") if part],
-        "role": candidate_role(candidate) or "",
-        "reason": verdict.reason if verdict else "",
-        "decision": cards.decision_of(review),
+        "role": "" if hidden else candidate_role(candidate) or "",
+        "reason": verdict.reason if verdict and not hidden else "",
+        "decision": None if hidden else cards.decision_of(standing_review(candidate.reviews.all())),
         "evidence_url": address,
         "span": _span_pages(anchor, shown=page_num, address=address),
         "viewer": viewer(view, address=address, box_note=_box_note(view, anchor)),

@@ -31,7 +31,7 @@ SURVIVING = (Role.PRIMARY, Role.SUPPORTING, Role.TANGENTIAL)
 def candidates_of(run: Run) -> list[Candidate]:
     """All candidates of a run with verdict, text, document and decisions: a fixed number of queries."""
     return list(
-        run.candidates.select_related("verdict", "text", "document", "added_by")
+        run.candidates.select_related("verdict", "text", "document", "added_by", "queue_item")
         .prefetch_related(REVIEWS)
         .order_by("verdict__order", "position")
     )
@@ -166,6 +166,8 @@ def _retrieved(candidate: Candidate, role: Role | None) -> RetrievedCandidate:
 def _reason(verdict: Verdict | None, review: Any) -> str | None:
     if review is not None and review.role and verdict is not None and review.role != verdict.role:
         return " — ".join(part for part in (str(review.get_reason_code_display()), review.comment) if part)
+    if verdict is None and review is not None and review.role:
+        return review.comment or None  # evidence that a person added
     return verdict.reason if verdict else None
 
 

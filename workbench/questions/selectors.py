@@ -36,7 +36,16 @@ def candidate_for(*, user: User, pk: int, permission: Permission = Permission.VI
     """The candidate, if the user may do this with it; else 404."""
     candidates = Candidate.objects.filter(
         run__in=Run.objects.visible_to(user, permission).values("pk")
-    ).select_related("run", "run__collection", "document", "verdict", "text")
+    ).select_related(
+        "run",
+        "run__collection",
+        "run__question__document",
+        "document",
+        "verdict",
+        "text",
+        "added_by",
+        "queue_item",
+    )
     return get_object_or_404(candidates, pk=pk)
 
 

@@ -43,6 +43,7 @@ def ask(request: HttpRequest) -> HttpResponse:
                 document=cleaned["document"],
                 strategy=cleaned["strategy"],
                 use_cache=not cleaned["fresh"],
+                follow_references=cleaned["follow_references"],
             )
         except WorkbenchError as error:
             form.add_error(None, error.message)
@@ -133,7 +134,8 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
     """A candidate on its page: the exact lines boxed on the image, and the same text as text. With htmx only
     the panel that stands beside the cards."""
     candidate = selectors.candidate_for(user=request.user, pk=pk)
-    context = presenters.evidence_page(candidate=candidate, page_num=_evidence_page(request, candidate))
+    page_num = _evidence_page(request, candidate)
+    context = presenters.evidence_page(candidate=candidate, page_num=page_num, user=request.user)
     name = "questions/evidence.html#panel" if request.htmx else "questions/evidence.html"
     return render(request, name, context)
 

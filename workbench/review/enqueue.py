@@ -6,7 +6,7 @@ import hashlib
 
 from workbench.questions.models import Candidate, RoleChoice, Run
 
-from .models import QueueItem
+from .models import QueueItem, ReviewPolicy
 
 #: Share of items raised at random, so that the queue also shows what nobody expected.
 RANDOM_SHARE = 0.05
@@ -14,7 +14,8 @@ RANDOM_SHARE = 0.05
 
 def queue_fill(*, run: Run, candidates: list[Candidate]) -> None:
     """One item per candidate with a verdict, or one for the not-found. Safe to repeat."""
-    items = [_item(run, candidate) for candidate in candidates]
+    policy = ReviewPolicy.objects.filter(collection=run.collection_id).first() or ReviewPolicy()
+    items = [_item(run, candidate, policy) for candidate in candidates]
     if run.not_found:
         items.append(
             QueueItem(
@@ -24,14 +25,18 @@ def queue_fill(*, run: Run, candidates: list[Candidate]) -> None:
     QueueItem.objects.bulk_create(items, ignore_conflicts=True)
 
 
-def _item(run: Run, candidate: Candidate) -> QueueItem:
+def _item(run: Run, candidate: Candidate, policy: ReviewPolicy) -> QueueItem:
     verdict = candidate.verdict
-    why = _why(candidate)
+    is_blind = verdict.role is not None and falls_in(candidate, "blind", policy.blind_share)
+    needs_second = falls_in(candidate, "second", policy.second_share)
+    why = _why(candidate) + ["blind"] * is_blind + ["second"] * needs_second
     return QueueItem(
         run=run,
         collection_id=run.collection_id,
         candidate=candidate,
         is_required=verdict.needs_person or verdict.role in (RoleChoice.PRIMARY, RoleChoice.SUPPORTING),
+        is_blind=is_blind,
+        needs_second=needs_second,
         priority=_priority(candidate, is_random="random" in why),
         why=why,
     )
@@ -59,7 +64,7 @@ def _why(candidate: Candidate) -> list[str]:
 
 def _priority(candidate: Candidate, *, is_random: bool) -> float:
     """Uncertainty times disagreement, between 0 and 1; what asks for a person and random checks come first.
-    Age enters by itself: equal priorities are served in the order they came."""
+    Age enters by ``QueueItem.urgency``: a week of waiting weighs as much as a factor e of priority."""
     verdict = candidate.verdict
     score = 0.5 * uncertainty(verdict.probability) * (0.5 + 0.5 * disagreement(candidate))
     if verdict.needs_person:
@@ -81,6 +86,11 @@ def disagreement(candidate: Candidate) -> float:
 
 
 def _is_random(candidate: Candidate) -> bool:
-    """A fixed share by hash: the same candidate always falls the same way."""
-    digest = hashlib.sha256(f"{candidate.run_id}:{candidate.candidate_id}".encode()).digest()
-    return digest[0] / 256 < RANDOM_SHARE
+    return falls_in(candidate, "", RANDOM_SHARE)
+
+
+def falls_in(candidate: Candidate, purpose: str, share: float) -> bool:
+    """Whether the candidate belongs to a fixed share by hash: the same one always falls the same way, and apart from
+    the other purposes."""
+    name = ":".join(filter(None, (purpose, str(candidate.run_id), candidate.candidate_id)))
+    return hashlib.sha256(name.encode()).digest()[0] / 256 < share

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from workbench.questions.models import RoleChoice
 
-from .models import ReasonCode, SignatureMeaning
+from .models import EmailWish, ReasonCode, ReviewPolicy, SignatureMeaning
 
 
 class DecisionForm(forms.Form):
@@ -23,6 +23,12 @@ class OverrideForm(DecisionForm):
 
     role = forms.ChoiceField(choices=RoleChoice.choices)
     reason_code = forms.ChoiceField(choices=ReasonCode.choices)
+
+
+class ChoiceForm(DecisionForm):
+    """A role without a typed reason: a blind decision, a second review, an adjudication (whose comment says why)."""
+
+    role = forms.ChoiceField(choices=RoleChoice.choices)
 
 
 class NotFoundForm(DecisionForm):
@@ -48,3 +54,53 @@ class ReasonForm(forms.Form):
     """A reason that must be given."""
 
     reason = forms.CharField(label=_("Reason"), max_length=2000)
+
+
+class LinesForm(forms.Form):
+    """Lines of a document that carry evidence, from a first to a last one, their role and why."""
+
+    from_page = forms.IntegerField(label=_("From page"), min_value=1, max_value=10**6)
+    from_line = forms.IntegerField(label=_("line"), min_value=1, max_value=10**6)
+    to_page = forms.IntegerField(label=_("To page"), min_value=1, max_value=10**6)
+    to_line = forms.IntegerField(label=_("line"), min_value=1, max_value=10**6)
+    role = forms.ChoiceField(label=_("Role"), choices=RoleChoice.choices)
+    reason = forms.CharField(label=_("What these lines show"), max_length=2000)
+
+
+class HandOverForm(forms.Form):
+    """Another reviewer, and a word to them."""
+
+    person = forms.IntegerField(min_value=1)
+    note = forms.CharField(required=False, max_length=300)
+
+
+class ViewForm(forms.Form):
+    """A name for a filter of the queue."""
+
+    name = forms.CharField(max_length=60)
+    query = forms.CharField(required=False, max_length=500)
+
+
+class PolicyForm(forms.ModelForm):
+    """Shares between 0 and 1."""
+
+    class Meta:
+        model = ReviewPolicy
+        fields = ["blind_share", "second_share"]
+        widgets = {
+            name: forms.NumberInput(attrs={"min": 0, "max": 1, "step": "0.05"})
+            for name in ("blind_share", "second_share")
+        }
+
+
+class CommentForm(forms.Form):
+    """Words on a run, or on the candidate of this id."""
+
+    body = forms.CharField(max_length=4000)
+    candidate = forms.CharField(required=False, max_length=80)
+
+
+class WishForm(forms.Form):
+    """When a person gets e-mail."""
+
+    email = forms.ChoiceField(label=_("E-mail"), choices=EmailWish.choices)

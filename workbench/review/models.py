@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import F, Q
+from django.db.models.functions import Extract, Greatest, Ln, Now
 from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection, Document
-from workbench.questions.models import Candidate, RoleChoice, Run
+from workbench.questions.models import Answer, Candidate, RoleChoice, Run
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -26,6 +26,7 @@ class ReviewAction(models.TextChoices):
     UNSURE = "unsure", _("can't tell")
     CONFIRM_NOT_FOUND = "confirm_not_found", _("not found confirmed")
     REFUTE_NOT_FOUND = "refute_not_found", _("not found refuted")
+    UNDO = "undo", _("undone")
 
 
 class ReasonCode(models.TextChoices):
@@ -41,7 +42,11 @@ class ReasonCode(models.TextChoices):
 
 
 class Review(models.Model):
-    """One decision of one person. Never edited: a change of mind is a new row that supersedes the old."""
+    """One decision of one person. Never edited: a change of mind is a new row that supersedes the old.
+
+    An undo is a row as well: it supersedes the decision it takes back, and ``role`` is the person's role that
+    counted before that decision (null: the machine's counts again).
+    """
 
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="reviews")
     candidate = models.ForeignKey(
@@ -67,7 +72,9 @@ class Review(models.Model):
                 condition=Q(action__in=ReviewAction.values), name="review_action_is_known"
             ),
             models.CheckConstraint(
-                condition=~Q(action=ReviewAction.OVERRIDE) | (Q(role__isnull=False) & ~Q(reason_code="")),
+                # Who did not see the machine's role cannot say what was wrong with it.
+                condition=~Q(action=ReviewAction.OVERRIDE)
+                | (Q(role__isnull=False) & (~Q(reason_code="") | Q(blind=True))),
                 name="override_has_role_and_reason",
             ),
             models.CheckConstraint(
@@ -75,8 +82,18 @@ class Review(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(candidate__isnull=False)
-                | Q(action__in=[ReviewAction.CONFIRM_NOT_FOUND, ReviewAction.REFUTE_NOT_FOUND]),
+                | Q(
+                    action__in=[
+                        ReviewAction.CONFIRM_NOT_FOUND,
+                        ReviewAction.REFUTE_NOT_FOUND,
+                        ReviewAction.UNDO,
+                    ]
+                ),
                 name="review_has_a_subject",
+            ),
+            models.CheckConstraint(
+                condition=~Q(action=ReviewAction.UNDO) | Q(supersedes__isnull=False),
+                name="undo_names_what_it_undoes",
             ),
             # One current word per candidate and per not-found: the next one must name what it supersedes.
             models.UniqueConstraint(
@@ -101,12 +118,32 @@ class ItemState(models.TextChoices):
     WITHDRAWN = "withdrawn", _("withdrawn")
 
 
+class ItemStage(models.TextChoices):
+    """Whose word is asked for."""
+
+    FIRST = "first", _("first review")
+    SECOND = "second", _("second review")
+    ADJUDICATION = "adjudication", _("adjudication")
+
+
 class QueueItemQuerySet(models.QuerySet["QueueItem"]):
     """Queue items, filtered by what a user may do."""
 
     def visible_to(self, user: User, permission: Permission = Permission.REVIEW) -> QueueItemQuerySet:
         """Those in collections where the user holds the permission."""
         return self.filter(member_condition(user, permission, prefix="collection"))
+
+    def not_ones_own(self, user: User) -> QueueItemQuerySet:
+        """Without second reviews of one's own decision, and adjudications of one's own dispute."""
+        mine = Q(stage=ItemStage.SECOND, first_reviewer=user) | Q(
+            Q(first_reviewer=user) | Q(second_reviewer=user), stage=ItemStage.ADJUDICATION
+        )
+        return self.exclude(mine)
+
+
+#: Days in which the weight of a waiting item grows by the factor e.
+AGE_DAYS = 7
+_LEAST_PRIORITY = 0.0001
 
 
 class QueueItem(models.Model):
@@ -119,21 +156,54 @@ class QueueItem(models.Model):
     )
     state = models.CharField(max_length=12, choices=ItemState.choices, default=ItemState.WAITING)
     is_required = models.BooleanField(default=False)
+    stage = models.CharField(max_length=12, choices=ItemStage.choices, default=ItemStage.FIRST)
+    # The machine's role stays hidden until the first choice is made.
+    is_blind = models.BooleanField(default=False)
+    needs_second = models.BooleanField(default=False)
+    first_reviewer = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    second_reviewer = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    # Handed over: kept for this person until they give it back.
+    assigned_to = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
     priority = models.FloatField(default=0)
+    entered = models.FloatField(
+        db_default=Extract(Now(), "epoch"), help_text="Seconds since 1970: since when it waits."
+    )
+    # ln(priority) - entered / tau orders as priority * exp(age / tau) does, and never needs to be brought up to date.
+    urgency = models.GeneratedField(
+        expression=Ln(Greatest(F("priority"), _LEAST_PRIORITY)) - F("entered") / (AGE_DAYS * 86400.0),
+        output_field=models.FloatField(),
+        db_persist=True,
+    )
     why = models.JSONField(default=list)  # codes that say why this is in the queue
     claimed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
     claimed_until = models.DateTimeField(null=True, blank=True)
+    claimed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
     decided_at = models.DateTimeField(null=True, blank=True)
 
     objects = QueueItemQuerySet.as_manager()
 
     class Meta:
-        ordering = ["-priority", "id"]
+        ordering = ["-urgency", "id"]
         constraints = [
             models.CheckConstraint(condition=Q(state__in=ItemState.values), name="item_state_is_known"),
+            models.CheckConstraint(condition=Q(stage__in=ItemStage.values), name="item_stage_is_known"),
+            models.CheckConstraint(
+                condition=Q(stage=ItemStage.FIRST) | Q(first_reviewer__isnull=False),
+                name="later_stage_names_the_first",
+            ),
+            models.CheckConstraint(
+                condition=~Q(stage=ItemStage.ADJUDICATION) | Q(second_reviewer__isnull=False),
+                name="dispute_names_the_second",
+            ),
             models.CheckConstraint(
                 condition=Q(claimed_by__isnull=True) | Q(claimed_until__isnull=False),
                 name="claim_has_an_end",
@@ -144,7 +214,7 @@ class QueueItem(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["collection", "-priority", "id"], condition=Q(state="waiting"), name="waiting_items"
+                fields=["collection", "-urgency", "id"], condition=Q(state="waiting"), name="waiting_items"
             ),
         ]
 
@@ -247,3 +317,243 @@ class Reopening(models.Model):
 
     def __str__(self) -> str:
         return self.reason
+
+
+class RegenerationState(models.TextChoices):
+    """Where a new version of an answer is; the last two are ends."""
+
+    WAITING = "waiting", _("waiting")
+    DONE = "done", _("done")
+    FAILED = "failed", _("failed")
+
+
+class Regeneration(models.Model):
+    """A new version of an answer that a person asked for, from the evidence as people left it."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="regenerations")
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    state = models.CharField(
+        max_length=8, choices=RegenerationState.choices, default=RegenerationState.WAITING
+    )
+    failure = models.TextField(blank=True)
+    answer = models.OneToOneField(Answer, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    attempts = models.PositiveSmallIntegerField(default=0)
+    lease_owner = models.CharField(max_length=80, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=RegenerationState.values), name="regeneration_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=RegenerationState.FAILED) | ~Q(failure=""), name="failed_answer_says_why"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=RegenerationState.DONE) | Q(answer__isnull=False),
+                name="new_answer_is_there",
+            ),
+            models.UniqueConstraint(
+                fields=["run"], condition=Q(state=RegenerationState.WAITING), name="one_new_answer_at_a_time"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"answer of run {self.run_id}: {self.state}"
+
+
+class SecondReview(models.Model):
+    """A second person's word on a decision, given without sight of it. Append-only.
+
+    ``agrees`` says whether it is the role of the decision. A second review that does not agree goes to adjudication.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="second_reviews")
+    candidate = models.ForeignKey(Candidate, on_delete=models.PROTECT, related_name="second_reviews")
+    review = models.OneToOneField(Review, on_delete=models.PROTECT, related_name="second_review")
+    # The decision's own reviewer, so that the database can compare; a trigger holds it to be that.
+    first_reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    reviewer = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="second_reviews"
+    )
+    role = models.CharField(max_length=12, choices=RoleChoice.choices)
+    agrees = models.BooleanField()
+    comment = models.TextField(blank=True)
+    seconds_on_card = models.FloatField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=~Q(reviewer=F("first_reviewer")), name="second_review_by_another_person"
+            ),
+            models.CheckConstraint(condition=Q(role__in=RoleChoice.values), name="second_role_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} ({self.reviewer_id})"
+
+
+class Adjudication(models.Model):
+    """A third person's decision between two reviewers; ``review`` is the row that counts from then on. Append-only."""
+
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="adjudications")
+    second_review = models.OneToOneField(SecondReview, on_delete=models.PROTECT, related_name="adjudication")
+    review = models.OneToOneField(Review, on_delete=models.PROTECT, related_name="adjudication")
+    adjudicator = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="adjudications"
+    )
+    reason = models.TextField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.CheckConstraint(condition=~Q(reason=""), name="adjudication_says_why")]
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class ReviewPolicy(models.Model):
+    """What share of a collection's verdicts is decided blind, and what share by two people. Applies to new runs."""
+
+    collection = models.OneToOneField(Collection, on_delete=models.CASCADE, related_name="review_policy")
+    blind_share = models.FloatField(_("share decided blind"), default=0)
+    second_share = models.FloatField(_("share decided by two people"), default=0)
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(blind_share__gte=0, blind_share__lte=1, second_share__gte=0, second_share__lte=1),
+                name="review_shares_are_shares",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.blind_share} blind, {self.second_share} twice"
+
+
+class SavedView(models.Model):
+    """A filter of the queue that a person keeps under a name: the query of its address."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=500, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "name"], name="one_view_per_name"),
+            models.CheckConstraint(condition=~Q(name=""), name="view_has_a_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Comment(models.Model):
+    """A person's words on a run, or on one of its candidates, to the others. Append-only; ``@name`` tells a person."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="comments")
+    candidate = models.ForeignKey(
+        Candidate, on_delete=models.CASCADE, null=True, blank=True, related_name="comments"
+    )
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="comments")
+    body = models.TextField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.CheckConstraint(condition=~Q(body=""), name="comment_says_something")]
+
+    def __str__(self) -> str:
+        return self.body[:60]
+
+
+class NotificationKind(models.TextChoices):
+    """What a person is told of."""
+
+    MENTION = "mention", _("mentions you in a comment")
+    HANDED_OVER = "handed_over", _("handed a card over to you")
+    DISPUTE = "dispute", _("gave another role than you in a second review")
+    ADJUDICATED = "adjudicated", _("decided between you and another reviewer")
+    REOPENED = "reopened", _("reopened a run that you signed")
+
+
+class NotificationQuerySet(models.QuerySet["Notification"]):
+    """Notifications, filtered by who they are for."""
+
+    def visible_to(self, user: User) -> NotificationQuerySet:
+        """The person's own, of collections they still belong to."""
+        return self.filter(member_condition(user, Permission.VIEW, prefix="collection"), user=user)
+
+
+class Notification(models.Model):
+    """Something a person is told, in the app and, as they wish, by e-mail. Holds no document text."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications")
+    kind = models.CharField(max_length=16, choices=NotificationKind.choices)
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="+")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="+")
+    candidate = models.ForeignKey(
+        Candidate, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
+    comment = models.ForeignKey(Comment, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+    read_at = models.DateTimeField(null=True, blank=True)
+    emailed_at = models.DateTimeField(null=True, blank=True)
+
+    objects = NotificationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(kind__in=NotificationKind.values), name="notification_kind_is_known"
+            ),
+            models.UniqueConstraint(
+                fields=["user", "comment"], condition=Q(comment__isnull=False), name="one_mention_per_comment"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["user", "-id"], condition=Q(read_at__isnull=True), name="unread_of_a_person"
+            ),
+            models.Index(fields=["user", "id"], condition=Q(emailed_at__isnull=True), name="unsent_mail"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.actor_id} {self.kind}"
+
+
+class EmailWish(models.TextChoices):
+    """When a person gets e-mail."""
+
+    EACH = "each", _("at once, for each")
+    DAILY = "daily", _("once a day, if there is anything")
+    NONE = "none", _("never")
+
+
+class NotificationWish(models.Model):
+    """How a person wants to be told; without a row: once a day."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notification_wish", primary_key=True
+    )
+    email = models.CharField(_("E-mail"), max_length=8, choices=EmailWish.choices, default=EmailWish.DAILY)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(email__in=EmailWish.values), name="email_wish_is_known")
+        ]
+
+    def __str__(self) -> str:
+        return self.email

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import exp
 from typing import Any
 
 from django.http import QueryDict
@@ -13,16 +14,26 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission
-from workbench.documents.models import Collection
 from workbench.questions import cards
-from workbench.questions.models import Candidate, Run
+from workbench.questions.models import Candidate, RoleChoice, Run
 from workbench.questions.presenters import answer_of
-from workbench.questions.records import anchor_of
 from workbench.questions.selectors import candidate_for
 
-from .models import CarriedAnchor, CarriedState, ItemState, QueueItem, ReasonCode, Review, ReviewAction
-from .selectors import queue_open
+from .enqueue import uncertainty
+from .filters import QueueFilter
+from .models import (
+    AGE_DAYS,
+    CarriedAnchor,
+    CarriedState,
+    ItemStage,
+    ItemState,
+    QueueItem,
+    ReasonCode,
+    Review,
+    ReviewAction,
+)
+from .queue import reviewers_of
+from .selectors import UNDO_WINDOW, is_hidden, queue_open, standing_review
 
 WHY = {
     "needs_person": gettext_lazy("the machine asks for a person"),
@@ -36,116 +47,37 @@ WHY = {
     "random": gettext_lazy("random check"),
     "discarded": gettext_lazy("was discarded"),
     "tangential": gettext_lazy("is tangential"),
+    "added": gettext_lazy("a person added it"),
+    "blind": gettext_lazy("is decided blind"),
+    "second": gettext_lazy("is decided by two people"),
+    "disputed": gettext_lazy("two reviewers do not agree"),
     "version_changed": gettext_lazy("the passage changed in a new version"),
     "version_gone": gettext_lazy("the passage is gone from a new version"),
 }
-PAGE_SIZE = 50
-
-
-def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
-    """The list of what waits, most urgent first, filtered as the address says."""
-    collections = list(Collection.objects.visible_to(user, Permission.REVIEW))
-    chosen = next((c for c in collections if c.slug == query.get("collection")), None)
-    scope = query.get("show", "required")
-    items = queue_open(
-        user=user, collection_id=chosen.pk if chosen else None, required_only=scope == "required"
-    ).select_related("run__question", "collection", "candidate__verdict", "candidate__document", "claimed_by")
-    if query.get("why"):
-        items = items.filter(why__contains=[query["why"]])
-    offset = int(query["after"]) if query.get("after", "").isdecimal() else 0
-    rows = list(items[offset : offset + PAGE_SIZE + 1])
-    return {
-        "rows": [_row(item, user=user) for item in rows[:PAGE_SIZE]],
-        "total": items.count(),
-        "collection": chosen,
-        "filters": _filters(collections=collections, query=query),
-        "pager": {
-            "shown": len(rows[:PAGE_SIZE]),
-            "next_url": _with(query, after=str(offset + PAGE_SIZE)) if len(rows) > PAGE_SIZE else "",
-            "first_url": _with(query, after="") if offset else "",
-        },
-    }
-
-
-def _row(item: QueueItem, *, user: User) -> dict[str, Any]:
-    candidate = item.candidate
-    verdict = getattr(candidate, "verdict", None) if candidate else None
-    is_held = item.claimed_until is not None and item.claimed_until > timezone.now()
-    return {
-        "item": item,
-        "question": item.run.question.text,
-        "collection": item.collection,
-        "candidate": candidate,
-        "scope": anchor_of(candidate) if candidate else None,
-        "breadcrumb": candidate.breadcrumb.split(" › ")[-1] if candidate else "",
-        "role": verdict.role if verdict else None,
-        "reason": verdict.reason if verdict else item.run.not_found_reason,
-        "probability": verdict.probability if verdict else None,
-        "why": [str(WHY.get(code, code)) for code in item.why],
-        "claimed_by": item.claimed_by if is_held else None,
-        "is_mine": is_held and item.claimed_by_id == user.pk,
-        "url": reverse("review:item", args=[item.pk]),
-    }
-
-
-def _filters(*, collections: list[Collection], query: QueryDict) -> dict[str, Any]:
-    return {
-        "url": reverse("review:queue"),
-        "fields": [
-            {
-                "name": "collection",
-                "label": _("Collection"),
-                "kind": "select",
-                "value": query.get("collection", ""),
-                "options": [("", _("All")), *((c.slug, c.name) for c in collections)],
-            },
-            {
-                "name": "show",
-                "label": _("Show"),
-                "kind": "select",
-                "value": query.get("show", "required"),
-                "options": [("required", _("What must be decided")), ("all", _("Everything"))],
-            },
-            {
-                "name": "why",
-                "label": _("Why it waits"),
-                "kind": "select",
-                "value": query.get("why", ""),
-                "options": [("", _("Any reason")), *((code, str(label)) for code, label in WHY.items())],
-            },
-        ],
-        "active": [],
-    }
-
-
-def _with(query: QueryDict, **changes: str) -> str:
-    copy = query.copy()
-    for name, value in changes.items():
-        if value:
-            copy[name] = value
-        else:
-            copy.pop(name, None)
-    return f"{reverse('review:queue')}?{copy.urlencode()}"
 
 
 def item_page(*, item: QueueItem, user: User, query: QueryDict) -> dict[str, Any]:
     """One item: its question, its card or the not-found, and where it stands in the queue."""
-    chosen = query.get("collection", "")
+    filters = QueueFilter.of(query.dict())
     is_held = item.claimed_until is not None and item.claimed_until > timezone.now()
     context: dict[str, Any] = {
         "item": item,
         "item_id": item.pk,
         "run": item.run,
         "collection": item.collection,
-        "chosen": chosen,
         "is_waiting": item.state == ItemState.WAITING,
         "is_mine": is_held and item.claimed_by_id == user.pk,
         "held_by": item.claimed_by if is_held and item.claimed_by_id != user.pk else None,
-        "why": [str(WHY.get(code, code)) for code in item.why],
+        "why": why_words(item),
+        "why_rows": why_rows(item),
+        "stage": item.get_stage_display() if item.stage != ItemStage.FIRST else "",
+        "assigned_to": item.assigned_to,
+        "undo": last_decision(user=user),
+        "colleagues": list(reviewers_of(item=item).exclude(pk=user.pk)),
         "remaining": queue_open(user=user, required_only=True).count(),
         "reason_choices": ReasonCode.choices,
         "may_review": cards.may_decide(run=item.run, user=user),
-        "next_url": reverse("review:next") + (f"?collection={chosen}" if chosen else ""),
+        "next_url": reverse("review:next") + (f"?{filters.query}" if filters.query else ""),
         "crumbs": [
             {"label": _("Queue"), "url": reverse("review:queue")},
             {"label": _("Item %(pk)d") % {"pk": item.pk}},
@@ -154,7 +86,73 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict) -> dict[str, Any
     if item.candidate_id is None:
         return context | answer_of(run=item.run)
     candidate = candidate_for(user=user, pk=item.candidate_id)
-    return context | cards.single_card(candidate=candidate, user=user) | {"reopened": _reopened(candidate)}
+    extra = {"reopened": _reopened(candidate), "dispute": _dispute(candidate, item=item, user=user)}
+    return context | cards.single_card(candidate=candidate, user=user) | extra
+
+
+def why_words(item: QueueItem) -> list[str]:
+    """Why the item is in the queue, in words; what a hidden card must not tell is left out."""
+    codes = [code for code in item.why if not (is_hidden(item) and code in RoleChoice.values)]
+    return [str(WHY.get(code, code)) for code in codes]
+
+
+def why_rows(item: QueueItem) -> list[tuple[str, str]]:
+    """What its place in the order is made of."""
+    days = max(0.0, (timezone.now() - item.created_at).total_seconds() / 86400)
+    rows = [
+        (_("Priority"), f"{item.priority:.2f}"),
+        (_("Waits for"), ngettext("%(n)d day", "%(n)d days", int(days)) % {"n": int(days)}),
+        (_("Weight of its age"), f"× {exp(days / AGE_DAYS):.2f}"),
+    ]
+    candidate = item.candidate
+    verdict = getattr(candidate, "verdict", None) if candidate else None
+    if candidate is None or verdict is None or is_hidden(item):
+        return rows
+    found, ran = len(candidate.methods), len(item.run.methods_run)
+    return [
+        (_("Uncertainty of the score"), f"{uncertainty(verdict.probability):.2f}"),
+        (_("Detectors that found it"), _("%(found)d of %(ran)d") % {"found": found, "ran": ran}),
+        *rows,
+    ]
+
+
+def last_decision(*, user: User) -> dict[str, str] | None:
+    """The person's last decision while it can be taken back, from whichever card they are on now."""
+    review = (
+        Review.objects.filter(reviewer=user, created_at__gt=timezone.now() - UNDO_WINDOW)
+        .select_related("candidate", "run")
+        .order_by("-pk")
+        .first()
+    )
+    if review is None or review.action == ReviewAction.UNDO or hasattr(review, "adjudication"):
+        return None
+    if review.candidate_id is None:
+        return {"label": _("not found"), "url": reverse("review:not-found-undo", args=[review.run_id])}
+    assert review.candidate is not None
+    return {
+        "label": review.candidate.candidate_id,
+        "url": reverse("review:undo", args=[review.candidate_id]),
+    }
+
+
+def _dispute(candidate: Candidate, *, item: QueueItem, user: User) -> dict[str, Any] | None:
+    """Both words of a dispute, for who may decide it."""
+    if item.stage != ItemStage.ADJUDICATION or item.state != ItemState.WAITING:
+        return None
+    second = candidate.second_reviews.select_related("reviewer", "review__reviewer").last()
+    first = standing_review(candidate.reviews.select_related("reviewer"))
+    if second is None or first is None:
+        return None
+    return {
+        "words": [
+            {"by": first.reviewer, "role": first.role, "comment": first.comment},
+            {"by": second.reviewer, "role": second.role, "comment": second.comment},
+        ],
+        "url": reverse("review:adjudicate", args=[candidate.pk])
+        if user.pk not in {item.first_reviewer_id, item.second_reviewer_id}
+        else "",
+        "roles": RoleChoice.choices,
+    }
 
 
 def _reopened(candidate: Candidate) -> list[dict[str, Any]]:

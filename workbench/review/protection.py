@@ -91,3 +91,67 @@ DROP FUNCTION review_signature_is_the_only_one();
 DROP FUNCTION review_run_is_unsigned();
 DROP FUNCTION review_refuse_change();
 """
+
+#: Migration 0005. Second reviews and adjudications are kept, never on signed runs, never by the same person.
+CREATE_SECOND = """
+CREATE FUNCTION review_second_by_another() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    first review_review%ROWTYPE;
+BEGIN
+    SELECT * INTO first FROM review_review WHERE id = NEW.review_id;
+    IF first.reviewer_id <> NEW.first_reviewer_id OR first.candidate_id IS DISTINCT FROM NEW.candidate_id
+       OR first.run_id <> NEW.run_id THEN
+        RAISE EXCEPTION 'Second review of decision % names another reviewer, candidate or run than the decision.',
+            NEW.review_id USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION review_adjudication_by_a_third() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    disputed review_secondreview%ROWTYPE;
+BEGIN
+    SELECT * INTO disputed FROM review_secondreview WHERE id = NEW.second_review_id;
+    IF NEW.adjudicator_id IN (disputed.reviewer_id, disputed.first_reviewer_id) THEN
+        RAISE EXCEPTION 'A dispute is not adjudicated by one of its two reviewers.'
+            USING ERRCODE = 'check_violation';
+    END IF;
+    IF NOT EXISTS (SELECT FROM review_review WHERE id = NEW.review_id AND run_id = NEW.run_id
+                   AND reviewer_id = NEW.adjudicator_id AND candidate_id = disputed.candidate_id) THEN
+        RAISE EXCEPTION 'An adjudication names the decision that the adjudicator made on this candidate.'
+            USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE TRIGGER second_by_another BEFORE INSERT ON review_secondreview
+    FOR EACH ROW EXECUTE FUNCTION review_second_by_another();
+CREATE TRIGGER second_not_on_signed BEFORE INSERT ON review_secondreview
+    FOR EACH ROW EXECUTE FUNCTION review_run_is_unsigned();
+CREATE TRIGGER second_kept BEFORE UPDATE OR DELETE ON review_secondreview
+    FOR EACH ROW EXECUTE FUNCTION review_refuse_change();
+CREATE TRIGGER adjudication_by_a_third BEFORE INSERT ON review_adjudication
+    FOR EACH ROW EXECUTE FUNCTION review_adjudication_by_a_third();
+CREATE TRIGGER adjudication_not_on_signed BEFORE INSERT ON review_adjudication
+    FOR EACH ROW EXECUTE FUNCTION review_run_is_unsigned();
+CREATE TRIGGER adjudication_kept BEFORE UPDATE OR DELETE ON review_adjudication
+    FOR EACH ROW EXECUTE FUNCTION review_refuse_change();
+"""
+
+DROP_SECOND = """
+DROP TRIGGER adjudication_kept ON review_adjudication;
+DROP TRIGGER adjudication_not_on_signed ON review_adjudication;
+DROP TRIGGER adjudication_by_a_third ON review_adjudication;
+DROP TRIGGER second_kept ON review_secondreview;
+DROP TRIGGER second_not_on_signed ON review_secondreview;
+DROP TRIGGER second_by_another ON review_secondreview;
+DROP FUNCTION review_adjudication_by_a_third();
+DROP FUNCTION review_second_by_another();
+"""
+
+#: Migration 0006. What was said stays as it was said (a deleted run takes its comments along).
+CREATE_COMMENTS = """
+CREATE TRIGGER comment_kept BEFORE UPDATE ON review_comment
+    FOR EACH ROW EXECUTE FUNCTION review_refuse_change();
+"""
+DROP_COMMENTS = "DROP TRIGGER comment_kept ON review_comment;"

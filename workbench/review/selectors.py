@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Exists, OuterRef, Prefetch
+from django.db.models import Exists, F, OuterRef, Prefetch, Q
 from django.db.models.functions import Now
 from django.urls import reverse
 
+from workbench.accounts.permissions import Permission, member_condition
 from workbench.questions.models import Candidate, ReviewState, Run, RunStatus
 
-from .models import ItemState, QueueItem, QueueItemQuerySet, Review, ReviewAction
+from .models import ItemStage, ItemState, QueueItem, QueueItemQuerySet, Review, ReviewAction
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
 
+#: How long a person may take a decision of their own back.
+UNDO_WINDOW = timedelta(minutes=10)
 #: Prefetch of a candidate's decisions, oldest first; the last one counts.
 REVIEWS = Prefetch("reviews", queryset=Review.objects.select_related("reviewer").order_by("id"))
 
 
 def current_review(candidate: Candidate) -> Review | None:
-    """The person's word that counts now; None when nobody decided."""
+    """The newest row of the candidate's decisions, undone or not: what the next one supersedes. Its ``role`` is the
+    person's role that counts now."""
     reviews = list(candidate.reviews.all())
     superseded = {review.supersedes_id for review in reviews}
     standing = [review for review in reviews if review.pk not in superseded]
     return max(standing, key=lambda review: review.pk, default=None)
+
+
+def standing_review(reviews: Iterable[Review]) -> Review | None:
+    """The decision that counts now, of all rows of one subject: an undone one gives way to the one before it."""
+    by_key = {review.pk: review for review in reviews}
+    superseded = {review.supersedes_id for review in by_key.values()}
+    tips = [review for review in by_key.values() if review.pk not in superseded]
+    return before_undo(max(tips, key=lambda review: review.pk, default=None), by_key)
+
+
+def before_undo(review: Review | None, by_key: dict[int, Review]) -> Review | None:
+    """The decision a row stands for: itself, or what counted before the decision that it undoes."""
+    while review is not None and review.action == ReviewAction.UNDO:
+        undone = by_key[review.supersedes_id]  # the database holds that an undo names one
+        review = by_key.get(undone.supersedes_id) if undone.supersedes_id else None
+    return review
 
 
 def effective_role(*, machine_role: str | None, review: Review | None) -> str | None:
@@ -34,21 +56,29 @@ def effective_role(*, machine_role: str | None, review: Review | None) -> str | 
     return review.role
 
 
+def is_hidden(item: QueueItem | None) -> bool:
+    """Whether the machine's role, and a first reviewer's, must not be seen before the next decision."""
+    if item is None or item.state != ItemState.WAITING:
+        return False
+    return item.stage == ItemStage.SECOND or (item.is_blind and item.stage == ItemStage.FIRST)
+
+
 def queue_open(
     *, user: User, collection_id: int | None = None, required_only: bool = False
 ) -> QueueItemQuerySet:
-    """Waiting items the user may decide, most urgent first."""
-    items = QueueItem.objects.visible_to(user).filter(state=ItemState.WAITING)
+    """Waiting items the user may decide, most urgent first; never a second review of their own decision."""
+    items = QueueItem.objects.visible_to(user).filter(state=ItemState.WAITING).not_ones_own(user)
     items = items.exclude(run__review_state=ReviewState.SIGNED)  # closed until somebody reopens it
     if collection_id is not None:
         items = items.filter(collection_id=collection_id)
     if required_only:
         items = items.filter(is_required=True)
-    return items.order_by("-priority", "id")
+    return items.order_by("-urgency", "id")
 
 
 def queue_free(*, user: User, collection_id: int | None = None) -> QueueItemQuerySet:
-    """Waiting items that nobody holds, without those of which this person said that they cannot tell."""
+    """Waiting items that nobody holds and that are not kept for somebody else, without those of which this person
+    said that they cannot tell; what was handed to this person first."""
     passed = Review.objects.filter(
         candidate=OuterRef("candidate"),
         reviewer=user,
@@ -58,7 +88,21 @@ def queue_free(*, user: User, collection_id: int | None = None) -> QueueItemQuer
     return (
         queue_open(user=user, collection_id=collection_id)
         .exclude(claimed_until__gt=Now())
+        .filter(Q(assigned_to__isnull=True) | Q(assigned_to=user))
         .exclude(Exists(passed))
+        .order_by(F("assigned_to").asc(nulls_last=True), "-urgency", "id")
+    )
+
+
+def queue_held(*, user: User) -> QueueItemQuerySet:
+    """Items that somebody holds or that are kept for somebody, in collections the user reviews or administers."""
+    items = QueueItem.objects.filter(
+        member_condition(user, Permission.REVIEW, prefix="collection")
+        | member_condition(user, Permission.MANAGE, prefix="collection"),
+        state=ItemState.WAITING,
+    )
+    return items.filter(Q(claimed_until__gt=Now()) | Q(assigned_to__isnull=False)).order_by(
+        "claimed_until", "id"
     )
 
 

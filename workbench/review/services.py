@@ -5,25 +5,23 @@ One function decides about a candidate, whatever the way it came (page, API, bul
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.labeling.services import label_from_review
+from workbench.labeling.models import Label
+from workbench.labeling.services import label_from_review, label_retract
 from workbench.questions.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus
 from workbench.vocabulary.learning import alias_learn
 
-from .models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
-from .selectors import REVIEWS, current_review, effective_role, queue_free, queue_open
+from .models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction, SecondReview
+from .selectors import REVIEWS, UNDO_WINDOW, before_undo, current_review, effective_role
 
-#: How long a claimed item stays with its reviewer without a sign of life.
-CLAIM_LEASE = timedelta(minutes=5)
 SURVIVING = (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
 
 
@@ -76,6 +74,32 @@ def candidate_override(
     )
 
 
+def candidate_choose(
+    *,
+    actor: User,
+    candidate: Candidate,
+    role: str,
+    comment: str = "",
+    seen_review_id: int | None = None,
+) -> Review:
+    """The person gives a role without having seen the machine's: recorded as blind, an approval where both are one.
+
+    Raises as :func:`candidate_approve`; :class:`Conflict` when the card was not a blind one.
+    """
+    if role not in RoleChoice.values:
+        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    return _candidate_decide(
+        actor=actor,
+        candidate=candidate,
+        action=ReviewAction.OVERRIDE,
+        role=role,
+        reason_code="",
+        comment=comment,
+        seen_review_id=seen_review_id,
+        blind=True,
+    )
+
+
 def candidate_unsure(*, actor: User, candidate: Candidate, comment: str = "") -> Review:
     """The person can't tell: the item goes back to the queue for somebody else."""
     return _candidate_decide(
@@ -98,17 +122,19 @@ def _candidate_decide(
     reason_code: str,
     comment: str,
     seen_review_id: int | None,
+    blind: bool = False,
 ) -> Review:
     with transaction.atomic():
-        run = _reviewable_run(actor=actor, run_id=candidate.run_id)
-        locked = (
-            Candidate.objects.select_for_update(of=("self",)).select_related("verdict").get(pk=candidate.pk)
-        )
+        run = run_for_decision(actor=actor, run_id=candidate.run_id)
+        locked = candidate_locked(candidate.pk)
         previous = current_review(locked)
         _refuse_when_overtaken(actor=actor, previous=previous, seen_review_id=seen_review_id)
-        item = _claimed_item(actor=actor, candidate=locked)
-        machine_role = _machine_role(locked)
+        item = item_locked(actor=actor, candidate=locked)
+        _refuse_wrong_way(actor=actor, item=item, action=action, blind=blind)
+        machine_role = machine_role_of(locked)
         before = effective_role(machine_role=machine_role, review=previous)
+        if blind and role == machine_role:
+            action = ReviewAction.APPROVE
         if action == ReviewAction.APPROVE:
             role = _approved_role(machine_role)
         if action == ReviewAction.OVERRIDE and role == machine_role:
@@ -125,14 +151,64 @@ def _candidate_decide(
             reason_code=reason_code,
             comment=comment.strip(),
             supersedes=previous,
+            blind=blind,
+            seconds_on_card=seconds_on_card(item=item, actor=actor),
         )
-        _item_settle(item, decided=action != ReviewAction.UNSURE)
+        item_follow(item, review=review)
         after = effective_role(machine_role=machine_role, review=review)
-        _mark_answers(locked, before=before, after=after)
+        answers_mark(locked, before=before, after=after)
         _record(actor=actor, review=review, before=before, after=after)
         label_from_review(review=review)
         alias_learn(review=review)
     return review
+
+
+def candidate_undo(*, actor: User, candidate: Candidate) -> Review:
+    """Takes the person's own last decision on this candidate back, by a row of its own; what counted before counts
+    again.
+
+    Raises :class:`Conflict` when it is not theirs, not the last, too old, or somebody built on it; as
+    :func:`candidate_approve` otherwise.
+    """
+    with transaction.atomic():
+        run = run_for_decision(actor=actor, run_id=candidate.run_id)
+        locked = candidate_locked(candidate.pk)
+        undone = current_review(locked)
+        _refuse_undo(actor=actor, review=undone)
+        assert undone is not None
+        by_key = {review.pk: review for review in locked.reviews.all()}
+        standing = before_undo(by_key.get(undone.supersedes_id or 0), by_key)
+        item = item_locked(actor=actor, candidate=locked)
+        machine_role = machine_role_of(locked)
+        review = Review.objects.create(
+            run=run,
+            candidate=locked,
+            reviewer=actor,
+            action=ReviewAction.UNDO,
+            role=standing.role if standing else None,
+            machine_role=machine_role,
+            supersedes=undone,
+        )
+        item_settle(item, decided=standing is not None and standing.role is not None)
+        before = effective_role(machine_role=machine_role, review=undone)
+        after = effective_role(machine_role=machine_role, review=review)
+        answers_mark(locked, before=before, after=after)
+        _record(actor=actor, review=review, before=before, after=after)
+        for label in Label.objects.standing().filter(review=undone):
+            label_retract(label=label, by=actor, reason="undone")
+    return review
+
+
+def _refuse_undo(*, actor: User, review: Review | None) -> None:
+    if review is None or review.reviewer_id != actor.pk or review.action == ReviewAction.UNDO:
+        raise Conflict(_("The last decision here is not yours to take back."), code="nothing_to_undo")
+    if not Review.objects.filter(pk=review.pk, created_at__gt=Now() - UNDO_WINDOW).exists():
+        raise Conflict(
+            _("Ten minutes have passed. Decide again instead: both decisions stay on record."),
+            code="too_late",
+        )
+    if hasattr(review, "second_review") or hasattr(review, "adjudication"):
+        raise Conflict(_("Somebody has reviewed this decision already."), code="built_upon")
 
 
 def not_found_confirm(*, actor: User, run: Run, comment: str = "") -> Review:
@@ -151,18 +227,15 @@ def not_found_refute(*, actor: User, run: Run, comment: str) -> Review:
 
 def _not_found_decide(*, actor: User, run: Run, action: str, comment: str) -> Review:
     with transaction.atomic():
-        locked = _reviewable_run(actor=actor, run_id=run.pk)
+        locked = run_for_decision(actor=actor, run_id=run.pk)
         if not locked.not_found:
             raise WorkbenchError(_("This run found evidence; decide its candidates."), code="found")
-        previous = Review.objects.filter(
-            run=locked, candidate__isnull=True, superseded_by__isnull=True
-        ).first()
-        item = QueueItem.objects.select_for_update().filter(run=locked, candidate__isnull=True).first()
-        _refuse_foreign_claim(actor=actor, item=item)
+        previous = _not_found_word(locked)
+        item = _not_found_item(actor=actor, run=locked)
         review = Review.objects.create(
             run=locked, reviewer=actor, action=action, comment=comment.strip(), supersedes=previous
         )
-        _item_settle(item, decided=True)
+        item_settle(item, decided=True)
         audit_record(
             actor=actor,
             action=f"not_found.{'confirmed' if action == ReviewAction.CONFIRM_NOT_FOUND else 'refuted'}",
@@ -175,71 +248,51 @@ def _not_found_decide(*, actor: User, run: Run, action: str, comment: str) -> Re
     return review
 
 
-# --- the queue --------------------------------------------------------------------------------------
-
-
-def queue_claim_next(*, actor: User, collection_id: int | None = None) -> QueueItem | None:
-    """The most urgent waiting item becomes this person's for a while; None when nothing waits.
-
-    An item they hold already comes first. Two people never get the same one: the row is locked while it is
-    taken, and rows that others are taking are skipped.
-    """
+def not_found_undo(*, actor: User, run: Run) -> Review:
+    """Takes the person's own last word on a not-found back, as :func:`candidate_undo` does."""
     with transaction.atomic():
-        held = queue_open(user=actor, collection_id=collection_id).filter(
-            claimed_by=actor, claimed_until__gt=Now()
+        locked = run_for_decision(actor=actor, run_id=run.pk)
+        undone = _not_found_word(locked)
+        _refuse_undo(actor=actor, review=undone)
+        assert undone is not None
+        item = _not_found_item(actor=actor, run=locked)
+        by_key = {review.pk: review for review in locked.reviews.filter(candidate__isnull=True)}
+        standing = before_undo(by_key.get(undone.supersedes_id or 0), by_key)
+        review = Review.objects.create(
+            run=locked, reviewer=actor, action=ReviewAction.UNDO, supersedes=undone
         )
-        free = queue_free(user=actor, collection_id=collection_id)
-        item = (
-            held.select_for_update(of=("self",)).first()
-            or free.select_for_update(of=("self",), skip_locked=True).first()
-        )
-        if item is None:
-            return None
-        _claim(actor=actor, item=item)
-    return item
-
-
-def queue_claim(*, actor: User, item: QueueItem) -> QueueItem:
-    """This item becomes this person's; Conflict when somebody else holds it."""
-    with transaction.atomic():
-        locked = QueueItem.objects.select_for_update().get(pk=item.pk)
-        _require_review_right(actor=actor, run=locked.run)
-        _refuse_foreign_claim(actor=actor, item=locked)
-        _claim(actor=actor, item=locked)
-    return locked
-
-
-def _claim(*, actor: User, item: QueueItem) -> None:
-    is_new = item.claimed_by_id != actor.pk
-    QueueItem.objects.filter(pk=item.pk).update(claimed_by=actor, claimed_until=Now() + CLAIM_LEASE)
-    item.refresh_from_db()
-    if is_new:
+        item_settle(item, decided=standing is not None)
         audit_record(
             actor=actor,
-            action="queue.claimed",
-            obj=item,
-            collection_id=item.collection_id,
-            after={"run": item.run_id},
+            action="not_found.undone",
+            obj=locked,
+            collection_id=locked.collection_id,
+            before={"action": undone.action, "review": undone.pk},
+            after={"action": standing.action if standing else None, "review": review.pk},
         )
+    return review
 
 
-def queue_release(*, actor: User, item: QueueItem) -> None:
-    """Gives the item back. Only its holder may, or an admin of the collection."""
-    with transaction.atomic():
-        locked = QueueItem.objects.select_for_update().select_related("collection").get(pk=item.pk)
-        is_admin = has_permission(actor, locked.collection, Permission.MANAGE)
-        if locked.claimed_by_id not in {None, actor.pk} and not is_admin:
-            raise NotAllowed(_("Somebody else holds this item."))
-        QueueItem.objects.filter(pk=locked.pk).update(claimed_by=None, claimed_until=None)
-        audit_record(actor=actor, action="queue.released", obj=locked, collection_id=locked.collection_id)
+def _not_found_word(run: Run) -> Review | None:
+    return Review.objects.filter(run=run, candidate__isnull=True, superseded_by__isnull=True).first()
+
+
+def _not_found_item(*, actor: User, run: Run) -> QueueItem | None:
+    item = QueueItem.objects.select_for_update().filter(run=run, candidate__isnull=True).first()
+    refuse_foreign_claim(actor=actor, item=item)
+    return item
 
 
 # --- parts ------------------------------------------------------------------------------------------
 
 
-def _reviewable_run(*, actor: User, run_id: int) -> Run:
+def run_for_decision(*, actor: User, run_id: int) -> Run:
+    """The run, locked, in review from now on. Every decision goes through here, whatever the way it came.
+
+    Raises :class:`NotAllowed` without the right to review, :class:`Conflict` for a run unfinished or signed.
+    """
     run = Run.objects.select_for_update(of=("self",)).select_related("collection").get(pk=run_id)
-    _require_review_right(actor=actor, run=run)
+    require_review_right(actor=actor, run=run)
     if run.status != RunStatus.DONE:
         raise Conflict(_("This run has not finished; its verdicts cannot be decided yet."))
     if run.review_state == ReviewState.SIGNED:
@@ -249,7 +302,8 @@ def _reviewable_run(*, actor: User, run_id: int) -> Run:
     return run
 
 
-def _require_review_right(*, actor: User, run: Run) -> None:
+def require_review_right(*, actor: User, run: Run) -> None:
+    """Raises :class:`NotAllowed` for who does not review in the run's collection."""
     if not has_permission(actor, run.collection, Permission.REVIEW):
         raise NotAllowed(_("Only reviewers of this collection may decide."))
 
@@ -258,7 +312,7 @@ def _refuse_when_overtaken(*, actor: User, previous: Review | None, seen_review_
     """A decision made on an outdated card is refused, kindly: the person sees what changed and decides again."""
     if previous is None or previous.reviewer_id == actor.pk or previous.pk == seen_review_id:
         return
-    if previous.action == ReviewAction.UNSURE:
+    if previous.role is None:
         return  # that person left the decision to others
     raise Conflict(
         _("%(name)s decided this card meanwhile. Nothing is lost: look at the decision, then decide again.")
@@ -267,13 +321,43 @@ def _refuse_when_overtaken(*, actor: User, previous: Review | None, seen_review_
     )
 
 
-def _claimed_item(*, actor: User, candidate: Candidate) -> QueueItem | None:
+def candidate_locked(pk: int) -> Candidate:
+    """The candidate, locked until the transaction ends, with verdict and decisions."""
+    return Candidate.objects.select_for_update(of=("self",)).select_related("verdict").get(pk=pk)
+
+
+def item_locked(*, actor: User, candidate: Candidate) -> QueueItem | None:
+    """The candidate's place in the queue, locked; :class:`Conflict` when somebody else is at work on it."""
     item = QueueItem.objects.select_for_update().filter(candidate=candidate).first()
-    _refuse_foreign_claim(actor=actor, item=item)
+    refuse_foreign_claim(actor=actor, item=item)
     return item
 
 
-def _refuse_foreign_claim(*, actor: User, item: QueueItem | None) -> None:
+def _refuse_wrong_way(*, actor: User, item: QueueItem | None, action: str, blind: bool) -> None:
+    """A second review is no first decision, and a blind card is decided blind."""
+    is_waiting = item is not None and item.state == ItemState.WAITING
+    is_blind = is_waiting and item is not None and item.is_blind and item.stage == ItemStage.FIRST
+    if (
+        is_waiting
+        and item is not None
+        and item.stage != ItemStage.FIRST
+        and item.first_reviewer_id != actor.pk
+    ):
+        raise Conflict(
+            _("This card was decided and waits for a %(stage)s. Give it in the queue.")
+            % {"stage": item.get_stage_display()},
+            code="second_review",
+        )
+    if blind and not is_blind:
+        raise Conflict(_("This card is not a blind one: approve or override it."), code="not_blind")
+    if is_blind and not blind and action != ReviewAction.UNSURE:
+        raise Conflict(
+            _("This card is decided blind: choose a role before you see the machine's."), code="blind_first"
+        )
+
+
+def refuse_foreign_claim(*, actor: User, item: QueueItem | None) -> None:
+    """Raises :class:`Conflict` when somebody else holds the item."""
     if item is None or item.claimed_by_id in {None, actor.pk} or item.state != ItemState.WAITING:
         return
     if QueueItem.objects.filter(pk=item.pk, claimed_until__gt=Now()).exists():
@@ -284,7 +368,8 @@ def _refuse_foreign_claim(*, actor: User, item: QueueItem | None) -> None:
         )
 
 
-def _machine_role(candidate: Candidate) -> str | None:
+def machine_role_of(candidate: Candidate) -> str | None:
+    """The machine's word; None where it gave none."""
     verdict = getattr(candidate, "verdict", None)
     return verdict.role if verdict else None
 
@@ -297,20 +382,66 @@ def _approved_role(machine_role: str | None) -> str:
     return machine_role
 
 
-def _item_settle(item: QueueItem | None, *, decided: bool) -> None:
+def seconds_on_card(*, item: QueueItem | None, actor: User) -> float | None:
+    """How long the person has held the item; None for who did not claim it."""
+    if item is None or item.claimed_by_id != actor.pk or item.claimed_at is None:
+        return None
+    return round((timezone.now() - item.claimed_at).total_seconds(), 3)
+
+
+def item_follow(item: QueueItem | None, *, review: Review) -> None:
+    """What a first decision does to its place in the queue: decided, back to others, or on to a second person."""
+    if item is None:
+        return
+    if review.role is None:
+        item_settle(item, decided=False)
+        return
+    dispute = item.stage == ItemStage.ADJUDICATION and item.state == ItemState.WAITING
+    if dispute:
+        second = SecondReview.objects.filter(candidate=item.candidate_id).order_by("pk").last()
+        if second is not None and second.role != review.role:
+            return  # still two opinions; the dispute goes on
+    if item.needs_second and not dispute:
+        QueueItem.objects.filter(pk=item.pk).update(
+            state=ItemState.WAITING,
+            stage=ItemStage.SECOND,
+            is_required=True,
+            first_reviewer=review.reviewer,
+            second_reviewer=None,
+            **_NOBODYS,
+        )
+        return
+    item_settle(item, decided=True)
+
+
+#: Nobody holds the item, and it is kept for nobody.
+_NOBODYS: dict[str, None] = {
+    "claimed_by": None,
+    "claimed_until": None,
+    "claimed_at": None,
+    "assigned_to": None,
+}
+
+
+def item_settle(item: QueueItem | None, *, decided: bool) -> None:
+    """Out of the queue, or back to its beginning for everybody."""
     if item is None:
         return
     values = (
         {"state": ItemState.DECIDED, "decided_at": Now()}
         if decided
-        else {"state": ItemState.WAITING, "decided_at": None}
+        else {
+            "state": ItemState.WAITING,
+            "decided_at": None,
+            "stage": ItemStage.FIRST,
+            "first_reviewer": None,
+        }
     )
-    QueueItem.objects.filter(pk=item.pk).update(claimed_by=None, claimed_until=None, **values)
+    QueueItem.objects.filter(pk=item.pk).update(**_NOBODYS, **values)
 
 
-def _mark_answers(candidate: Candidate, *, before: str | None, after: str | None) -> None:
-    """The answer is stale when the evidence it was written from changed, or when the question is answered no
-    longer, or now."""
+def answers_mark(candidate: Candidate, *, before: str | None, after: str | None) -> None:
+    """Marks the answer stale where its evidence changed, or where the question is answered no longer, or now."""
     if before == after:
         return
     if before in SURVIVING or after in SURVIVING or _decides_not_found(candidate, before=before, after=after):
@@ -323,7 +454,7 @@ def _decides_not_found(candidate: Candidate, *, before: str | None, after: str |
         return False
     others = Candidate.objects.filter(run_id=candidate.run_id).exclude(pk=candidate.pk)
     return not any(
-        effective_role(machine_role=_machine_role(other), review=current_review(other))
+        effective_role(machine_role=machine_role_of(other), review=current_review(other))
         in (*SURVIVING, RoleChoice.TANGENTIAL)
         for other in others.select_related("verdict").prefetch_related(REVIEWS)
     )
@@ -334,6 +465,7 @@ def _record(*, actor: User, review: Review, before: str | None, after: str | Non
         ReviewAction.APPROVE: "verdict.approved",
         ReviewAction.OVERRIDE: "verdict.overridden",
         ReviewAction.UNSURE: "verdict.unsure",
+        ReviewAction.UNDO: "verdict.undone",
     }
     audit_record(
         actor=actor,
@@ -345,6 +477,7 @@ def _record(*, actor: User, review: Review, before: str | None, after: str | Non
             "role": after,
             "machine_role": review.machine_role,
             "reason_code": review.reason_code,
+            "blind": review.blind,
             "review": review.pk,
             "run": review.run_id,
             "candidate_id": review.candidate.candidate_id if review.candidate else None,

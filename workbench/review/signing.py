@@ -15,7 +15,8 @@ from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.questions.models import ReviewState, Run, RunStatus
 
-from .models import ItemState, QueueItem, Reopening, Signature, SignatureMeaning
+from .models import ItemState, NotificationKind, QueueItem, Reopening, Signature, SignatureMeaning
+from .notifications import notify
 from .record import record_digest, signed_record
 
 #: So many wrong passwords inside the window, and signing is refused until they are older.
@@ -93,6 +94,7 @@ def run_reopen(*, actor: User, run: Run, reason: str) -> Reopening:
             after={"review_state": ReviewState.IN_REVIEW, "record_sha256": signature.record_sha256},
             reason=reopening.reason,
         )
+        notify(users=[signature.signer], kind=NotificationKind.REOPENED, actor=actor, run=locked)
     return reopening
 
 

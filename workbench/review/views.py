@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from workbench.accounts.permissions import Permission
@@ -20,9 +22,11 @@ from workbench.questions import cards
 from workbench.questions.models import Candidate, Run
 from workbench.questions.selectors import candidate_for, run_for
 
-from . import presenters, services
-from .forms import DecisionForm, NotFoundForm, OverrideForm
-from .models import QueueItem
+from . import presenters, second, services
+from .filters import QueueFilter
+from .forms import ChoiceForm, DecisionForm, NotFoundForm, OverrideForm
+from .models import ItemStage, QueueItem
+from .queue import queue_claim_next
 
 
 @require_POST
@@ -60,6 +64,39 @@ def unsure(request: HttpRequest, pk: int) -> HttpResponse:
     ))  # fmt: skip
 
 
+@require_POST
+def choose(request: HttpRequest, pk: int) -> HttpResponse:
+    """A role without sight of the machine's: a blind first decision, or a second review."""
+    form = ChoiceForm(request.POST)
+    return _decide(request, pk, form, lambda candidate, cleaned: _choose(request, candidate, cleaned))
+
+
+def _choose(request: HttpRequest, candidate: Candidate, cleaned: dict[str, Any]) -> object:
+    item = QueueItem.objects.filter(candidate=candidate).first()
+    given = {"actor": request.user, "candidate": candidate} | {k: cleaned[k] for k in ("role", "comment")}
+    if item is not None and item.stage == ItemStage.SECOND:
+        return second.second_review_add(**given)
+    return services.candidate_choose(**given, seen_review_id=cleaned["version"])
+
+
+@require_POST
+def adjudicate(request: HttpRequest, pk: int) -> HttpResponse:
+    """A third person decides between two."""
+    form = ChoiceForm(request.POST)
+    return _decide(request, pk, form, lambda candidate, cleaned: second.dispute_adjudicate(
+        actor=request.user, candidate=candidate, role=cleaned["role"], reason=cleaned["comment"]
+    ))  # fmt: skip
+
+
+@require_POST
+def undo(request: HttpRequest, pk: int) -> HttpResponse:
+    """Takes one's own last decision back."""
+    form = DecisionForm(request.POST)
+    return _decide(request, pk, form, lambda candidate, cleaned: services.candidate_undo(
+        actor=request.user, candidate=candidate
+    ))  # fmt: skip
+
+
 def _decide(
     request: HttpRequest,
     pk: int,
@@ -90,6 +127,7 @@ def _decided(request: HttpRequest, candidate: Candidate) -> HttpResponse:
     context = cards.single_card(candidate=candidate, user=request.user) | {
         "tally": cards.review_tally(run=candidate.run),
         "answer": candidate.run.answers.last(),
+        "run": candidate.run,
     }
     said = presenters.said_of_decision(decision=context["card"]["decision"], tally=context["tally"])
     response = render(request, "review/_decided.html", context)
@@ -120,19 +158,21 @@ def _open_next(
     request: HttpRequest, *, decided: Candidate | None = None, run: Run | None = None
 ) -> HttpResponse:
     """Claims the next item and leads to it, with a word on the decision just made."""
-    collection = QueryDict(urlsplit(_next(request)).query).get("collection", "")
     messages.success(request, presenters.decided_message(candidate=decided, run=run))
-    target = _claim_next(request, collection)
+    target = claim_next(request, QueryDict(urlsplit(_next(request)).query))
     return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
 
 
-def _claim_next(request: HttpRequest, collection: str) -> str:
-    """The address of the item that this person has from now on, or of the queue where nothing waits."""
-    item = services.queue_claim_next(
-        actor=request.user, collection_id=int(collection) if collection.isdecimal() else None
-    )
+def claim_next(request: HttpRequest, query: QueryDict) -> str:
+    """The address of the item that this person has from now on, or of the queue where nothing waits. Unless the
+    address says what to show, what need not be decided follows what must."""
+    filters = QueueFilter.of(query.dict())
+    kept = f"?{filters.query}" if filters.query else ""
+    if "show" not in query:
+        filters = replace(filters, show="all")
+    item = queue_claim_next(actor=request.user, filters=filters)
     if item is not None:
-        return reverse("review:item", args=[item.pk]) + (f"?collection={collection}" if collection else "")
+        return reverse("review:item", args=[item.pk]) + kept
     messages.info(request, _("Nothing waits for you here."))
     return reverse("review:queue")
 
@@ -165,53 +205,18 @@ def not_found(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect(_next(request) or run)
 
 
+@require_POST
+def not_found_undo(request: HttpRequest, pk: int) -> HttpResponse:
+    """Takes one's own last word on a not-found back."""
+    run = run_for(user=request.user, pk=pk)
+    try:
+        services.not_found_undo(actor=request.user, run=run)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    return redirect(run)
+
+
 def _back(request: HttpRequest, run: Run) -> str:
     """Where a refused not-found decision was made: the item of the queue, or the run."""
     item = request.POST.get("item", "")
     return reverse("review:item", args=[int(item)]) if item.isdecimal() else run.get_absolute_url()
-
-
-@require_GET
-def queue(request: HttpRequest) -> HttpResponse:
-    """What waits for this person's decision, and why."""
-    return render(request, "review/queue.html", presenters.queue_page(user=request.user, query=request.GET))
-
-
-@require_POST
-def queue_next(request: HttpRequest) -> HttpResponse:
-    """Claims the most urgent item and opens it."""
-    return redirect(_claim_next(request, request.POST.get("collection", "")))
-
-
-@require_GET
-def queue_item(request: HttpRequest, pk: int) -> HttpResponse:
-    """One claimed item: the card, its question, and the way to the next."""
-    context = presenters.item_page(item=_item(request, pk), user=request.user, query=request.GET)
-    return render(request, "review/item.html", context)
-
-
-@require_POST
-def queue_claim(request: HttpRequest, pk: int) -> HttpResponse:
-    """Takes one item of the list, so that nobody else gets it meanwhile."""
-    try:
-        services.queue_claim(actor=request.user, item=_item(request, pk))
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    return redirect("review:item", pk=pk)
-
-
-@require_POST
-def queue_release(request: HttpRequest, pk: int) -> HttpResponse:
-    """Gives an item back."""
-    try:
-        services.queue_release(actor=request.user, item=_item(request, pk))
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    return redirect("review:queue")
-
-
-def _item(request: HttpRequest, pk: int) -> QueueItem:
-    items = QueueItem.objects.visible_to(request.user).select_related(
-        "run__question", "run__collection", "candidate", "claimed_by"
-    )
-    return get_object_or_404(items, pk=pk)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from celery.schedules import crontab
+
 from . import env
 
 CELERY_BROKER_URL = env.text("BROKER_URL", "redis://127.0.0.1:6379/0")
@@ -14,6 +16,7 @@ CELERY_TASK_CREATE_MISSING_QUEUES = True
 CELERY_TASK_ROUTES = {
     "documents.*": {"queue": "ingest"},
     "questions.*": {"queue": "llm"},
+    "review.regenerate": {"queue": "llm"},
     "models.*": {"queue": "train"},
 }
 # Longer than the longest task and the longest countdown, or the broker hands a message out twice.
@@ -39,6 +42,8 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 29},
     },
     "tick-learning": {"task": "learning.tick", "schedule": 15.0, "options": {"expires": 14}},
+    "sweep-answers": {"task": "review.sweep", "schedule": 10.0, "options": {"expires": 9}},
+    "mail-digest": {"task": "review.digest", "schedule": crontab(hour="6", minute="0")},
     "seal-audit": {"task": "audit.seal", "schedule": 5.0, "options": {"expires": 5}},
 }
 

@@ -29,5 +29,8 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": r"/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "ENUM_NAME_OVERRIDES": {"CandidateRole": "workbench.questions.models.RoleChoice.choices"},
+    "ENUM_NAME_OVERRIDES": {
+        "CandidateRole": "workbench.questions.models.RoleChoice.choices",
+        "NotificationKind": "workbench.review.models.NotificationKind.choices",
+    },
 }

@@ -13,7 +13,8 @@ from tests.workbench.pages.conftest import HTMX, ClientAs, role_other_than
 from tests.workbench.scene import Scene
 from workbench.questions.models import Candidate
 from workbench.review.models import Review
-from workbench.review.services import candidate_approve, candidate_override, queue_claim
+from workbench.review.queue import queue_claim
+from workbench.review.services import candidate_approve, candidate_override
 
 
 def address(name: str, candidate: Candidate) -> str:

@@ -10,7 +10,7 @@ from tests.workbench.scene import Scene
 from workbench.documents.models import DocumentStatus
 from workbench.questions.models import Run
 from workbench.review.models import QueueItem
-from workbench.review.services import queue_claim_next
+from workbench.review.queue import queue_claim_next
 
 
 def stats(client_as: ClientAs, user: object) -> dict[str, dict[str, object]]:

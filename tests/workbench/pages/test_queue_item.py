@@ -10,7 +10,7 @@ from tests.workbench.pages.conftest import HTMX, ClientAs
 from tests.workbench.scene import Scene
 from workbench.questions.models import Run
 from workbench.review.models import QueueItem
-from workbench.review.services import queue_claim, queue_claim_next
+from workbench.review.queue import queue_claim, queue_claim_next
 
 NEXT = "/queue/next/"
 

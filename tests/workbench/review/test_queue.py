@@ -21,7 +21,8 @@ from workbench.questions.models import Candidate, RoleChoice, Run, Verdict
 from workbench.review import enqueue
 from workbench.review.enqueue import queue_fill, uncertainty
 from workbench.review.models import QueueItem
-from workbench.review.services import candidate_unsure, queue_claim, queue_claim_next, queue_release
+from workbench.review.queue import queue_claim, queue_claim_next, queue_release
+from workbench.review.services import candidate_unsure
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -204,9 +205,11 @@ class TestWhy:
 
         assert list(QueueItem.objects.order_by("pk").values()) == before
 
-    def test_filling_takes_one_statement(self, run: Run, django_assert_num_queries) -> None:
+    def test_filling_takes_one_statement_and_a_look_at_the_policy(
+        self, run: Run, django_assert_num_queries
+    ) -> None:
         candidates = list(run.candidates.select_related("verdict", "run"))
-        with django_assert_num_queries(1):
+        with django_assert_num_queries(2):
             queue_fill(run=run, candidates=candidates)
 
     def test_every_detector_found_it_is_no_disagreement(self, run: Run) -> None:

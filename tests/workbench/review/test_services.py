@@ -15,6 +15,7 @@ from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.questions.models import Candidate, ReviewState, RoleChoice, Run, RunStatus, Verdict
 from workbench.review.models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
+from workbench.review.queue import queue_claim
 from workbench.review.selectors import current_review
 from workbench.review.services import (
     candidate_approve,
@@ -22,7 +23,6 @@ from workbench.review.services import (
     candidate_unsure,
     not_found_confirm,
     not_found_refute,
-    queue_claim,
 )
 
 pytestmark = pytest.mark.usefixtures("here")

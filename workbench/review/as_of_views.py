@@ -1,0 +1,54 @@
+"""A run as of another time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from workbench.ops.addresses import words_in
+from workbench.questions.models import ReviewState
+from workbench.questions.selectors import run_for
+
+from .as_of import run_as_of
+
+
+@require_GET
+def as_of(request: HttpRequest, pk: int) -> HttpResponse:
+    """The state of a run at the moment of the address (``at``, UTC); now without one."""
+    run = run_for(user=request.user, pk=pk)
+    raw = words_in(request.GET.get("at"))
+    moment = moment_in(raw)
+    then = run_as_of(run=run, at=moment or timezone.now())
+    context = {
+        "run": run,
+        "then": then,
+        "at_value": then.at.strftime("%Y-%m-%dT%H:%M:%S"),
+        "error": _("This is no time. Write it as 2026-11-22T14:30.") if raw and moment is None else "",
+        "review_state": ReviewState(then.review_state).label,
+        "crumbs": [
+            {"label": run.collection.name, "url": run.collection.get_absolute_url()},
+            {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},
+            {"label": _("As of")},
+        ],
+    }
+    return render(request, "review/as_of.html", context, status=422 if context["error"] else 200)
+
+
+def moment_in(raw: str) -> datetime | None:
+    """The moment a value of an address holds, in UTC where it names no zone; None for anything else."""
+    try:
+        moment = parse_datetime(raw)
+    except ValueError:
+        return None
+    if moment is None:
+        return None
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        return None

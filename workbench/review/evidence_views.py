@@ -1,0 +1,74 @@
+"""Pointing at the lines the machine missed, and a new answer from the evidence as people left it."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from workbench.accounts.permissions import Permission
+from workbench.documents.models import Document
+from workbench.errors import WorkbenchError
+from workbench.questions.cards import dom_id
+from workbench.questions.models import Run
+from workbench.questions.selectors import run_for
+
+from . import evidence, evidence_page, regeneration
+from .forms import LinesForm
+
+
+@require_GET
+def documents(request: HttpRequest, pk: int) -> HttpResponse:
+    """Which document the lines stand in; goes on where there is only one."""
+    run = run_for(user=request.user, pk=pk, permission=Permission.REVIEW)
+    if run.question.document_id:
+        return redirect("review:lines", pk=pk, document=run.question.document_id)
+    return render(request, "review/documents.html", evidence_page.documents_page(run=run, query=request.GET))
+
+
+@require_http_methods(["GET", "POST"])
+def lines(request: HttpRequest, pk: int, document: int) -> HttpResponse:
+    """A page of the document with its lines numbered, and the form that makes some of them evidence."""
+    run = run_for(user=request.user, pk=pk, permission=Permission.REVIEW)
+    chosen = _document(run, document)
+    form = LinesForm(request.POST or None, initial=evidence_page.initial_of(request.GET))
+    if request.method == "POST" and form.is_valid():
+        cleaned = form.cleaned_data
+        try:
+            candidate = evidence.evidence_add(
+                actor=request.user,
+                run=run,
+                document=chosen,
+                first=(cleaned["from_page"], cleaned["from_line"]),
+                last=(cleaned["to_page"], cleaned["to_line"]),
+                role=cleaned["role"],
+                reason=cleaned["reason"],
+            )
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            messages.success(request, _("These lines are evidence now. The answer may be stale."))
+            return redirect(f"{run.get_absolute_url()}#{dom_id(candidate)}")
+    context = evidence_page.lines_page(run=run, document=chosen, form=form, query=request.GET)
+    return render(request, "review/lines.html", context, status=422 if form.errors else 200)
+
+
+def _document(run: Run, pk: int) -> Document:
+    scope = Q(pk=run.question.document_id) if run.question.document_id else Q(collection=run.collection_id)
+    return get_object_or_404(Document.objects.ready().filter(scope), pk=pk)
+
+
+@require_POST
+def regenerate(request: HttpRequest, pk: int) -> HttpResponse:
+    """A new version of a stale answer; the older ones stay."""
+    run = run_for(user=request.user, pk=pk)
+    try:
+        regeneration.answer_regenerate(actor=request.user, run=run)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    else:
+        messages.info(request, _("A new version of the answer is being written."))
+    return redirect(run)

@@ -1,0 +1,148 @@
+"""Telling people: in the app always, by e-mail as each of them wishes. Mails hold no text of documents or comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import structlog
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import ngettext
+
+from workbench.accounts.models import User
+from workbench.ops.dispatch import dispatch_on_commit
+from workbench.questions.cards import dom_id
+from workbench.questions.models import Candidate, Run
+
+from .models import Comment, EmailWish, Notification, NotificationKind, NotificationWish
+
+logger = structlog.get_logger(__name__)
+#: A mail names at most so many; the rest is in the app.
+MOST_IN_A_MAIL = 30
+
+
+def notify(
+    *,
+    users: Iterable[User],
+    kind: NotificationKind,
+    actor: User,
+    run: Run,
+    candidate: Candidate | None = None,
+    comment: Comment | None = None,
+) -> list[Notification]:
+    """Tells people of what somebody else did; call it in the transaction of the act. Nobody is told of their own."""
+    from .tasks import mail
+
+    rows = [
+        Notification(
+            user=user,
+            kind=kind,
+            actor=actor,
+            collection_id=run.collection_id,
+            run=run,
+            candidate=candidate,
+            comment=comment,
+        )
+        for user in users
+        if user.pk != actor.pk and not user.is_system
+    ]
+    Notification.objects.bulk_create(rows)
+    at_once = set(
+        NotificationWish.objects.filter(
+            user__in=[row.user_id for row in rows], email=EmailWish.EACH
+        ).values_list("user_id", flat=True)
+    )
+    for user_id in at_once:
+        dispatch_on_commit(mail, user_id=user_id)
+    return rows
+
+
+def unread_count(*, user: User) -> int:
+    """What the bell shows."""
+    return Notification.objects.visible_to(user).filter(read_at__isnull=True).count()
+
+
+def notifications_read(*, user: User, keys: list[int] | None = None) -> int:
+    """Marks some of the person's notifications, or all of them, as read; gives their number."""
+    rows = Notification.objects.filter(user=user, read_at__isnull=True)
+    return rows.filter(pk__in=keys).update(read_at=Now()) if keys is not None else rows.update(read_at=Now())
+
+
+def wish_of(*, user: User) -> NotificationWish:
+    """How the person wants to be told."""
+    return NotificationWish.objects.filter(user=user).first() or NotificationWish(user=user)
+
+
+def wish_set(*, user: User, email: str) -> NotificationWish:
+    """A preference of one person; no event of the trail."""
+    wish, _created = NotificationWish.objects.update_or_create(user=user, defaults={"email": email})
+    return wish
+
+
+def mail_send(*, user_id: int) -> bool:
+    """One mail with what the person was not told by mail yet and has not read; False when there is nothing, or their
+    wish is none. Claimed before it is sent, so that two workers never send it twice; given back when it fails."""
+    user = User.objects.filter(pk=user_id, is_active=True).first()
+    if user is None or wish_of(user=user).email == EmailWish.NONE:
+        return False
+    moment = timezone.now()
+    unsent = Notification.objects.filter(user=user, emailed_at__isnull=True, read_at__isnull=True)
+    keys = list(
+        Notification.objects.visible_to(user).filter(pk__in=unsent.values("pk")).values_list("pk", flat=True)
+    )
+    if not keys or not Notification.objects.filter(pk__in=keys, emailed_at__isnull=True).update(
+        emailed_at=moment
+    ):
+        return False
+    claimed = Notification.objects.filter(pk__in=keys, emailed_at=moment)
+    rows = list(claimed.select_related("actor", "collection", "candidate").order_by("-pk"))
+    try:
+        send_mail(_subject(len(rows)), _body(user, rows), None, [user.email])
+    except OSError as error:
+        claimed.update(emailed_at=None)
+        logger.warning("notifications.mail_failed", user_id=user_id, error=type(error).__name__)
+        return False
+    return True
+
+
+def people_to_mail() -> list[int]:
+    """Who gets a daily mail now: unread and not mailed yet, and no other wish."""
+    others = NotificationWish.objects.exclude(email=EmailWish.DAILY).values("user_id")
+    waiting = Notification.objects.filter(emailed_at__isnull=True, read_at__isnull=True)
+    rows = waiting.filter(~Q(user_id__in=others), user__is_active=True).order_by("user_id")
+    return list(rows.values_list("user_id", flat=True).distinct())
+
+
+def line_of(row: Notification) -> dict[str, str]:
+    """A notification in words, and where it leads."""
+    address = (
+        row.run.get_absolute_url() if row.kind != NotificationKind.HANDED_OVER else reverse("review:queue")
+    )
+    if row.kind == NotificationKind.MENTION:
+        address += f"?tab=comments#comment-{row.comment_id}"
+    elif row.kind == NotificationKind.HANDED_OVER:
+        address += "?assignee=me&show=all"
+    elif row.candidate:
+        address += f"#{dom_id(row.candidate)}"
+    return {"who": str(row.actor), "what": str(row.get_kind_display()), "url": address}
+
+
+def _subject(count: int) -> str:
+    return ngettext("%(n)d thing waits for you", "%(n)d things wait for you", count) % {"n": count}
+
+
+def _body(user: User, rows: list[Notification]) -> str:
+    base = settings.CSRF_TRUSTED_ORIGINS[0] if settings.CSRF_TRUSTED_ORIGINS else ""
+    context = {
+        "person": user,
+        "lines": [line_of(row) | {"collection": row.collection.name} for row in rows[:MOST_IN_A_MAIL]],
+        "more": max(0, len(rows) - MOST_IN_A_MAIL),
+        "base": base,
+        "settings_url": reverse("review:notifications"),
+    }
+    return render_to_string("review/email/notifications.txt", context)

@@ -1,0 +1,49 @@
+"""Shares of verdicts that are decided blind, and by two people."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.services import audit_record
+from workbench.documents.models import Collection
+from workbench.errors import NotAllowed, WorkbenchError
+
+from .models import ReviewPolicy
+
+
+def policy_of(*, collection: Collection) -> ReviewPolicy:
+    """The collection's shares; none of either where nobody set any."""
+    return ReviewPolicy.objects.filter(collection=collection).first() or ReviewPolicy(collection=collection)
+
+
+def policy_set(
+    *, actor: User, collection: Collection, blind_share: float, second_share: float
+) -> ReviewPolicy:
+    """Sets both shares, between 0 and 1, for runs that finish from now on.
+
+    Raises :class:`NotAllowed` for who does not administer the collection.
+    """
+    if not has_permission(actor, collection, Permission.MANAGE):
+        raise NotAllowed(_("Only admins of this collection change how it is reviewed."))
+    if not (0 <= blind_share <= 1 and 0 <= second_share <= 1):
+        raise WorkbenchError(_("A share is a number between 0 and 1."), code="share_invalid")
+    with transaction.atomic():
+        before = ReviewPolicy.objects.select_for_update().filter(collection=collection).first()
+        policy, _created = ReviewPolicy.objects.update_or_create(
+            collection=collection,
+            defaults={"blind_share": blind_share, "second_share": second_share, "changed_by": actor},
+        )
+        audit_record(
+            actor=actor,
+            action="review_policy.changed",
+            obj=collection,
+            collection_id=collection.pk,
+            before={"blind_share": before.blind_share, "second_share": before.second_share}
+            if before
+            else None,
+            after={"blind_share": blind_share, "second_share": second_share},
+        )
+    return policy

@@ -1,0 +1,221 @@
+"""What the list of the queue, bulk approval and the list of claims show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission
+from workbench.documents.models import Collection
+from workbench.ops.addresses import number_in
+from workbench.questions.cards import METHOD_LABELS
+from workbench.questions.models import RoleChoice
+from workbench.questions.records import anchor_of
+
+from .bulk import BulkPreview, bulk_preview
+from .filters import MINE, NOBODY, OTHERS, UNDECIDED, QueueFilter, queue_filtered
+from .models import ItemStage, QueueItem, SavedView
+from .presenters import WHY, why_words
+from .selectors import is_hidden, queue_held
+
+PAGE_SIZE = 50
+_ROW = (
+    "run__question",
+    "collection",
+    "candidate__verdict",
+    "candidate__document",
+    "claimed_by",
+    "assigned_to",
+)
+
+
+def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
+    """The list of what waits, most urgent first, filtered as the address says."""
+    filters = QueueFilter.of(query.dict())
+    collections = list(Collection.objects.visible_to(user, Permission.REVIEW))
+    if filters.collection not in {c.slug for c in collections} and number_in(filters.collection) is None:
+        filters = QueueFilter.of({**query.dict(), "collection": ""})
+    chosen = next((c for c in collections if filters.collection in {c.slug, str(c.pk)}), None)
+    items = queue_filtered(user=user, filters=filters)
+    offset = number_in(query.get("after")) or 0
+    rows = list(items.select_related(*_ROW)[offset : offset + PAGE_SIZE + 1])
+    address = reverse("review:queue")
+    return {
+        "rows": [item_row(item, user=user) for item in rows[:PAGE_SIZE]],
+        "total": items.count(),
+        "collection": chosen,
+        "filters": _filters(collections=collections, filters=filters),
+        "query": filters.query,
+        "next_url": reverse("review:next") + (f"?{filters.query}" if filters.query else ""),
+        "bulk_url": f"{reverse('review:bulk')}?{filters.query}",
+        "views": list(SavedView.objects.filter(user=user)),
+        "pager": {
+            "shown": len(rows[:PAGE_SIZE]),
+            "next_url": f"{address}?{_with(filters, offset + PAGE_SIZE)}" if len(rows) > PAGE_SIZE else "",
+            "first_url": f"{address}?{filters.query}" if offset else "",
+        },
+    }
+
+
+def _with(filters: QueueFilter, after: int) -> str:
+    return "&".join(filter(None, (filters.query, f"after={after}")))
+
+
+def item_row(item: QueueItem, *, user: User) -> dict[str, Any]:
+    """One row; where the machine's word is still hidden it is left out."""
+    candidate = item.candidate
+    hidden = is_hidden(item)
+    verdict = getattr(candidate, "verdict", None) if candidate and not hidden else None
+    is_held = item.claimed_until is not None and item.claimed_until > timezone.now()
+    reason = verdict.reason if verdict else "" if candidate else item.run.not_found_reason
+    return {
+        "item": item,
+        "question": item.run.question.text,
+        "collection": item.collection,
+        "candidate": candidate,
+        "scope": anchor_of(candidate) if candidate else None,
+        "breadcrumb": candidate.breadcrumb.split(" › ")[-1] if candidate else "",
+        "role": verdict.role if verdict else None,
+        "reason": reason,
+        "is_hidden": hidden,
+        "stage": item.get_stage_display() if item.stage != ItemStage.FIRST else "",
+        "probability": verdict.probability if verdict else None,
+        "why": why_words(item),
+        "claimed_by": item.claimed_by if is_held else None,
+        "is_mine": is_held and item.claimed_by_id == user.pk,
+        "assigned_to": item.assigned_to,
+        "is_for_me": item.assigned_to_id == user.pk,
+        "until": item.claimed_until if is_held else None,
+        "url": reverse("review:item", args=[item.pk]),
+    }
+
+
+def _select(name: str, label: str, value: str, options: list[tuple[str, str]]) -> dict[str, Any]:
+    return {"name": name, "label": label, "kind": "select", "value": value, "options": options}
+
+
+def _filters(*, collections: list[Collection], filters: QueueFilter) -> dict[str, Any]:
+    everything = ("", _("Any"))
+    collection = next(
+        (c.slug for c in collections if filters.collection in {c.slug, str(c.pk)}), filters.collection
+    )
+    return {
+        "url": reverse("review:queue"),
+        "clear_url": reverse("review:queue") if filters.query else "",
+        "fields": [
+            _select(
+                "collection",
+                _("Collection"),
+                collection,
+                [("", _("All")), *((c.slug, c.name) for c in collections)],
+            ),
+            _select(
+                "show",
+                _("Show"),
+                filters.show,
+                [("required", _("What must be decided")), ("all", _("Everything"))],
+            ),
+            _select(
+                "why",
+                _("Why it waits"),
+                filters.why,
+                [("", _("Any reason")), *((code, str(label)) for code, label in WHY.items())],
+            ),
+            _select(
+                "role",
+                _("Machine's role"),
+                filters.role,
+                [
+                    everything,
+                    *((value, str(label)) for value, label in RoleChoice.choices),
+                    (UNDECIDED, _("undecided")),
+                ],
+            ),
+            _select(
+                "detector",
+                _("Detector"),
+                filters.detector,
+                [everything, *((name, str(label)) for name, label in METHOD_LABELS.items())],
+            ),
+            _select("decided_by", _("Decided by"), filters.decided_by, [everything, *_deciders()]),
+            _select(
+                "assignee",
+                _("Who has it"),
+                filters.assignee,
+                [everything, (MINE, _("me")), (NOBODY, _("nobody")), (OTHERS, _("somebody else"))],
+            ),
+            _select("stage", _("Stage"), filters.stage, [everything, *ItemStage.choices]),
+            _select(
+                "age",
+                _("Waits for"),
+                filters.age,
+                [
+                    everything,
+                    ("1", _("a day or more")),
+                    ("7", _("a week or more")),
+                    ("30", _("a month or more")),
+                ],
+            ),
+            {"name": "document", "label": _("Document"), "kind": "text", "value": filters.document},
+        ],
+        "active": [],
+    }
+
+
+def _deciders() -> list[tuple[str, str]]:
+    return [
+        ("rule", _("a rule")),
+        ("gate", _("the gate")),
+        ("mlp", _("the reranker")),
+        ("llm", _("a language model")),
+        ("fallback", _("a fallback")),
+        ("undecided", _("nobody")),
+    ]
+
+
+def view_save(*, user: User, name: str, filters: QueueFilter) -> SavedView:
+    """Keeps a filter under a name; it is a preference of one person and no event of the trail."""
+    with transaction.atomic():
+        view, _created = SavedView.objects.update_or_create(
+            user=user, name=name.strip(), defaults={"query": filters.query[:500]}
+        )
+    return view
+
+
+def bulk_page(*, user: User, filters: QueueFilter) -> dict[str, Any]:
+    """What would be approved at once."""
+    preview: BulkPreview = bulk_preview(actor=user, filters=filters)
+    return {
+        "rows": [item_row(item, user=user) for item in preview.items],
+        "left_out": sorted(preview.left_out.items(), key=lambda pair: -pair[1]),
+        "digest": preview.digest,
+        "total": preview.total,
+        "query": filters.query,
+        "crumbs": [
+            {"label": _("Queue"), "url": f"{reverse('review:queue')}?{filters.query}"},
+            {"label": _("Approve at once")},
+        ],
+    }
+
+
+def claims_page(*, user: User) -> dict[str, Any]:
+    """Held and handed-over items, with who may take them back."""
+    items = queue_held(user=user).select_related(*_ROW)[:200]
+    managed = set(Collection.objects.visible_to(user, Permission.MANAGE).values_list("pk", flat=True))
+    rows = [item_row(item, user=user) for item in items]
+    for row in rows:
+        item = row["item"]
+        row["may_release"] = item.collection_id in managed or user.pk in {
+            item.claimed_by_id,
+            item.assigned_to_id,
+        }
+    return {
+        "rows": rows,
+        "crumbs": [{"label": _("Queue"), "url": reverse("review:queue")}, {"label": _("Who holds what")}],
+    }

@@ -1,0 +1,156 @@
+"""The queue: its list, its items, claims, saved views, bulk approval and the shares of a collection."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, member_condition
+from workbench.documents.selectors import collection_for
+from workbench.errors import WorkbenchError
+
+from . import bulk, policy, presenters, queue, queue_page
+from .filters import QueueFilter
+from .forms import HandOverForm, PolicyForm, ViewForm
+from .models import QueueItem, SavedView
+from .views import claim_next
+
+
+@require_GET
+def queue_list(request: HttpRequest) -> HttpResponse:
+    """What waits for this person's decision, and why."""
+    context = queue_page.queue_page(user=request.user, query=request.GET)
+    return render(request, "review/queue.html", context)
+
+
+@require_POST
+def queue_next(request: HttpRequest) -> HttpResponse:
+    """Claims the most urgent item of the filter and opens it."""
+    query = request.GET.copy()
+    if request.POST.get("collection"):
+        query["collection"] = request.POST["collection"]
+    return redirect(claim_next(request, query))
+
+
+@require_GET
+def queue_item(request: HttpRequest, pk: int) -> HttpResponse:
+    """One item: the card, its question, and the way to the next."""
+    context = presenters.item_page(item=_item(request, pk), user=request.user, query=request.GET)
+    return render(request, "review/item.html", context)
+
+
+@require_POST
+def queue_claim(request: HttpRequest, pk: int) -> HttpResponse:
+    """Takes one item of the list, so that nobody else gets it meanwhile, or keeps it for longer."""
+    try:
+        queue.queue_claim(actor=request.user, item=_item(request, pk))
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    return redirect("review:item", pk=pk)
+
+
+@require_POST
+def queue_release(request: HttpRequest, pk: int) -> HttpResponse:
+    """Gives an item back; an admin of the collection takes it from whoever holds it."""
+    item = _item(request, pk, or_manages=True)
+    try:
+        queue.queue_release(actor=request.user, item=item)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    is_admins = request.POST.get("next") == reverse("review:claims")
+    return redirect("review:claims" if is_admins else "review:queue")
+
+
+@require_POST
+def queue_hand_over(request: HttpRequest, pk: int) -> HttpResponse:
+    """Keeps an item for another reviewer."""
+    item = _item(request, pk, or_manages=True)
+    form = HandOverForm(request.POST)
+    person = User.objects.filter(pk=form.cleaned_data["person"]).first() if form.is_valid() else None
+    if person is None:
+        messages.error(request, _("Choose a reviewer of the collection."))
+        return redirect("review:item", pk=pk)
+    try:
+        queue.queue_hand_over(actor=request.user, item=item, to=person, note=form.cleaned_data["note"])
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+        return redirect("review:item", pk=pk)
+    messages.success(request, _("Handed over to %(name)s.") % {"name": person})
+    return redirect("review:queue")
+
+
+@require_GET
+def claims(request: HttpRequest) -> HttpResponse:
+    """Who holds what, in the collections one reviews or administers."""
+    return render(request, "review/claims.html", queue_page.claims_page(user=request.user))
+
+
+@require_http_methods(["GET", "POST"])
+def bulk_approval(request: HttpRequest) -> HttpResponse:
+    """GET: what the filter's cards are. POST: approves exactly those."""
+    filters = QueueFilter.of(request.GET.dict())
+    if request.method == "POST":
+        try:
+            outcome = bulk.bulk_approve(
+                actor=request.user,
+                filters=filters,
+                digest=request.POST.get("digest", "")[:64],
+                comment=request.POST.get("comment", "")[:2000],
+            )
+        except WorkbenchError as error:
+            messages.error(request, error.message)
+        else:
+            count = outcome.approved
+            messages.success(request, ngettext("%(n)d approved.", "%(n)d approved.", count) % {"n": count})
+            for reason, number in outcome.refused.items():
+                messages.warning(request, f"{number}: {reason}")
+            return redirect(f"{reverse('review:queue')}?{filters.query}")
+    return render(request, "review/bulk.html", queue_page.bulk_page(user=request.user, filters=filters))
+
+
+@require_POST
+def view_save(request: HttpRequest) -> HttpResponse:
+    """Keeps the filter of the list under a name; the same name again changes it."""
+    form = ViewForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Give the view a name of at most 60 characters."))
+        return redirect("review:queue")
+    filters = QueueFilter.of(QueryDict(form.cleaned_data["query"]).dict())
+    view = queue_page.view_save(user=request.user, name=form.cleaned_data["name"], filters=filters)
+    return redirect(f"{reverse('review:queue')}?{view.query}")
+
+
+@require_POST
+def view_delete(request: HttpRequest, pk: int) -> HttpResponse:
+    """Forgets a view of one's own."""
+    get_object_or_404(SavedView, user=request.user, pk=pk).delete()
+    return redirect("review:queue")
+
+
+@require_http_methods(["GET", "POST"])
+def policy_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """What share of a collection's verdicts is decided blind, and what share by two people."""
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+    form = PolicyForm(request.POST or None, instance=policy.policy_of(collection=collection))
+    if request.method == "POST" and form.is_valid():
+        policy.policy_set(actor=request.user, collection=collection, **form.cleaned_data)
+        messages.success(request, _("This holds for questions asked from now on."))
+        return redirect("review:policy", slug=slug)
+    context = {"collection": collection, "form": form}
+    return render(request, "review/policy.html", context, status=422 if form.errors else 200)
+
+
+def _item(request: HttpRequest, pk: int, *, or_manages: bool = False) -> QueueItem:
+    condition = member_condition(request.user, Permission.REVIEW, prefix="collection")
+    if or_manages:
+        condition |= member_condition(request.user, Permission.MANAGE, prefix="collection")
+    items = QueueItem.objects.filter(condition).select_related(
+        "run__question", "run__collection", "collection", "candidate", "claimed_by", "assigned_to"
+    )
+    return get_object_or_404(items, pk=pk)

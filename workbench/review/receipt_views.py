@@ -1,0 +1,85 @@
+"""Receipts, and running again to compare."""
+
+from __future__ import annotations
+
+import json
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+
+from workbench.errors import WorkbenchError
+from workbench.ops.addresses import number_in
+from workbench.questions.cards import dom_id
+from workbench.questions.models import Run
+from workbench.questions.selectors import candidate_for, run_for
+
+from . import rerun
+from .receipts import receipt_of
+
+
+@require_GET
+def receipt(request: HttpRequest, pk: int) -> HttpResponse:
+    """Everything that led to a verdict, by ids, figures and hashes."""
+    candidate = candidate_for(user=request.user, pk=pk)
+    run = candidate.run
+    body = receipt_of(candidate)
+    context = {
+        "candidate": candidate,
+        "run": run,
+        "receipt": body,
+        "json_text": json.dumps(body, ensure_ascii=False, indent=2),
+        "crumbs": [
+            {"label": run.collection.name, "url": run.collection.get_absolute_url()},
+            {
+                "label": _("Run %(pk)d") % {"pk": run.pk},
+                "url": f"{run.get_absolute_url()}#{dom_id(candidate)}",
+            },
+            {"label": _("Receipt")},
+        ],
+    }
+    return render(request, "review/receipt.html", context)
+
+
+@require_GET
+def receipt_json(request: HttpRequest, pk: int) -> HttpResponse:
+    """The receipt as a file."""
+    body = json.dumps(receipt_of(candidate_for(user=request.user, pk=pk)), ensure_ascii=False, indent=2)
+    response = HttpResponse(body, content_type="application/json; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="receipt-{pk}.json"'
+    return response
+
+
+@require_http_methods(["GET", "POST"])
+def against(request: HttpRequest, pk: int) -> HttpResponse:
+    """GET: this run beside another of the same question. POST: runs it again and leads there."""
+    run = run_for(user=request.user, pk=pk)
+    if request.method == "POST":
+        try:
+            again = rerun.run_again(actor=request.user, run=run)
+        except WorkbenchError as error:
+            messages.error(request, error.message)
+            return redirect(run)
+        return redirect(f"{reverse('review:against', args=[pk])}?with={again.pk}")
+    context = rerun.against_page(before=run, after=_other(request, run))
+    name = "review/against.html#live" if request.htmx else "review/against.html"
+    return render(request, name, context)
+
+
+def _other(request: HttpRequest, run: Run) -> Run:
+    """The run of the address; without one the newest other run of the same question, or the run itself."""
+    raw = request.GET.get("with", "")
+    if raw:
+        number = number_in(raw)
+        if number is None:
+            raise Http404
+        return run_for(user=request.user, pk=number)
+    same = Run.objects.visible_to(request.user).filter(
+        question__normalised=run.question.normalised,
+        question__document=run.question.document_id,
+        collection=run.collection_id,
+    )
+    return same.exclude(pk=run.pk).select_related("question", "collection").order_by("-pk").first() or run

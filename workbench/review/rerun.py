@@ -1,0 +1,165 @@
+"""Running a question again and comparing: what is the same now, what is not, and what changed in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from arbitration.questions.assisted import QuestionEdits
+from workbench.accounts.models import User
+from workbench.audit.services import audit_record
+from workbench.errors import Conflict
+from workbench.questions.models import Candidate, Run
+from workbench.questions.records import anchor_of, candidate_role, candidates_of, verdict_of
+from workbench.questions.services import question_ask
+
+
+def run_again(*, actor: User, run: Run) -> Run:
+    """The same question of the same scope by the same strategy, afresh; beside the first run, which stays as it is.
+
+    Raises as :func:`question_ask`; :class:`Conflict` while the run itself goes on.
+    """
+    if not run.is_ended:
+        raise Conflict(_("This run has not ended yet."))
+    outcome = question_ask(
+        actor=actor,
+        collection=run.collection,
+        document=run.question.document,
+        text=run.question.text,
+        strategy=run.strategy,
+        use_cache=False,
+        edits=QuestionEdits(**run.question_edits) if run.question_edits else None,
+    )
+    with transaction.atomic():
+        audit_record(
+            actor=actor,
+            action="run.repeated",
+            obj=outcome.run,
+            collection_id=run.collection_id,
+            after={"run": outcome.run.pk, "repeats": run.pk},
+        )
+    return outcome.run
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedVerdict:
+    """One candidate in two runs; a side is None where the run has no such candidate."""
+
+    candidate_id: str
+    scope: Any
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether another role was given, or only one run has it, or its text is another."""
+        if self.before is None or self.after is None:
+            return True
+        return any(self.before[key] != self.after[key] for key in ("role", "text_hash"))
+
+
+def runs_compared(before: Run, after: Run) -> list[ComparedVerdict]:
+    """Every candidate of either run, differences first, then in the order of the first run."""
+    sides = [{row.candidate_id: row for row in candidates_of(run)} for run in (before, after)]
+    ids = list(dict.fromkeys([*sides[0], *sides[1]]))
+    rows = [
+        ComparedVerdict(
+            candidate_id=name,
+            scope=anchor_of(sides[0].get(name) or sides[1][name]),
+            before=_side(sides[0].get(name)),
+            after=_side(sides[1].get(name)),
+        )
+        for name in ids
+    ]
+    return sorted(rows, key=lambda row: not row.differs)
+
+
+def _side(candidate: Candidate | None) -> dict[str, Any] | None:
+    if candidate is None:
+        return None
+    verdict = verdict_of(candidate)
+    return {
+        "role": verdict.role if verdict else None,
+        "effective_role": candidate_role(candidate),
+        "reason": verdict.reason if verdict else "",
+        "probability": verdict.probability if verdict else None,
+        "decided_by": {
+            "kind": verdict.decided_by_kind,
+            "name": verdict.decided_by_name,
+            "version": verdict.decided_by_version,
+        }
+        if verdict
+        else None,
+        "text_hash": candidate.text_hash,
+        "receipt_url": reverse("review:receipt", args=[candidate.pk]),
+    }
+
+
+def conditions_compared(before: Run, after: Run) -> list[dict[str, Any]]:
+    """What the two runs were made with, side by side: strategy, settings, detectors, models and prompts."""
+    pairs = [
+        (_("Strategy"), before.strategy, after.strategy),
+        (_("Detectors"), ", ".join(before.methods_run), ", ".join(after.methods_run)),
+        *_settings_pairs(before.settings, after.settings),
+        (_("Models"), *_of_calls(before, after, lambda call: call.model)),
+        (
+            _("Prompts"),
+            *_of_calls(
+                before,
+                after,
+                lambda call: f"{call.prompt_name} {call.prompt_version} {call.prompt_hash[:12]}",
+            ),
+        ),
+        (_("Result"), _result(before), _result(after)),
+    ]
+    return [
+        {"label": label, "before": first, "after": second, "differs": first != second}
+        for label, first, second in pairs
+    ]
+
+
+def _settings_pairs(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Only what differs; the settings are long."""
+    names = sorted({*before, *after})
+    return [
+        (name, str(before.get(name)), str(after.get(name)))
+        for name in names
+        if before.get(name) != after.get(name)
+    ]
+
+
+def _of_calls(before: Run, after: Run, what: Any) -> tuple[str, str]:
+    first, second = (
+        ", ".join(sorted({what(call) for call in run.llm_calls.all()})) or "–" for run in (before, after)
+    )
+    return first, second
+
+
+def _result(run: Run) -> str:
+    if run.not_found:
+        return _("not found")
+    return _("found") if run.not_found is not None else str(run.get_status_display())
+
+
+def against_page(*, before: Run, after: Run) -> dict[str, Any]:
+    """The comparison of a run with a later one."""
+    rows = runs_compared(before, after) if after.is_ended else []
+    return {
+        "before": before,
+        "after": after,
+        "rows": rows,
+        "differing": sum(row.differs for row in rows),
+        "conditions": conditions_compared(before, after),
+        "poll_url": ""
+        if after.is_ended
+        else f"{reverse('review:against', args=[before.pk])}?with={after.pk}",
+        "crumbs": [
+            {"label": before.collection.name, "url": before.collection.get_absolute_url()},
+            {"label": _("Run %(pk)d") % {"pk": before.pk}, "url": before.get_absolute_url()},
+            {"label": _("Run again")},
+        ],
+    }
