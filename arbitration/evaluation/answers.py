@@ -7,7 +7,7 @@ sentences whose words stand in their source, characters per second.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,11 +110,12 @@ class AnswerJudge:
     ) -> dict[str, float]:
         values: dict[str, float] = {}
         failures = 0
-        for name, ask in (
-            ("answer_similarity", lambda: self._similarity(chat, question, said)),
-            ("retrieval_precision", lambda: self._precision(chat, question, pool, evidence_ids)),
-            ("faithfulness", lambda: self._faithfulness(chat, question, pool, answer)),
-        ):
+        asked: dict[str, Callable[[], float]] = {
+            "answer_similarity": lambda: self._similarity(chat, question, said),
+            "retrieval_precision": lambda: self._precision(chat, question, pool, evidence_ids),
+            "faithfulness": lambda: self._faithfulness(chat, question, pool, answer),
+        }
+        for name, ask in asked.items():
             try:
                 values[name] = ask()
             except LLMFailure:

@@ -216,6 +216,15 @@ class TestParity:
         assert found.sections_by_id(keys) == expected.sections_by_id(keys)
         assert found.sections_by_id([]) == {}
 
+    def test_the_outline_is_the_sections_in_reading_order(
+        self, stores: tuple[DatabaseCandidateStore, InMemoryStore]
+    ) -> None:
+        found, expected = stores
+        for document in expected.profile().documents:
+            assert found.outline(document.document_id) == expected.outline(document.document_id)
+            assert len(found.outline(document.document_id, limit=1)) == 1
+        assert found.outline("d999999999") == []
+
     @pytest.mark.parametrize(
         "query", ["How long are access records kept?", "legal hold", "filiales del grupo"]
     )
@@ -336,6 +345,7 @@ def everything(found: DatabaseCandidateStore, asked: Sequence[Document]) -> set[
         *found.title_hits(["retention", "purpose"]),
         *found.sections_numbered(["section 2"]),
         *found.sections_by_id([(d.public_id, "s2") for d in asked]).values(),
+        *(row for d in asked for row in found.outline(d.public_id)),
         *found.lines_with(["records"]),
         *found.lexical("records kept"),
         *found.vector(vectors),
