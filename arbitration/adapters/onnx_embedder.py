@@ -20,6 +20,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+# ONNX Runtime's Linux wheels send usage data to their maker, unless told not to before they are loaded.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
 import numpy as np
 import numpy.typing as npt
 import psutil

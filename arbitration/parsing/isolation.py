@@ -27,7 +27,7 @@ from arbitration.documents import ParsedDocument
 from arbitration.errors import ParseFailure, PasswordRequired, TextInImages
 from arbitration.parsing.limits import ImageFormat, ParseLimits
 
-__all__ = ["OnRecognised", "ParseLimits", "parse_isolated", "render_page"]
+__all__ = ["OnEnded", "OnRecognised", "ParseLimits", "parse_isolated", "render_page"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _CHILD = (sys.executable, "-E", "-s", "-B", "-m", "arbitration.parsing")
@@ -43,6 +43,8 @@ _CPU_SIGNALS = frozenset({signal.SIGXCPU, signal.SIGALRM})
 
 #: Told (pages done, pages to do) before each page that is recognised; may raise to give the file up.
 OnRecognised = Callable[[int, int], None]
+#: Told the peak resident memory in bytes of each child that ended.
+OnEnded = Callable[[int], None]
 
 logger = logging.getLogger(__name__)
 
@@ -66,11 +68,13 @@ def parse_isolated(
     limits: ParseLimits | None = None,
     password: str | None = None,
     on_recognised: OnRecognised | None = None,
+    on_ended: OnEnded | None = None,
 ) -> ParsedDocument:
     """The parsed file. ``filename`` is the name it was uploaded under; its extension counts.
 
     Pages that are images are recognised one at a time, each in a child of its own; ``on_recognised`` is told how many
-    of how many are done. A page that cannot be recognised is left without text, and a warning says so.
+    of how many are done, ``on_ended`` the most memory that each child held. A page that cannot be recognised is left
+    without text, and a warning says so.
 
     Raises :class:`PasswordRequired` (``encrypted``, ``wrong_password``) and :class:`ParseFailure` with one of the codes
     ``unsupported_type``, ``type_mismatch``, ``empty``, ``corrupt``, ``forbidden_content``, ``too_large``,
@@ -79,10 +83,10 @@ def parse_isolated(
     limits = limits or ParseLimits()
     request = {"path": str(path.resolve()), "filename": filename, "password": password}
     try:
-        output = _answer(_CHILD, {**request, "asks_for_text": True}, limits)
+        output = _answer(_CHILD, {**request, "asks_for_text": True}, limits, on_ended)
     except TextInImages as found:
-        lines, warnings = _recognise(found.pages, request, limits, on_recognised)
-        output = _answer(_CHILD, {**request, "recognised": lines, "warnings": warnings}, limits)
+        lines, warnings = _recognise(found.pages, request, limits, on_recognised, on_ended)
+        output = _answer(_CHILD, {**request, "recognised": lines, "warnings": warnings}, limits, on_ended)
     try:
         return ParsedDocument.model_validate_json(output)
     except ValidationError as error:
@@ -95,6 +99,7 @@ def _recognise(
     request: Mapping[str, Any],
     limits: ParseLimits,
     on_recognised: OnRecognised | None,
+    on_ended: OnEnded | None,
 ) -> tuple[dict[int, Any], list[str]]:
     """The lines on the images of pages, and what to tell people about those that gave none."""
     started = time.monotonic()
@@ -111,9 +116,8 @@ def _recognise(
             )
             break
         try:
-            lines[page] = json.loads(
-                _answer((*_CHILD, "--recognise"), {**request, "page_num": page}, per_page)
-            )
+            asked = {**request, "page_num": page}
+            lines[page] = json.loads(_answer((*_CHILD, "--recognise"), asked, per_page, on_ended))
         except ParseFailure as failure:
             warnings.append(f"page {page} is an image whose text could not be recognised: {failure.message}")
     return lines, warnings
@@ -146,10 +150,14 @@ def render_page(
     return _answer((*_CHILD, "--render"), request, limits)
 
 
-def _answer(command: Sequence[str], request: dict[str, Any], limits: ParseLimits) -> bytes:
+def _answer(
+    command: Sequence[str], request: dict[str, Any], limits: ParseLimits, on_ended: OnEnded | None = None
+) -> bytes:
     """The child's output when it did as asked; else raises what its end means."""
     body = json.dumps({**request, "limits": asdict(limits)}).encode()
     outcome = _run(command, body, limits)
+    if on_ended is not None:
+        on_ended(outcome.peak_bytes)
     if outcome.stderr:
         logger.debug("parser said: %s", outcome.stderr.decode("utf-8", "replace"))
     if outcome.timed_out or -outcome.status in _CPU_SIGNALS:

@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from arbitration.errors import ParseFailure
-from arbitration.parsing.clauses import find_clauses
+from arbitration.parsing.clauses import find_clauses, find_numbered
 from arbitration.parsing.drafts import Draft, DraftLine, DraftPage, TocEntry
 from arbitration.parsing.limits import ParseLimits
 from arbitration.parsing.numbering import heading_number, is_list_item, is_upper_case
@@ -32,6 +32,8 @@ _SIGNATURE = re.compile(
 )
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _UNDERLINE = re.compile(r"^(?:={3,}|-{3,}|~{3,}|_{3,}|\*{3,})$")
+# Where line breaks were lost, a clause begins after the end of the one before.
+_CLAUSE_ENDS = (".", ";", ":", "”", '"', ")")
 _LEADERS = re.compile(r"\.{4,}|_{3,}|\s{4,}\S+$")
 _BINARY_SHARE = 0.02
 
@@ -159,7 +161,26 @@ def _headings(spans: Sequence[TextLine], lines: Sequence[DraftLine]) -> list[Toc
         else:
             key, title = alone[place], line.text.strip(" .:")
         keyed.append((key, TocEntry(title, 1, line.page_num, line_num=line.line_num)))
-    return _levelled(keyed) if len(keyed) >= _MIN_HEADINGS else []
+    return _levelled(keyed if len(keyed) >= _MIN_HEADINGS else _numbered(lines))
+
+
+def _numbered(lines: Sequence[DraftLine]) -> list[tuple[tuple[int, int, int], TocEntry]]:
+    """Clauses by their numbers alone, where the text shows no headings: with titles if they have them."""
+    starts = [
+        (place, line.text)
+        for place, line in enumerate(lines)
+        if line.starts_block or place == 0 or lines[place - 1].text.endswith(_CLAUSE_ENDS)
+    ]
+    clauses = find_clauses(starts)
+    if len(clauses) < _FEW_HEADINGS:
+        clauses = max(clauses, find_numbered(starts), key=len)
+    return [
+        (
+            (10, 0, clause.depth),
+            TocEntry(clause.title, 1, lines[clause.key].page_num, line_num=lines[clause.key].line_num),
+        )
+        for clause in clauses
+    ]
 
 
 def _levelled(keyed: Sequence[tuple[tuple[int, int, int], TocEntry]]) -> list[TocEntry]:

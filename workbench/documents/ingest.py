@@ -127,7 +127,12 @@ def _parse(document: Document, *, password: str | None, on_recognised: OnRecogni
     )
     with local_copy(document) as path:
         return parse_isolated(
-            path=path, filename=document.name, limits=limits, password=password, on_recognised=on_recognised
+            path=path,
+            filename=document.name,
+            limits=limits,
+            password=password,
+            on_recognised=on_recognised,
+            on_ended=lambda peak: logger.info("parser.ended", document_id=document.pk, peak_bytes=peak),
         )
 
 

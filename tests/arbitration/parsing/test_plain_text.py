@@ -163,7 +163,27 @@ def test_numbered_clauses_that_run_into_the_text() -> None:
     ]
 
 
-def test_a_list_of_sentences_has_no_headings() -> None:
-    text = "\n\n".join(f"{n}. The parties agree that the form is kept for {n} years." for n in range(1, 9))
+def test_numbered_sentences_are_clauses_named_by_their_first_words() -> None:
+    text = "\n\n".join(
+        f"{n}. The parties agree that the form is kept for all of {n} years." for n in range(1, 5)
+    )
+    first_words = "The parties agree that the form is kept for …"
+    assert _toc(text) == [(1, f"{n} {first_words}") for n in range(1, 5)]
+
+
+def test_clauses_are_found_where_line_breaks_were_lost() -> None:
+    body = (
+        "The parties carry this out in good faith and report to each other once a month, as Section 9 says."
+    )
+    numbers = ("1.1", "1.2", "2.1", "2.2", "3.1")
+    titles = [title for _, title in _toc("Agreement. " + " ".join(f"{number} {body}" for number in numbers))]
+    assert titles[-4:] == [
+        f"{number} The parties carry this out in good faith and …" for number in numbers[1:]
+    ]
+
+
+def test_a_short_list_of_sentences_has_no_headings() -> None:
+    text = "\n\n".join(f"{n}. The parties agree that the form is kept for {n} years." for n in range(1, 4))
     assert _toc(text) == []
+    assert _toc("Of 12 forms 3 were lost. 4. And 2 found. 9. None.") == []
     assert _toc("just a line\nand another one") == []

@@ -1,0 +1,227 @@
+"""Every file of the hostile set through a running product, and the table of what became of them.
+
+``python -m tests.faults.hostile`` makes docs/hostile.md anew; the test in ``test_hostile.py`` asks the same function.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from tests.product import ROOT, RunningProduct, running_product
+
+TABLE = ROOT / "docs" / "hostile.md"
+MEMORY_LIMIT = 2 * 1024**3  # bytes; the default of PARSER_MEMORY_BYTES
+COLLECTION = "hostile"
+_HEAD = """# Hostile files
+
+What becomes of malformed, encrypted, active, deceptive and odd files when they are uploaded to the running product and
+read by its worker. Every one ends ready, or failed with a reason; a failure costs that file alone. Made by
+`python -m tests.faults.hostile`, from files that are not part of this repository; no text of theirs stands here.
+
+The limits are `MAX_UPLOAD_BYTES`, `PARSER_MEMORY_BYTES` and `PARSER_SECONDS`. The parser is a process of its own for
+each file and for each scanned page. On Linux the kernel refuses it the network, new files, changes to files and new
+programs (`arbitration/parsing/sandbox.py`); asking for the network ends it and the document fails as `misbehaved`, so a table
+without that word is a run without an attempt.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class HostileFile:
+    """A row of the manifest; ``password`` is empty where none is known."""
+
+    name: str
+    category: str
+    password: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a file. ``peak_bytes`` is the most memory that any of its parser processes held."""
+
+    file: HostileFile
+    status: str
+    code: str
+    reason: str
+    pages: int
+    lines: int
+    attempts: int
+    seconds: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The whole run. ``opened`` are the encrypted files after their password was given."""
+
+    outcomes: list[Outcome]
+    opened: list[Outcome]
+    lost_workers: list[int]
+    changed_paths: list[str]
+    network_attempts: int
+
+
+def manifest(folder: Path) -> list[HostileFile]:
+    """The rows of MANIFEST.csv, one per file."""
+    with (folder / "MANIFEST.csv").open(encoding="utf-8", newline="") as file:
+        return [HostileFile(row["file"], row["category"], row["password"]) for row in csv.DictReader(file)]
+
+
+def run(product: RunningProduct, folder: Path, files: Sequence[HostileFile]) -> Report:
+    """Uploads the files, waits for the worker, then gives the passwords."""
+    before, workers = _state_of(folder), _workers(product)
+    _ingest(product, [folder / "files" / file.name for file in files])
+    peaks = _peaks(product)
+    outcomes = [_outcome(product, file, peaks) for file in files]
+    locked = [file for file in files if file.password]
+    if locked:
+        passwords = [f"{file.name}={file.password}" for file in locked]
+        _ingest(product, [folder / "files" / file.name for file in locked], passwords)
+    opened = [_outcome(product, file, peaks) for file in locked]
+    after = _state_of(folder)
+    return Report(
+        outcomes,
+        opened,
+        lost_workers=[pid for pid in workers if not psutil.pid_exists(pid)],
+        changed_paths=sorted(
+            str(path) for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+        ),
+        network_attempts=sum(outcome.code == "misbehaved" for outcome in (*outcomes, *opened)),
+    )
+
+
+def _ingest(product: RunningProduct, paths: Sequence[Path], passwords: Sequence[str] = ()) -> None:
+    """Uploads by the command; the worker reads. Files with passwords are read by the command itself, which alone knows
+    them."""
+    words = [part for password in passwords for part in ("--password", password)]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "manage.py",
+            "ingest",
+            *map(str, paths),
+            "--collection",
+            COLLECTION,
+            "--json",
+            *words,
+        ],
+        cwd=ROOT,
+        env=product.environment,
+        capture_output=True,
+        text=True,
+        timeout=3600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    rows = json.loads(done.stdout)
+    assert len(rows) == len(paths)
+    assert {row["status"] for row in rows} <= {"ready", "failed", "duplicate"}
+
+
+def _outcome(product: RunningProduct, file: HostileFile, peaks: Mapping[int, int]) -> Outcome:
+    digest = _digest(file, product)
+    found = product.rows(
+        "SELECT d.id, d.status, d.failure_code, d.failure_reason, d.page_count, d.line_count, d.attempts, d.seconds"
+        " FROM documents_document d JOIN documents_collection c ON c.id = d.collection_id"
+        " WHERE c.slug = %s AND d.sha256 = %s",
+        COLLECTION,
+        digest,
+    )
+    if not found:  # refused at the door, before there was a document
+        return Outcome(file, "refused", "empty", "The file is empty.", 0, 0, 0, 0.0, 0)
+    key, status, code, reason, pages, lines, attempts, seconds = found[0]
+    return Outcome(
+        file, str(status), str(code), str(reason), pages, lines, attempts, float(seconds), peaks.get(key, 0)
+    )
+
+
+def _digest(file: HostileFile, product: RunningProduct) -> str:
+    folder = Path(product.environment["HOSTILE_FOLDER"])
+    return hashlib.sha256((folder / "files" / file.name).read_bytes()).hexdigest()
+
+
+def _peaks(product: RunningProduct) -> dict[int, int]:
+    """The most memory of the parser per document, from the worker's log."""
+    peaks: dict[int, int] = {}
+    for line in product.home.log("worker").read_text("utf-8", errors="replace").splitlines():
+        if '"parser.ended"' in line:
+            row = json.loads(line[line.index("{") :])
+            peaks[row["document_id"]] = max(peaks.get(row["document_id"], 0), row["peak_bytes"])
+    return peaks
+
+
+def _workers(product: RunningProduct) -> list[int]:
+    worker = psutil.Process(product.pid("worker"))
+    return [worker.pid, *(child.pid for child in worker.children(recursive=True))]
+
+
+def _state_of(folder: Path) -> dict[Path, tuple[int, int]]:
+    """Size and time of everything beside the files, above them, and in the code; what the product may not touch."""
+    places = [
+        *folder.rglob("*"),
+        *folder.parent.glob("*"),
+        *(ROOT / "arbitration").rglob("*"),
+        *Path("/").glob("*"),
+    ]
+    files = [path for path in places if path.is_file() and path.suffix not in (".py", ".pyc")]
+    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
+
+
+def write_table(report: Report, target: Path = TABLE) -> None:
+    """docs/hostile.md."""
+    target.write_text("\n".join(_table(report)) + "\n", "utf-8")
+
+
+def _table(report: Report) -> Iterator[str]:
+    outcomes = report.outcomes
+    ready = sum(outcome.status == "ready" for outcome in outcomes)
+    peak = max(outcome.peak_bytes for outcome in outcomes)
+    yield _HEAD
+    yield f"- files: {len(outcomes)}; ready: {ready}; failed with a reason: {len(outcomes) - ready}"
+    yield f"- opened with their password: {sum(o.status == 'ready' for o in report.opened)} of {len(report.opened)}"
+    yield f"- most memory of a parser: {peak / 2**20:.0f} MB of {MEMORY_LIMIT / 2**20:.0f} MB"
+    yield f"- most attempts at one file: {max(outcome.attempts for outcome in outcomes)}"
+    yield f"- workers lost: {len(report.lost_workers)}; files changed outside: {len(report.changed_paths)}"
+    yield f"- attempts to reach the network: {report.network_attempts}"
+    yield "\n| file | kind | outcome | pages | lines | MB |\n|---|---|---|--:|--:|--:|"
+    opened = {outcome.file.name: outcome for outcome in report.opened}
+    for outcome in sorted(outcomes, key=lambda one: (one.file.category, one.file.name)):
+        said = outcome.status if outcome.status == "ready" else f"{outcome.status}: {outcome.code}"
+        later = opened.get(outcome.file.name)
+        if later is not None:
+            said += f"; with its password {later.status}"
+        name = outcome.file.name.replace("|", "\\|")
+        shown = later or outcome
+        yield (
+            f"| `{name}` | {outcome.file.category} | {said} | {shown.pages} | {shown.lines} "
+            f"| {outcome.peak_bytes / 2**20:.0f} |"
+        )
+
+
+def data_folder() -> Path:
+    """The hostile set; see docs/running.md on test data."""
+    return Path(os.environ.get("WORKBENCH_TEST_DATA", ROOT.parent / "shared" / "data")) / "hostile"
+
+
+def main() -> int:
+    """Run all of it and write the table."""
+    folder = data_folder()
+    if not folder.is_dir():
+        print(f"no test data at {folder}", file=sys.stderr)
+        return 1
+    with running_product({"HOSTILE_FOLDER": str(folder)}) as product:
+        write_table(run(product, folder, manifest(folder)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
