@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition, permissions_in
+from workbench.documents.models import Collection
+from workbench.ops.selectors import permissions_anywhere
 from workbench.questions.models import RoleChoice
 
 from . import progress
@@ -78,7 +80,7 @@ def projects_page(*, user: User, form: Any) -> dict[str, Any]:
 
 def tabs(*, user: User, active: str) -> list[dict[str, Any]]:
     """The pages of the labeling workbench that are for this person."""
-    permissions = {permission for permission in Permission if _collections_with(user, permission)[:1]}
+    permissions = permissions_anywhere(user=user)
     waiting = disputes(user=user).count() if Permission.REVIEW in permissions else 0
     entries = [
         ("projects", _("Projects"), "labeling:projects", True),
@@ -241,8 +243,6 @@ def dispute_page(*, pair: Pair, user: User, error: str = "", comment: str = "") 
 
 
 def _collections_with(user: User, permission: Permission) -> list[int]:
-    from workbench.documents.models import Collection
-
     return list(Collection.objects.visible_to(user, permission).values_list("pk", flat=True))
 
 

@@ -15,20 +15,22 @@ from django.utils.translation import gettext as _
 from arbitration.evaluation.question_groups import question_hash
 from training.snapshot import QuestionSides, Side
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
-from workbench.errors import NotAllowed, WorkbenchError
+from workbench.errors import WorkbenchError
 from workbench.question_sets.models import QuestionSet
 from workbench.questions.models import Candidate, RoleChoice, RunStatus
 from workbench.review.enqueue import disagreement, uncertainty
 from workbench.review.selectors import REVIEWS, current_review, effective_role
 
-from .models import ElusionSample, GuidelineVersion, Pair, PairOrigin, Project, Slot
+from .models import ElusionSample, Pair, PairOrigin, Project, Slot
+from .projects import require_manage
 from .selectors import question_sides
 
 #: Candidates of a holdout question that go to two annotators, drawn over all roles.
 HOLDOUT_PER_QUESTION = 12
 MAX_PAIRS = 2000
+#: Candidates looked through for pairs, the newest first.
+MAX_LOOKED_AT = 20_000
 
 #: (question hash, document, first page and line, last page and line)
 PairKey = tuple[str, int, int, int, int, int]
@@ -43,71 +45,6 @@ class Supplied:
     known: int
 
 
-def project_create(*, actor: User, project: Project) -> Project:
-    """A new project of a collection (unsaved ``project`` with collection, name and shares).
-
-    Raises :class:`NotAllowed` for those who do not manage the collection, :class:`WorkbenchError` when the name is
-    taken.
-    """
-    _require_manage(actor, project)
-    with transaction.atomic():
-        if Project.objects.filter(collection=project.collection, name=project.name).exists():
-            raise WorkbenchError(_("There is a project of this name already."), code="name_taken")
-        project.created_by = actor
-        project.save(force_insert=True)
-        audit_record(
-            actor=actor,
-            action="labeling.project_created",
-            obj=project,
-            after={
-                "name": project.name,
-                "random_share": project.random_share,
-                "gold_share": project.gold_share,
-                "double_share": project.double_share,
-            },
-        )
-    return project
-
-
-def project_close(*, actor: User, project: Project, is_open: bool) -> None:
-    """Closes a project for labelling, or opens it again; its labels stay."""
-    _require_manage(actor, project)
-    with transaction.atomic():
-        if Project.objects.filter(pk=project.pk, is_open=not is_open).update(is_open=is_open):
-            audit_record(
-                actor=actor,
-                action="labeling.project_opened" if is_open else "labeling.project_closed",
-                obj=project,
-            )
-
-
-def guideline_write(*, actor: User, project: Project, body: str) -> GuidelineVersion:
-    """A new version of the collection's guidelines; the same words again change nothing."""
-    _require_manage(actor, project)
-    body = body.strip()
-    if not body:
-        raise WorkbenchError(_("Write the guidelines first."), code="empty")
-    with transaction.atomic():
-        # One writer at a time, so that numbers follow one another.
-        Project.objects.select_for_update().filter(collection_id=project.collection_id).first()
-        newest = GuidelineVersion.objects.filter(collection_id=project.collection_id).first()
-        if newest is not None and newest.body == body:
-            return newest
-        version = GuidelineVersion.objects.create(
-            collection_id=project.collection_id,
-            number=newest.number + 1 if newest else 1,
-            body=body,
-            written_by=actor,
-        )
-        audit_record(
-            actor=actor,
-            action="labeling.guidelines_written",
-            obj=version,
-            after={"number": version.number, "sha256": hashlib.sha256(body.encode()).hexdigest()},
-        )
-    return version
-
-
 def pairs_add_from_runs(
     *, actor: User, project: Project, limit: int, question_set: QuestionSet | None = None
 ) -> Supplied:
@@ -116,11 +53,11 @@ def pairs_add_from_runs(
 
     ``limit`` bounds the pairs of training questions. What is a pair of the collection already is not added again.
     """
-    _require_manage(actor, project)
+    require_manage(actor=actor, collection=project.collection)
     limit = max(0, min(limit, MAX_PAIRS))
     sides = question_sides()
     with transaction.atomic():
-        candidates = _one_per_pair(_candidates(project, question_set))
+        candidates = _one_per_pair(_candidates(project, question_set)[:MAX_LOOKED_AT])
         fresh, known = _without_known(project, candidates)
         held_out, others = _by_side(fresh, sides)
         chosen = _chosen(others, limit=limit, random_share=project.random_share)
@@ -139,7 +76,7 @@ def elusion_draw(
     The sample is of different question-passage pairs; one that was labelled already counts with its label. Raises
     :class:`WorkbenchError` when nothing was discarded.
     """
-    _require_manage(actor, project)
+    require_manage(actor=actor, collection=project.collection)
     with transaction.atomic():
         population = _one_per_pair(
             candidate
@@ -212,6 +149,9 @@ def _candidates(project: Project, question_set: QuestionSet | None) -> QuerySet[
         candidates = candidates.filter(run__cells__round__question_set=question_set).distinct()
     return (
         candidates.select_related("verdict", "run__question")
+        .defer(
+            "features", "ranks", "scores", "whys", "matched_keywords", "run__parsed_question", "run__stages"
+        )
         .prefetch_related(REVIEWS)
         .order_by("-run_id", "position")
     )
@@ -313,11 +253,6 @@ def _pair(project: Project, candidate: Candidate, *, is_holdout: bool, origin: s
         priority=shuffle if is_sampled else round(_priority(candidate), 4),
         shuffle=shuffle,
     )
-
-
-def _require_manage(actor: User, project: Project) -> None:
-    if not has_permission(actor, project.collection, Permission.MANAGE):
-        raise NotAllowed(_("Only admins of this collection may do that."))
 
 
 def _record(actor: User, project: Project, action: str, supplied: Supplied, **more: object) -> None:

@@ -29,14 +29,14 @@ from arbitration.contracts import Role
 from arbitration.evaluation.question_groups import question_hash, question_key
 from training.snapshot import Side
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
-from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.errors import Conflict, WorkbenchError
 from workbench.ops.storable import storable
 
 from .models import Label, LabelImport, Pair, PairOrigin, Project, SourceChoice
 from .passages import DocumentTexts, Place
+from .projects import require_manage
 from .selectors import question_sides
 from .services import judgment
 from .supply import pair_key, pairs_store, part
@@ -106,7 +106,7 @@ def labels_import(
     the collection, :class:`Conflict` when the same file was taken in before, :class:`WorkbenchError` when it is no
     such file at all.
     """
-    _require_manage(actor, collection)
+    require_manage(actor=actor, collection=collection)
     if source not in (SourceChoice.ANNOTATOR, SourceChoice.LLM):
         raise WorkbenchError(_("Labels are imported from annotators or from a model."), code="source_unknown")
     if is_gold and source != SourceChoice.ANNOTATOR:
@@ -138,7 +138,7 @@ def pairs_import(*, actor: User, project: Project, content: bytes, dry_run: bool
 
     Raises as :func:`labels_import`.
     """
-    _require_manage(actor, project.collection)
+    require_manage(actor=actor, collection=project.collection)
     report, rows = _checked(project.collection, content, dry_run=dry_run, judge="-", needs_role=False)
     if dry_run or report.bad_count:
         return report
@@ -325,11 +325,6 @@ def _pair(project: Project, row: ReadRow, *, is_holdout: bool) -> Pair:
     pair.shuffle = part(f"shuffle:{pair_key(pair)}")
     pair.priority = pair.shuffle
     return pair
-
-
-def _require_manage(actor: User, collection: Collection) -> None:
-    if not has_permission(actor, collection, Permission.MANAGE):
-        raise NotAllowed(_("Only admins of this collection take files in."))
 
 
 # --- the file ---------------------------------------------------------------------------------------

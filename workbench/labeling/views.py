@@ -17,6 +17,7 @@ from workbench.errors import WorkbenchError
 from workbench.questions.models import RoleChoice
 
 from . import presenters, supply, transfer
+from . import projects as project_acts
 from . import work as desk_work
 from .forms import AnswerForm, ElusionForm, FillForm, GuidelineForm, ImportForm, PassForm, ProjectForm
 from .models import Project, Slot
@@ -28,7 +29,7 @@ def projects(request: HttpRequest) -> HttpResponse:
     form = ProjectForm(request.POST or None, user=request.user)
     if request.method == "POST" and form.is_valid():
         try:
-            project = supply.project_create(actor=request.user, project=form.project())
+            project = project_acts.project_create(actor=request.user, project=form.project())
         except WorkbenchError as error:
             form.add_error(None, error.message)
         else:
@@ -109,7 +110,7 @@ def guidelines(request: HttpRequest, pk: int) -> HttpResponse:
     form = GuidelineForm(request.POST)
     if form.is_valid():
         try:
-            version = supply.guideline_write(
+            version = project_acts.guideline_write(
                 actor=request.user, project=found, body=form.cleaned_data["body"]
             )
         except WorkbenchError as error:
@@ -168,7 +169,7 @@ def set_open(request: HttpRequest, pk: int) -> HttpResponse:
     """Closes the project, or opens it again."""
     found = presenters.project_for(user=request.user, pk=pk)
     try:
-        supply.project_close(actor=request.user, project=found, is_open=request.POST.get("open") == "1")
+        project_acts.project_close(actor=request.user, project=found, is_open=request.POST.get("open") == "1")
     except WorkbenchError as error:
         messages.error(request, error.message)
     return redirect(found)
