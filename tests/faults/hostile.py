@@ -30,8 +30,8 @@ read by its worker. Every one ends ready, or failed with a reason; a failure cos
 
 The limits are `MAX_UPLOAD_BYTES`, `PARSER_MEMORY_BYTES` and `PARSER_SECONDS`. The parser is a process of its own for
 each file and for each scanned page. On Linux the kernel refuses it the network, new files, changes to files and new
-programs (`arbitration/parsing/sandbox.py`); asking for the network ends it and the document fails as `misbehaved`, so a table
-without that word is a run without an attempt.
+programs (`arbitration/parsing/sandbox.py`); asking for the network ends it and the document fails as `misbehaved`, so a
+table without that word is a run without an attempt.
 """
 
 
