@@ -11,18 +11,11 @@ import hashlib
 import os
 import tempfile
 from dataclasses import dataclass
+from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
-import numpy
-import sklearn
-import skops
-import skops.io
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
-from sklearn.preprocessing import StandardScaler
 
 from arbitration.errors import ArbitrationError
 from training.reranker import FittedModel, Reranker
@@ -73,7 +66,7 @@ class Artifact:
 
 def library_versions() -> dict[str, str]:
     """Versions that decide whether a file means the same here as where it was written."""
-    return {"scikit-learn": sklearn.__version__, "numpy": numpy.__version__, "skops": skops.__version__}
+    return {name: installed(name) for name in ("scikit-learn", "numpy", "skops")}
 
 
 def model_version(*, snapshot_hash: str, config_digest: str) -> str:
@@ -83,6 +76,8 @@ def model_version(*, snapshot_hash: str, config_digest: str) -> str:
 
 def pack(model: FittedModel, manifest: Manifest) -> Artifact:
     """The model's blob and its manifest, completed by checksum and library versions."""
+    import skops.io
+
     parts = {
         "scaler": model.scaler,
         "classifiers": list(model.classifiers),
@@ -100,10 +95,10 @@ def unpack(artifact: Artifact) -> Reranker:
         raise ArtifactRefused(f"artifact format {manifest.format} is unknown here; this code reads {FORMAT}")
     if hashlib.sha256(artifact.model).hexdigest() != manifest.sha256:
         raise ArtifactRefused("the model file does not match its checksum; it was damaged or replaced")
-    written_by = manifest.libraries.get("scikit-learn")
-    if written_by != sklearn.__version__:
+    written_by, here = manifest.libraries.get("scikit-learn"), installed("scikit-learn")
+    if written_by != here:
         raise ArtifactRefused(
-            f"the model was written by scikit-learn {written_by}, this is {sklearn.__version__}; retrain it"
+            f"the model was written by scikit-learn {written_by}, this is {here}; retrain it"
         )
     reranker = Reranker(_fitted_model(_load(artifact.model)))
     if reranker.feature_count != len(manifest.feature_names):
@@ -114,6 +109,8 @@ def unpack(artifact: Artifact) -> Reranker:
 
 
 def _load(blob: bytes) -> Any:
+    import skops.io
+
     try:
         return skops.io.loads(blob, trusted=list(ALLOWED_TYPES))
     except Exception as error:  # skops raises whatever a hostile or damaged file provokes
@@ -123,6 +120,11 @@ def _load(blob: bytes) -> Any:
 
 
 def _fitted_model(parts: Any) -> FittedModel:
+    from sklearn.isotonic import IsotonicRegression
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.preprocessing import StandardScaler
+
     if not isinstance(parts, dict) or set(parts) != {"scaler", "classifiers", "calibrator"}:
         raise ArtifactRefused("the model file does not hold a scaler, classifiers and a calibrator")
     classifiers = parts["classifiers"]

@@ -17,11 +17,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from training.reranker import FittedModel, Floats
@@ -108,6 +103,10 @@ def fit(
 ) -> tuple[FittedModel, Floats]:
     """The fitted model, and each row's calibrated-to-be probability by a classifier that has not seen its
     question. Fits run side by side, one core each: small matrices gain nothing from more."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.isotonic import IsotonicRegression
+    from sklearn.preprocessing import StandardScaler
+
     scaler = StandardScaler().fit(data.features, sample_weight=data.weights)
     scaled = scaler.transform(data.features)
     everything = np.arange(len(data))
@@ -133,6 +132,9 @@ def fit(
 
 
 def _classifier(architecture: Architecture, config: TrainingConfig, seed: int, rows: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+
     if architecture == "logistic":
         return LogisticRegression(max_iter=1000, random_state=seed)
     return MLPClassifier(

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from arbitration.evaluation.judge import Judgement
 from arbitration.evaluation.metrics import ranking_values
@@ -65,6 +64,8 @@ def classifier_metrics(
 ) -> ClassifierMetrics:
     """All figures; ``questions[i]`` names the question of pair i, ``lists[i]`` the candidate list it is ranked in
     (the question's, if not given). Raises ``ValueError`` without pairs."""
+    from sklearn.metrics import brier_score_loss, roc_auc_score
+
     if len(labels) == 0:
         raise ValueError("no labelled pairs to measure on")
     precision, recall = precision_recall(labels, probabilities >= threshold)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
-from sklearn.metrics import precision_recall_curve, roc_auc_score
 
 from training.metrics import UNCERTAIN_BAND, classifier_metrics, f1_score, reliability_curve
 from training.snapshot import Dataset
@@ -59,6 +58,8 @@ def model_report(
 
 def pr_curve(data: Dataset, probabilities: Floats) -> tuple[tuple[float, float], ...]:
     """At most ``CURVE_POINTS`` points (recall, precision), recall rising; empty without positives."""
+    from sklearn.metrics import precision_recall_curve
+
     if not data.labels.any():
         return ()
     precision, recall, _ = precision_recall_curve(data.labels, probabilities)
@@ -100,6 +101,8 @@ def permutation_importance(
     ``score`` turns feature rows (n, f) into probabilities (n,). At most ``IMPORTANCE_ROWS`` rows are used. Empty
     when only one class is there. (Breiman, *Random Forests*, 2001, section 10.)
     """
+    from sklearn.metrics import roc_auc_score
+
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(data))[:IMPORTANCE_ROWS]
     features, labels = data.features[rows], data.labels[rows]

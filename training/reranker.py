@@ -1,20 +1,23 @@
 """The trained model: what is stored, and the form in which the engine applies it to one candidate list.
 
 scikit-learn's own prediction spends most of its time checking its input; for a hundred rows these few matrix
-products are about ten times faster and give the same numbers.
+products are about ten times faster and give the same numbers. It takes seconds to import, too: only a process
+that trains or opens a model pays for that, here and in the modules beside this one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
-from sklearn.preprocessing import StandardScaler
+
+if TYPE_CHECKING:
+    from sklearn.isotonic import IsotonicRegression
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.preprocessing import StandardScaler
 
 Floats = npt.NDArray[np.float64]
 _Singles = npt.NDArray[np.float32]
@@ -87,6 +90,9 @@ def _forward(layers: tuple[_Layer, ...], scaled: _Singles) -> Floats:
 
 
 def _layers(classifier: Any) -> tuple[_Layer, ...]:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+
     if isinstance(classifier, LogisticRegression):
         return (_layer(classifier.coef_.T, classifier.intercept_),)
     if isinstance(classifier, MLPClassifier) and classifier.activation == "relu":
