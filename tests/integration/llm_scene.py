@@ -70,7 +70,8 @@ class Installation:
 
     def ask(self, strategy: str, *, document: Any = None, finish: bool = True, **options: Any) -> Any:
         """A run of the strategy; carried out here unless ``finish`` is off. Under ``r-flow`` every candidate is
-        made uncertain, so that the model is asked about each."""
+        made uncertain, so that the model is asked about each; not where the cache is used, whose keys hold the
+        settings."""
         from workbench.questions.models import Run
         from workbench.questions.services import question_ask
 
@@ -81,7 +82,7 @@ class Installation:
             strategy=strategy,
             **({"text": QUESTION, "use_cache": False} | options),
         ).run
-        if strategy == "r-flow" and run.status == "queued":
+        if strategy == "r-flow" and run.status == "queued" and not options.get("use_cache"):
             Run.objects.filter(pk=run.pk).update(settings=run.settings | UNCERTAIN)
         return self.finish(run) if finish else run
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -49,6 +49,7 @@ from .models import Answer, Candidate, CandidateText, LLMCall, Run, RunPool, Run
 from .models import Verdict as VerdictRow
 from .reading import question_read
 from .services import run_cache_key
+from .similar import similar_run
 from .strategies import needs_model
 
 logger = structlog.get_logger(__name__)
@@ -193,6 +194,7 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             progress=clock,
             chat=chat,
         )
+    similar = _similar(run)
     heartbeat.check()
     pool = pool.model_copy(update={"notes": (*pool.notes, *notes)})
     with transaction.atomic():
@@ -200,7 +202,7 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             run,
             owner,
             status=RunStatus.DETECTED,
-            parsed_question=storable_json(_question_record(pool)),
+            parsed_question=storable_json(_question_record(pool) | {"similar_run": similar}),
             methods_run=[outcome.method for outcome in pool.outcomes if outcome.status == "ran"],
             methods_skipped=[*pool.plan.methods_skipped, *_failed_methods(pool)],
             skipped_reasons=dict(pool.plan.skipped_reasons) | _failed_methods(pool),
@@ -216,6 +218,15 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
 def _detection_model(run: Run) -> AbstractContextManager[ChatModel | None]:
     """The model that may read a table of contents: only where the strategy asks a model anyway."""
     return chat_model(run=run) if needs_model(run.strategy) else nullcontext()
+
+
+def _similar(run: Run) -> dict[str, Any] | None:
+    """The run of the same question in other words, for the page to link to; a courtesy that fails no run."""
+    try:
+        found = similar_run(run=run, embedder=current_embedder())
+    except ArbitrationError:
+        return None
+    return asdict(found) if found else None
 
 
 def _failed_methods(pool: CandidatePool) -> dict[str, str]:

@@ -1,0 +1,81 @@
+"""Questions that were asked before in other words: linked, never answered from (docs/adr/0010).
+
+The vectors of earlier questions of the same scope are compared with the new one's. They are few and short, so they
+are computed by the worker and kept in its memory; nothing is stored but the link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arbitration.protocols import Embedder
+
+from .models import Run, RunStatus
+
+#: Cosine from which two questions count as the same in other words. Measured: ``python -m tests.bench similar``.
+SAME_IN_OTHER_WORDS = 0.90
+#: Earlier questions looked at, newest first.
+MOST_EARLIER = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarRun:
+    """The run of an earlier question that is worded otherwise; ``similarity`` is a cosine."""
+
+    run_id: int
+    similarity: float
+
+
+def similar_run(*, run: Run, embedder: Embedder) -> SimilarRun | None:
+    """The finished run of the nearest earlier question in the same scope, if it is near enough. Questions of the
+    same normalised words are no links: those the cache answers, or a person asked anew on purpose."""
+    question = run.question
+    earlier = (
+        Run.objects.filter(
+            collection_id=run.collection_id,
+            question__document_id=question.document_id,
+            status=RunStatus.DONE,
+            pk__lt=run.pk,
+        )
+        .exclude(question__normalised=question.normalised)
+        .order_by("-pk")
+        .values_list("pk", "question__normalised")[:MOST_EARLIER]
+    )
+    newest: dict[str, int] = {}
+    for pk, text in earlier:
+        newest.setdefault(text, pk)
+    if not newest:
+        return None
+    nearest, similarity = nearest_question(question.normalised, list(newest), embedder=embedder)
+    if similarity < SAME_IN_OTHER_WORDS:
+        return None
+    return SimilarRun(newest[nearest], round(similarity, 4))
+
+
+def nearest_question(text: str, others: Sequence[str], *, embedder: Embedder) -> tuple[str, float]:
+    """The nearest of some questions and its cosine in [-1, 1]. ``others`` is not empty."""
+    vectors = _vectors([text, *others], embedder)
+    cosines = vectors[1:] @ vectors[0]
+    best = int(np.argmax(cosines))
+    return others[best], float(min(1.0, cosines[best]))
+
+
+#: Vectors of this process by (space, text): the same whoever computed them.
+_known: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
+_MOST_KNOWN = 20 * MOST_EARLIER
+
+
+def _vectors(texts: Sequence[str], embedder: Embedder) -> npt.NDArray[np.float32]:
+    space = embedder.space
+    missing = list(dict.fromkeys(text for text in texts if (space, text) not in _known))
+    found = {text: _known[(space, text)] for text in texts if (space, text) in _known}
+    if missing:
+        found |= dict(zip(missing, embedder.embed(missing), strict=True))
+    if len(_known) > _MOST_KNOWN:
+        _known.clear()
+    _known.update({(space, text): vector for text, vector in found.items()})
+    return np.stack([found[text] for text in texts])
