@@ -58,6 +58,7 @@ def projects_page(*, user: User, form: Any) -> dict[str, Any]:
             total=Count("pairs"),
             settled=Count("pairs", filter=Q(pairs__state=PairState.SETTLED)),
         )
+        .order_by("-is_open", "-id")
     )
     labels_in = set(_collections_with(user, Permission.LABEL))
     return {
