@@ -58,6 +58,7 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
     if AliasName.CHAMPION not in aliases and champion_model() is not None:
         aliases = aliases_current()
     champion = aliases.get(AliasName.CHAMPION)
+    versions = list(selectors.versions_all()[:MOST_SHOWN])
     trainings = list(TrainingRun.objects.select_related("requested_by", "decision")[:10])
     active = next((run for run in trainings if run.is_active), None)
     return {
@@ -67,7 +68,8 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
         "shadow": aliases.get(AliasName.SHADOW),
         "decisions": decisions,
         "f1_plot": _f1_plot(decisions),
-        "versions": list(selectors.versions_all()[:MOST_SHOWN]),
+        "versions": versions,
+        "seed_waits": champion is None and any(version.origin == Origin.SEED for version in versions),
         "moves": list(
             AliasMove.objects.filter(alias=AliasName.CHAMPION).select_related(
                 "version", "before", "moved_by"

@@ -35,6 +35,9 @@ class Command(JsonCommand):
         super().add_arguments(parser)
         parser.add_argument("folders", nargs="+", metavar="DIR", type=Path)
         parser.add_argument("--documents", type=int, default=60, help="documents drawn of each set")
+        parser.add_argument(
+            "--not-champion", default="", metavar="WHY", help="ship it registered, but let the rules serve"
+        )
         parser.add_argument("--out", type=Path, default=FOLDER, help="folder for artifact and card")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -56,7 +59,9 @@ class Command(JsonCommand):
             "architecture": model.trained.artifact.manifest.architecture,
             "digest": model.trained.artifact.manifest.version,
             "licences": [LICENCES[dataset.name] for dataset in datasets],
-            "serves": beats_rules(model.card),
+            "passes_floor": beats_rules(model.card),
+            "serves": beats_rules(model.card) and not options["not_champion"],
+            "why_not": options["not_champion"],
             **model.card,
         }
         write_artifact(options["out"], model.trained.artifact)
