@@ -32,6 +32,9 @@ The limits are `MAX_UPLOAD_BYTES`, `PARSER_MEMORY_BYTES` and `PARSER_SECONDS`. T
 each file and for each scanned page. On Linux the kernel refuses it the network, new files, changes to files and new
 programs (`arbitration/parsing/sandbox.py`); asking for the network ends it and the document fails as `misbehaved`, so a
 table without that word is a run without an attempt.
+
+MB is the kernel's figure for the largest parser process of the file. It is an upper bound: it starts from what the
+worker held when it started the parser.
 """
 
 
