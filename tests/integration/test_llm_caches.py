@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import pytest
+from django.db.models.functions import Now
 
 from tests.integration.llm_scene import (
     CAPABILITIES,
@@ -53,6 +54,7 @@ def test_an_alias_approved_between_asking_and_detection_belongs_to_the_key(
         status=EntryStatus.APPROVED,
         proposed_by=installation.cast.admin,
         decided_by=installation.cast.admin,
+        decided_at=Now(),
     )
     asked_with = run.cache_key
     run = installation.finish(run)
