@@ -1,0 +1,87 @@
+"""Labelling projects and the guidelines of a collection: what its admins decide about labelling."""
+
+from __future__ import annotations
+
+import hashlib
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.services import audit_record
+from workbench.documents.models import Collection
+from workbench.errors import NotAllowed, WorkbenchError
+
+from .models import GuidelineVersion, Project
+
+
+def project_create(*, actor: User, project: Project) -> Project:
+    """A new project of a collection (unsaved ``project`` with collection, name and shares).
+
+    Raises :class:`NotAllowed` for those who do not manage the collection, :class:`WorkbenchError` when the name is
+    taken.
+    """
+    require_manage(actor=actor, collection=project.collection)
+    with transaction.atomic():
+        if Project.objects.filter(collection=project.collection, name=project.name).exists():
+            raise WorkbenchError(_("There is a project of this name already."), code="name_taken")
+        project.created_by = actor
+        project.save(force_insert=True)
+        audit_record(
+            actor=actor,
+            action="labeling.project_created",
+            obj=project,
+            after={
+                "name": project.name,
+                "random_share": project.random_share,
+                "gold_share": project.gold_share,
+                "double_share": project.double_share,
+            },
+        )
+    return project
+
+
+def project_close(*, actor: User, project: Project, is_open: bool) -> None:
+    """Closes a project for labelling, or opens it again; its labels stay."""
+    require_manage(actor=actor, collection=project.collection)
+    with transaction.atomic():
+        if Project.objects.filter(pk=project.pk, is_open=not is_open).update(is_open=is_open):
+            audit_record(
+                actor=actor,
+                action="labeling.project_opened" if is_open else "labeling.project_closed",
+                obj=project,
+            )
+
+
+def guideline_write(*, actor: User, project: Project, body: str) -> GuidelineVersion:
+    """A new version of the collection's guidelines; the same words again change nothing."""
+    require_manage(actor=actor, collection=project.collection)
+    body = body.strip()
+    if not body:
+        raise WorkbenchError(_("Write the guidelines first."), code="empty")
+    with transaction.atomic():
+        # One writer at a time, so that numbers follow one another.
+        Project.objects.select_for_update().filter(collection_id=project.collection_id).first()
+        newest = GuidelineVersion.objects.filter(collection_id=project.collection_id).first()
+        if newest is not None and newest.body == body:
+            return newest
+        version = GuidelineVersion.objects.create(
+            collection_id=project.collection_id,
+            number=newest.number + 1 if newest else 1,
+            body=body,
+            written_by=actor,
+        )
+        audit_record(
+            actor=actor,
+            action="labeling.guidelines_written",
+            obj=version,
+            after={"number": version.number, "sha256": hashlib.sha256(body.encode()).hexdigest()},
+        )
+    return version
+
+
+def require_manage(*, actor: User, collection: Collection) -> None:
+    """Raises :class:`NotAllowed` for those who do not manage the collection."""
+    if not has_permission(actor, collection, Permission.MANAGE):
+        raise NotAllowed(_("Only admins of this collection may do that."))
