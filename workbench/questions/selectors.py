@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404
 from workbench.accounts.permissions import Permission
 from workbench.ops.addresses import number_in, words_in
 from workbench.review.models import ItemState, QueueItem
+from workbench.review.selectors import REVIEWS
 
 from .models import ENDED, Candidate, Run, RunQuerySet, RunStatus
 
@@ -46,7 +47,7 @@ def candidate_for(*, user: User, pk: int, permission: Permission = Permission.VI
         "added_by",
         "queue_item",
     )
-    return get_object_or_404(candidates, pk=pk)
+    return get_object_or_404(candidates.prefetch_related(REVIEWS), pk=pk)
 
 
 def runs_visible(*, user: User, collection_id: int | None = None) -> RunQuerySet:

@@ -120,11 +120,11 @@ def last_decision(*, user: User) -> dict[str, str] | None:
     """The person's last decision while it can be taken back, from whichever card they are on now."""
     review = (
         Review.objects.filter(reviewer=user, created_at__gt=timezone.now() - UNDO_WINDOW)
-        .select_related("candidate", "run")
+        .select_related("candidate", "adjudication", "second_review")
         .order_by("-pk")
         .first()
     )
-    if review is None or review.action == ReviewAction.UNDO or hasattr(review, "adjudication"):
+    if review is None or review.action == ReviewAction.UNDO or _is_built_upon(review):
         return None
     if review.candidate_id is None:
         return {"label": _("not found"), "url": reverse("review:not-found-undo", args=[review.run_id])}
@@ -133,6 +133,10 @@ def last_decision(*, user: User) -> dict[str, str] | None:
         "label": review.candidate.candidate_id,
         "url": reverse("review:undo", args=[review.candidate_id]),
     }
+
+
+def _is_built_upon(review: Review) -> bool:
+    return hasattr(review, "adjudication") or hasattr(review, "second_review")
 
 
 def _dispute(candidate: Candidate, *, item: QueueItem, user: User) -> dict[str, Any] | None:

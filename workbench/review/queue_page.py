@@ -207,7 +207,8 @@ def bulk_page(*, user: User, filters: QueueFilter) -> dict[str, Any]:
 def claims_page(*, user: User) -> dict[str, Any]:
     """Held and handed-over items, with who may take them back."""
     items = queue_held(user=user).select_related(*_ROW)[:200]
-    managed = set(Collection.objects.visible_to(user, Permission.MANAGE).values_list("pk", flat=True))
+    administered = list(Collection.objects.visible_to(user, Permission.MANAGE).order_by("name"))
+    managed = {collection.pk for collection in administered}
     rows = [item_row(item, user=user) for item in items]
     for row in rows:
         item = row["item"]
@@ -217,5 +218,9 @@ def claims_page(*, user: User) -> dict[str, Any]:
         }
     return {
         "rows": rows,
+        "policies": [
+            {"collection": collection, "url": reverse("review:policy", args=[collection.slug])}
+            for collection in administered
+        ],
         "crumbs": [{"label": _("Queue"), "url": reverse("review:queue")}, {"label": _("Who holds what")}],
     }

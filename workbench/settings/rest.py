@@ -31,6 +31,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {
         "CandidateRole": "workbench.questions.models.RoleChoice.choices",
+        "EntryKind": "workbench.vocabulary.models.EntryKind.choices",
         "NotificationKind": "workbench.review.models.NotificationKind.choices",
     },
 }

@@ -110,7 +110,7 @@ class TestFilters:
         assert again == QueueFilter.of(QueryDict(again.query).dict())
 
     @pytest.mark.parametrize(
-        "query", ["after=9999999999999999999", "age=" + "9" * 40, "why=%00", "role=%27", "collection=9" * 9]
+        "query", ["after=9999999999999999999", "age=" + "9" * 40, "why=%ff", "role=%27", "collection=9" * 9]
     )
     def test_hostile_addresses(self, cast: Cast, client_as: Any, scene: Scene, query: str) -> None:
         client = client_as(cast.reviewer)
@@ -436,7 +436,7 @@ class TestAsOf:
         address = f"/runs/{history.pk}/as-of/"
         assert "Counted then" in client.get(address).content.decode()
         assert "had not been asked" in client.get(f"{address}?at=2001-01-01T00:00").content.decode()
-        for bad in ("tomorrow", "2026-13-45T99:99", "%00", "0001-01-01T00:00:00%2B23:59"):
+        for bad in ("tomorrow", "2026-13-45T99:99", "%ff", "0001-01-01T00:00:00%2B23:59"):
             assert client.get(f"{address}?at={bad}").status_code in {200, 422}
         told = client.get(f"/api/v1/runs/{history.pk}/as_of/?at=2100-01-01T00:00:00Z").json()
         assert {row["candidate_id"] for row in told["candidates"]} == set(

@@ -267,10 +267,10 @@ class TestSecondReview:
         role = decided.verdict.role
         with pytest.raises(Conflict, match="your own decision"):
             second_review_add(actor=cast.reviewer, candidate=decided, role=role)
-        with pytest.raises(Conflict, match="second review"):
-            candidate_approve(actor=cast.second_reviewer, candidate=decided, seen_review_id=10**9)
         first = current_review(decided)
         assert first is not None
+        with pytest.raises(Conflict, match="second review"):
+            candidate_approve(actor=cast.second_reviewer, candidate=decided, seen_review_id=first.pk)
         common = {"run": decided.run, "candidate": decided, "review": first, "role": role, "agrees": True}
         with pytest.raises(IntegrityError, match="second_review_by_another_person"), transaction.atomic():
             SecondReview.objects.create(**common, first_reviewer=cast.reviewer, reviewer=cast.reviewer)
