@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.urls import include, path
-from django.views.i18n import set_language
 
+from workbench.accounts.views import choose_language
 from workbench.ops import views as ops_views
 
 urlpatterns = [
@@ -24,7 +24,7 @@ urlpatterns = [
     path("audit/", include("workbench.audit.urls")),
     path("api/v1/", include("workbench.api.urls")),
     path("accounts/", include("allauth.urls")),
-    path("i18n/", set_language, name="set_language"),
+    path("i18n/", choose_language, name="set_language"),
     path("backdoor/", admin.site.urls),
     path("styleguide/", ops_views.styleguide, name="styleguide"),
     path("healthz", ops_views.healthz, name="healthz"),

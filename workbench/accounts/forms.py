@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from .models import MemberRole
 
@@ -12,7 +13,7 @@ class InvitationForm(forms.Form):
     """Somebody's address, the role they get, and a name for those who are new."""
 
     email = forms.EmailField(label=_("E-mail address"), max_length=254)
-    role = forms.ChoiceField(label=_("Role"), choices=MemberRole.choices)
+    role = forms.ChoiceField(label=pgettext_lazy("of a person", "Role"), choices=MemberRole.choices)
     name = forms.CharField(
         label=_("Name"), required=False, max_length=120, help_text=_("Used only for a new account.")
     )

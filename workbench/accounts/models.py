@@ -45,6 +45,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField(default=False, help_text=_("Administers the installation."))
     is_system = models.BooleanField(default=False)
     date_joined = models.DateTimeField(default=timezone.now)
+    #: "" until one is chosen: pages then follow the browser.
+    language = models.CharField(max_length=8, blank=True, default="")
 
     objects: UserManager = UserManager()
 

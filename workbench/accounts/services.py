@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from allauth.account.forms import default_token_generator
 from allauth.account.utils import user_pk_to_url_str
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.mail import send_mail
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import translation
 from django.utils.translation import gettext as _
 
 from workbench.audit.models import ActorKind
@@ -84,13 +86,25 @@ def invitation_send(*, actor: User, user: User, collection: Collection, build_ur
         "inviter": actor,
         "url": build_url(path.replace("UID-KEY", key)),
     }
-    body = render_to_string("accounts/email/invitation.txt", context)
-    subject = _("Your invitation to %(collection)s") % {"collection": collection.name}
+    with translation.override(user.language or translation.get_language()):
+        body = render_to_string("accounts/email/invitation.txt", context)
+        subject = _("Your invitation to %(collection)s") % {"collection": collection.name}
     with transaction.atomic():
         audit_record(actor=actor, action="account.invited", obj=user, collection_id=collection.pk)
         # One line: a name must not add headers.
         send = partial(send_mail, " ".join(subject.split()), body, None, [user.email])
         transaction.on_commit(send, robust=True)
+
+
+def language_choose(*, user: User, language: str) -> None:
+    """The language of a person's pages and mails; a preference, no event of the trail.
+
+    Raises :class:`WorkbenchError` for a language that the product does not speak.
+    """
+    if language not in dict(settings.LANGUAGES):
+        raise WorkbenchError(_("There is no such language here."), code="unknown_language")
+    user.language = language
+    user.save(update_fields=["language"])
 
 
 def membership_grant(*, actor: User, user: User, collection: Collection, role: str) -> Membership:

@@ -1,14 +1,17 @@
-"""The people of a collection."""
+"""The people of a collection, and the language a person reads in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
+from django.views.i18n import LANGUAGE_QUERY_PARAMETER, set_language
 
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
@@ -18,6 +21,19 @@ from . import services
 from .forms import InvitationForm, RoleForm
 from .permissions import Permission, has_permission
 from .selectors import member_for, people_of
+
+
+@login_not_required
+@require_POST
+def choose_language(request: HttpRequest) -> HttpResponse:
+    """Django's switch, which keeps the choice in this browser; with an account it is kept there too."""
+    if request.user.is_authenticated:
+        # As in Django's own: a language that is none changes nothing and is no reason to stop somebody.
+        with suppress(WorkbenchError):
+            services.language_choose(
+                user=request.user, language=request.POST.get(LANGUAGE_QUERY_PARAMETER, "")
+            )
+    return set_language(request)
 
 
 @require_safe

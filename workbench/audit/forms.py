@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from workbench.documents.models import Collection
 
@@ -25,7 +26,7 @@ class TrailFilterForm(forms.Form):
     actor = forms.CharField(label=_("Who"), required=False, max_length=254)
     object_type = forms.CharField(label=_("Kind of object"), required=False, max_length=40)
     object_id = forms.CharField(label=_("Object id"), required=False, max_length=80)
-    since = forms.DateField(label=_("From"), required=False)
+    since = forms.DateField(label=pgettext_lazy("dates", "From"), required=False)
     until = forms.DateField(label=_("To, included"), required=False)
     request_id = forms.CharField(label=_("Request"), required=False, max_length=64)
     before = forms.IntegerField(required=False, min_value=1)

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import ngettext
 
 from workbench.accounts.models import User
@@ -102,7 +102,8 @@ def mail_send(*, user_id: int) -> bool:
     claimed = Notification.objects.filter(pk__in=keys, emailed_at=moment)
     rows = list(claimed.select_related("actor", "collection", "candidate").order_by("-pk"))
     try:
-        send_mail(_subject(len(rows)), _body(user, rows), None, [user.email])
+        with translation.override(user.language or settings.LANGUAGE_CODE):
+            send_mail(_subject(len(rows)), _body(user, rows), None, [user.email])
     except OSError as error:
         claimed.update(emailed_at=None)
         logger.warning("notifications.mail_failed", user_id=user_id, error=type(error).__name__)

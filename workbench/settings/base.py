@@ -58,6 +58,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "workbench.accounts.middleware.LanguageMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
     "workbench.ops.middleware.RequestIdMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
