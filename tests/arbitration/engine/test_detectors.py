@@ -235,3 +235,22 @@ def test_the_same_question_is_put_to_the_store_once() -> None:
     detect(question="What are the retention periods of audit records?", store=store, embedder=HashEmbedder())  # type: ignore[arg-type]
     for name in ("title_hits", "lexical", "vector", "count_hits", "lines_of_scopes"):
         assert store.calls.count(name) == 1
+
+
+def test_only_composed_codes_weigh_more_than_words() -> None:
+    asked: list[object] = []
+
+    class Listening:
+        def __init__(self) -> None:
+            self.inner = make_store(RETENTION_POLICY)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.inner, name)
+
+        def lexical(self, query: str, *, exact: object, limit: int) -> list[object]:
+            asked.append(exact)
+            return []
+
+    detect(question="What does the FCA ask under PR.AC-1 since 2018?", store=Listening())  # type: ignore[arg-type]
+
+    assert asked == [["PR.AC-1"]]
