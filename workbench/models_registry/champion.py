@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from arbitration.errors import ArbitrationError
 from arbitration.features import pool_features
 from arbitration.strategies.base import StrategyServices
-from training.artifacts import ArtifactRefused
-from training.scorer import RerankerScorer, open_scorer
 from workbench.accounts.models import User
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
@@ -38,7 +37,9 @@ from .models import (
     ModelVersion,
     MoveKind,
 )
-from .store import artifact_get
+
+if TYPE_CHECKING:
+    from training.scorer import RerankerScorer
 
 logger = structlog.get_logger(__name__)
 
@@ -86,7 +87,13 @@ _seed_refused = threading.Event()
 
 
 def model_load(version: ModelVersion) -> ServedModel:
-    """The version, ready to score. Raises :class:`ArtifactRefused`."""
+    """The version, ready to score. Raises :class:`training.artifacts.ArtifactRefused`."""
+    # Here and not above: scikit-learn is large, and the web process only names models.
+    from training.artifacts import ArtifactRefused
+    from training.scorer import open_scorer
+
+    from .store import artifact_get
+
     with _lock:
         known = _loaded.get(version.number)
         if known is not None and known.scorer.manifest.version == version.digest:
@@ -123,17 +130,22 @@ def aliases_current() -> dict[str, ModelVersion]:
 
 def champion_model() -> ServedModel | None:
     """The model that serves now; None where the rules do. A new installation takes the shipped one."""
+    return model_served(champion_version())
+
+
+def champion_version() -> ModelVersion | None:
+    """The version that is to serve, without loading it."""
     version = alias_version()
     if version is None and settings.SEED_MODEL and not AliasMove.objects.exists():
         version = _shipped()
-    return model_served(version)
+    return version
 
 
 def _shipped() -> ModelVersion | None:
     """The shipped model, put in the champion's place; None where it does not fit this release."""
-    from .seed import seed_install
+    from .seed import seed_card, seed_install
 
-    if not _seed_refused.is_set():
+    if seed_card().get("serves") and not _seed_refused.is_set():
         seeded = seed_install(actor=User.objects.system())
         if not seeded.is_champion and alias_version() is None:
             _seed_refused.set()
@@ -146,7 +158,7 @@ def model_served(version: ModelVersion | None) -> ServedModel | None:
         return None
     try:
         served = model_load(version)
-    except ArtifactRefused as error:
+    except ArbitrationError as error:
         logger.error("champion.refused", version=version.name, reason=str(error))
         return _last_served.get(AliasName.CHAMPION)
     _last_served[AliasName.CHAMPION] = served
@@ -155,8 +167,8 @@ def model_served(version: ModelVersion | None) -> ServedModel | None:
 
 def champion_state() -> str:
     """What goes into cache keys for the model in use: a rolled-back champion answers from its own cache."""
-    served = champion_model()
-    return f"{served.version}:{served.scorer.manifest.version}" if served else "rules"
+    version = champion_version()
+    return f"{version.name}:{version.digest}" if version else "rules"
 
 
 def champion_services(*, options: Mapping[str, object] | None = None, **others: Any) -> StrategyServices:
@@ -209,7 +221,7 @@ def champion_roll_back(*, actor: User, version: ModelVersion, reason: str) -> No
         )
     try:
         model_load(version)
-    except ArtifactRefused as error:
+    except ArbitrationError as error:
         raise WorkbenchError(
             _("%(version)s cannot be loaded: %(reason)s.") % {"version": version, "reason": error},
             code="artifact_refused",
@@ -231,7 +243,7 @@ def shadow_set(*, actor: User, version: ModelVersion | None) -> None:
             raise Conflict(_("%(version)s serves already.") % {"version": version})
         try:
             model_load(version)
-        except ArtifactRefused as error:
+        except ArbitrationError as error:
             raise WorkbenchError(str(error), code="artifact_refused") from error
     with transaction.atomic():
         advisory_lock(LockSpace.MODEL_ALIAS)

@@ -21,7 +21,6 @@ from workbench.labeling.selectors import labels_for_gold, labels_resolved, quest
 
 from .examples import Beat, Featured, featured_labels
 from .models import Snapshot, SnapshotKind, SnapshotLabel
-from .store import dataset_put
 
 Floats = npt.NDArray[np.float64]
 
@@ -163,6 +162,8 @@ def _freeze(data: Dataset, *, kind: str, content_hash: str, **figures: int) -> S
     known = Snapshot.objects.filter(kind=kind, content_hash=content_hash).first()
     if known is not None:
         return known
+    from .store import dataset_put  # scikit-learn comes with it
+
     dataset_put(data)
     number = Snapshot.objects.filter(kind=kind).aggregate(last=Max("number"))["last"] or 0
     snapshot = Snapshot.objects.create(

@@ -11,19 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
 
-from training.artifacts import ArtifactRefused, read_artifact
-from training.scorer import open_scorer
 from workbench.accounts.models import User
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 
 from .champion import champion_seed
 from .models import ModelVersion, Origin
-from .store import artifact_put
 
 logger = structlog.get_logger(__name__)
 
@@ -40,17 +38,30 @@ class Seeded:
     reason: str = ""
 
 
-def seed_card(folder: Path = FOLDER) -> dict[str, Any]:
+def seed_card(folder: Path | None = None) -> dict[str, Any]:
     """Data and held-out figures of the shipped model; empty where none ships."""
-    path = folder / CARD
+    path = (folder or FOLDER) / CARD
     return json.loads(path.read_text("utf-8")) if path.is_file() else {}
 
 
-def seed_install(*, actor: User, folder: Path = FOLDER) -> Seeded:
+def seed_register() -> None:
+    """Puts the shipped model on record where it is not yet; for the worker, which has time for it."""
+    digest = seed_card().get("digest")
+    if settings.SEED_MODEL and digest and not ModelVersion.objects.filter(digest=digest).exists():
+        seed_install(actor=User.objects.system())
+
+
+def seed_install(*, actor: User, folder: Path | None = None) -> Seeded:
     """Registers the shipped model, and makes it the champion of an installation that has none. Idempotent.
 
     A model for other features or another scikit-learn is left out: the rules serve until a training deploys.
     """
+    from training.artifacts import ArtifactRefused, read_artifact
+    from training.scorer import open_scorer
+
+    from .store import artifact_put
+
+    folder = folder or FOLDER
     if not (folder / CARD).is_file():
         return Seeded(None, is_champion=False, reason="no model ships with this release")
     try:

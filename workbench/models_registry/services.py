@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -12,7 +12,6 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from training.fitting import TrainingConfig
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.audit.locks import LockSpace, advisory_lock
@@ -23,6 +22,7 @@ from workbench.ops.leases import lease_free
 from workbench.ops.selectors import permissions_anywhere
 
 from . import champion
+from .failing import training_fail
 from .models import (
     ACTIVE_STATES,
     ModelVersion,
@@ -32,7 +32,9 @@ from .models import (
     Trigger,
 )
 from .selectors import labels_since_last_training
-from .trainings import training_fail
+
+if TYPE_CHECKING:
+    from training.fitting import TrainingConfig
 
 
 def may_train(*, user: User) -> bool:
@@ -90,7 +92,7 @@ def _run_create(*, actor: User, trigger: str, config: TrainingConfig | None) -> 
     run = TrainingRun.objects.create(
         trigger=trigger,
         requested_by=actor,
-        config=(config or TrainingConfig()).model_dump(mode="json"),
+        config=config.model_dump(mode="json") if config else {},
     )
     audit_record(actor=actor, action="training.requested", obj=run, after={"trigger": str(trigger)})
     return run

@@ -5,9 +5,9 @@ from __future__ import annotations
 import structlog
 from django.db.models import F
 
+from arbitration.errors import ArbitrationError
 from arbitration.features import pool_features
 from arbitration.pool import CandidatePool
-from training.artifacts import ArtifactRefused
 from workbench.ops.dispatch import dispatch_on_commit
 from workbench.questions.models import Candidate, Run, RunPool
 
@@ -33,7 +33,7 @@ def run_shadow(*, run_id: int) -> int:
         return 0
     try:
         served = model_load(version)
-    except ArtifactRefused as error:
+    except ArbitrationError as error:
         logger.warning("shadow.refused", version=version.name, reason=str(error))
         return 0
     pool = CandidatePool.model_validate(stored.body)

@@ -29,8 +29,10 @@ def tick() -> None:
     from django.utils import timezone
 
     from .lineage import overturned_mark
+    from .seed import seed_register
     from .services import schedule_follow, trainings_sweep
 
+    seed_register()
     for run_id in trainings_sweep():
         dispatch(train, run_id=run_id)
     schedule_follow(now=timezone.now())

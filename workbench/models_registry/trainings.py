@@ -29,15 +29,14 @@ from training.report import ModelReport, model_report, permutation_importance
 from training.run import TrainedModel, train_model
 from training.scorer import RerankerScorer, open_scorer
 from training.snapshot import Dataset
-from workbench.accounts.models import User
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
-from workbench.ops.storable import storable
 from workbench.questions.gateway import give_connection_back
 
 from .champion import ServedModel, alias_version, champion_deploy, model_load
 from .data import LearningData, gold_freeze, learning_data, training_snapshot_freeze
+from .failing import training_fail
 from .models import (
     ACTIVE_STATES,
     GateDecision,
@@ -397,27 +396,3 @@ def _decision_create(
         gain=asdict(judgement.gain) if judgement.gain else None,
         policy=judged.policy.model_dump(mode="json"),
     )
-
-
-def training_fail(*, run_id: int, reason: str, owner: str | None = None) -> bool:
-    """Fails an active run on record; with ``owner`` only if that worker still holds it."""
-    runs = TrainingRun.objects.filter(pk=run_id, state__in=ACTIVE_STATES)
-    if owner is not None:
-        runs = runs.filter(lease_owner=owner)
-    with transaction.atomic():
-        changed = runs.update(
-            state=RunState.FAILED,
-            failure_reason=storable(reason).strip() or _("The training failed without saying why."),
-            finished_at=Now(),
-            lease_owner="",
-            lease_until=None,
-        )
-        if changed:
-            audit_record(
-                actor=User.objects.system(),
-                actor_kind="worker",
-                action="training.failed",
-                obj=TrainingRun.objects.get(pk=run_id),
-                reason=reason[:300],
-            )
-    return bool(changed)

@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_new_installation_starts_with_the_shipped_model_and_says_so(
     world: World, folder: Path, settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seed.seed_install, "__kwdefaults__", {"folder": folder})
+    monkeypatch.setattr(seed, "FOLDER", folder)
     settings.SEED_MODEL = True
 
     served = champion_model()
