@@ -81,20 +81,22 @@ def test_placeholders_and_markup_survive(path: Path) -> None:
             assert placeholders(text) == placeholders(original), text
 
 
+def texts_of(catalog: Catalog) -> dict[tuple[str | None, tuple[str, ...]], tuple[str, ...]]:
+    """Each text, in its context and all its forms, with its translation."""
+    return {
+        (message.context, messages.forms(message.id)): messages.forms(message.string)
+        for message in catalog
+        if message.id
+    }
+
+
 @catalogs
 def test_what_django_reads_is_what_people_read(path: Path) -> None:
     """``django.mo`` was compiled from ``django.po`` as it stands."""
     with path.with_suffix(".mo").open("rb") as file:
         compiled = read_mo(file)
 
-    written = {
-        (message.context, message.id): messages.forms(message.string)
-        for message in messages.read(path)
-        if message.id
-    }
-    assert {
-        (message.context, message.id): messages.forms(message.string) for message in compiled if message.id
-    } == written
+    assert texts_of(compiled) == texts_of(messages.read(path))
 
 
 def test_every_language_of_the_settings_has_a_catalog(settings: Any) -> None:
