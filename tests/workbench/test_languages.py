@@ -399,6 +399,8 @@ def test_a_page_in_spanish_differs_in_its_words_alone(
     for role in MemberRole:
         Membership.objects.get_or_create(user=cast.admin, collection=cast.alpha, role=role)
     client = client_as(cast.admin)
+    #: The cast is named after its roles; a language stands in the menu under its own name.
+    names = {*User.objects.values_list("name", flat=True), "English"}
     pages = 0
     for address in ALL:
         if address.name.startswith("api:"):
@@ -409,7 +411,7 @@ def test_a_page_in_spanish_differs_in_its_words_alone(
             continue
         bones, huesos = Bones(first.content.decode()), Bones(second.content.decode())
         assert huesos.elements == bones.elements, path
-        left = {text for text in huesos.texts if text in english and text in bones.texts}
+        left = english & set(huesos.texts) & set(bones.texts) - names
         assert left == set(), path
         pages += 1
     assert pages > 30
