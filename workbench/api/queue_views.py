@@ -96,9 +96,9 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     @action(detail=True, methods=["post"], url_path="hand-over")
     def hand_over(self, request: Request, pk: str) -> Response:
         """Keeps an item for another reviewer."""
+        item = self.get_object()
         form = shapes.HandOverSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        item = self.get_object()
         members = User.objects.filter(memberships__collection=item.collection_id).distinct()
         person = get_object_or_404(members, pk=form.validated_data["person"])
         handed = queue.queue_hand_over(

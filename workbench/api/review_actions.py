@@ -91,10 +91,11 @@ class RunReviewActions(Base):
     @action(detail=True, methods=["get"])
     def as_of(self, request: Request, pk: str) -> Response:
         """The run as it stood at a moment."""
+        run = self.get_object()
         moment = moment_in(request.query_params.get("at", ""))
         if moment is None:
             raise ValidationError({"at": ["Give a time, such as 2026-11-22T14:30:00Z."]})
-        return Response(shapes.RunThenSerializer(run_as_of(run=self.get_object(), at=moment)).data)
+        return Response(shapes.RunThenSerializer(run_as_of(run=run, at=moment)).data)
 
 
 class CandidateReviewActions(Base):
@@ -117,10 +118,11 @@ class CandidateReviewActions(Base):
     @action(detail=True, methods=["post"])
     def adjudicate(self, request: Request, pk: str) -> Response:
         """A third person's decision between two; the comment says why."""
+        candidate = candidate_for(user=request.user, pk=int(pk))
         given = self._given(request)
         made = dispute_adjudicate(
             actor=request.user,
-            candidate=candidate_for(user=request.user, pk=int(pk)),
+            candidate=candidate,
             role=given["role"],
             reason=given["comment"],
         )
