@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.formats import number_format
+
 
 @dataclass(frozen=True, slots=True)
 class Bar:
@@ -97,12 +99,12 @@ def line_plot(
         (
             round(index * step, 2),
             round(HEIGHT - HEIGHT * min(max((value - bottom) / span, 0.0), 1.0), 2),
-            f"{label}: {value:.3f}",
+            f"{label}: {_spoken(value, 3)}",
         )
         for index, (label, value) in enumerate(values)
     )
     ticks = tuple(
-        (round(HEIGHT - HEIGHT * part / 4, 2), f"{bottom + span * part / 4:.2f}") for part in range(5)
+        (round(HEIGHT - HEIGHT * part / 4, 2), _spoken(bottom + span * part / 4, 2)) for part in range(5)
     )
     return LinePlot(
         title=title,
@@ -141,7 +143,7 @@ def curve_plot(
         (
             round(100 * min(max(x, 0.0), 1.0), 2),
             round(HEIGHT - HEIGHT * min(max(y, 0.0), 1.0), 2),
-            f"{x_label} {x:.2f}, {y_label} {y:.2f}",
+            f"{x_label} {_spoken(x, 2)}, {y_label} {_spoken(y, 2)}",
         )
         for x, y in points
     )
@@ -233,3 +235,8 @@ def heat_map(
 
 def _cut(label: str) -> str:
     return label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
+
+
+def _spoken(value: float, digits: int) -> str:
+    """A number for people, with the decimal mark of their language; rounded here, as Django's own only cuts."""
+    return number_format(f"{value:.{digits}f}")

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -100,9 +101,9 @@ def why_rows(item: QueueItem) -> list[tuple[str, str]]:
     """What its place in the order is made of."""
     days = max(0.0, (timezone.now() - item.created_at).total_seconds() / 86400)
     rows = [
-        (_("Priority"), f"{item.priority:.2f}"),
+        (_("Priority"), number_format(f"{item.priority:.2f}")),
         (_("Waits for"), ngettext("%(n)d day", "%(n)d days", int(days)) % {"n": int(days)}),
-        (_("Weight of its age"), f"× {exp(days / AGE_DAYS):.2f}"),
+        (_("Weight of its age"), "× " + number_format(f"{exp(days / AGE_DAYS):.2f}")),
     ]
     candidate = item.candidate
     verdict = getattr(candidate, "verdict", None) if candidate else None
@@ -110,7 +111,7 @@ def why_rows(item: QueueItem) -> list[tuple[str, str]]:
         return rows
     found, ran = len(candidate.methods), len(item.run.methods_run)
     return [
-        (_("Uncertainty of the score"), f"{uncertainty(verdict.probability):.2f}"),
+        (_("Uncertainty of the score"), number_format(f"{uncertainty(verdict.probability):.2f}")),
         (_("Detectors that found it"), _("%(found)d of %(ran)d") % {"found": found, "ran": ran}),
         *rows,
     ]
