@@ -143,7 +143,13 @@ def reflowed(text: str) -> str:
 
 def _machine(verdict: Verdict | None) -> dict[str, Any]:
     if verdict is None:
-        return {"role": None, "reason": None, "needs_person_reasons": []}
+        return {
+            "role": None,
+            "reason": None,
+            "probability": None,
+            "decided_by": None,
+            "needs_person_reasons": [],
+        }
     return {
         "role": verdict.role,
         "reason": verdict.reason,
