@@ -130,7 +130,7 @@ class _Baseline:
     @classmethod
     def of(cls, pool: CandidatePool, services: StrategyServices) -> _Baseline:
         learned = services.probabilities(pool)
-        accept, reject = pool.settings.bars(learned=learned is not None)[:2]
+        accept, reject = services.bars(pool)[:2]
         rules = Rules(pool)
         by_rule = frozenset(c.candidate_id for c in pool.candidates if rules.read(c).accepts)
         return cls(learned or evidence_scores(pool), accept, reject, by_rule)

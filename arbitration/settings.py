@@ -61,7 +61,8 @@ class EngineSettings(BaseModel):
     rrf_k: int = Field(default=60, ge=1)
     prefilter: int = Field(default=200, ge=1)
 
-    # judging: the bars for a deployed model's probability, and those for the rules' own, humbler estimate
+    # judging: the bars for a deployed model whose threshold is one half (``bars``), and those for the rules' own,
+    # humbler estimate
     accept: float = Field(default=0.60, ge=0.0, le=1.0)
     reject: float = Field(default=0.40, ge=0.0, le=1.0)
     rules_accept: float = Field(default=0.25, ge=0.0, le=1.0)
@@ -76,12 +77,24 @@ class EngineSettings(BaseModel):
     # answers
     answer_sentences: int = Field(default=6, ge=1)
 
-    def bars(self, *, learned: bool) -> Bars:
-        """The bars for a deployed model's probability, or for the rules' estimate."""
-        if learned:
-            return Bars(self.accept, self.reject, primary=0.0)
-        return Bars(self.rules_accept, self.rules_reject, self.rules_primary)
+    def bars(self, *, threshold: float | None) -> Bars:
+        """The bars for a deployed model's probability, or (``None``) for the rules' estimate.
+
+        ``threshold`` in (0, 1) is where validation drew the model's line between evidence and the rest. Evidence is
+        rare among candidates, so a calibrated model's line lies well below one half; the bars keep their distance
+        from it in odds (Elkan 2001, "The foundations of cost-sensitive learning", theorem 2), and are themselves at
+        one half.
+        """
+        if threshold is None:
+            return Bars(self.rules_accept, self.rules_reject, self.rules_primary)
+        return Bars(_moved(self.accept, threshold), _moved(self.reject, threshold), primary=0.0)
 
     def digest(self) -> str:
         """SHA-256 over all values, for cache keys."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+
+def _moved(bar: float, threshold: float) -> float:
+    """The bar whose odds are ``bar``'s times the threshold's."""
+    line = min(max(threshold, 1e-6), 1 - 1e-6)
+    return bar * line / (bar * line + (1 - bar) * (1 - line))

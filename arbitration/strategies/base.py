@@ -26,7 +26,7 @@ from arbitration.protocols import (
     Progress,
     Scorer,
 )
-from arbitration.settings import EngineSettings
+from arbitration.settings import Bars, EngineSettings
 
 Requirement = Literal["chat", "logprobs", "scorer", "embedder"]
 
@@ -127,6 +127,12 @@ class StrategyServices:
             return None
         values = self.scorer.probabilities(self.feature_rows(pool))
         return {c.candidate_id: float(p) for c, p in zip(pool.candidates, values, strict=True)}
+
+    def bars(self, pool: CandidatePool) -> Bars:
+        """The bars that fit :meth:`probabilities`, or the rules' estimate where no model is deployed."""
+        if self.scorer is None or self.feature_rows is None:
+            return pool.settings.bars(threshold=None)
+        return pool.settings.bars(threshold=self.scorer.threshold)
 
 
 class Strategy(Protocol):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from arbitration.contracts import DecidedBy, Role
 from arbitration.evidence import evidence_scores
 from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.settings import Bars
 from arbitration.strategies.base import Requirement, StrategyOutcome, StrategyServices, Verdict
 from arbitration.strategies.rules import RuleReading, Rules, role_by_bars
 
@@ -27,10 +28,10 @@ class OfflineStrategy:
         learned = services.probabilities(pool)
         probabilities = learned or evidence_scores(pool)
         decider = _decider(services, learned is not None)
-        rules = Rules(pool)
+        rules, bars = Rules(pool), services.bars(pool)
         ordered = sorted(pool.candidates, key=lambda c: -probabilities[c.candidate_id])
         verdicts = [
-            _verdict(candidate, rules.read(candidate), probabilities[candidate.candidate_id], pool, decider)
+            _verdict(candidate, rules.read(candidate), probabilities[candidate.candidate_id], bars, decider)
             for candidate in ordered
         ]
         return StrategyOutcome(verdicts=tuple(verdicts))
@@ -46,10 +47,10 @@ def _verdict(
     candidate: PoolCandidate,
     reading: RuleReading,
     probability: float,
-    pool: CandidatePool,
+    bars: Bars,
     decider: DecidedBy,
 ) -> Verdict:
-    role = role_by_bars(reading, probability, pool.settings.bars(learned=decider.kind == "mlp"))
+    role = role_by_bars(reading, probability, bars)
     estimate = f"{'reranker p' if decider.kind == 'mlp' else 'estimate'} = {probability:.2f}"
     verdict = Verdict(
         candidate_id=candidate.candidate_id,

@@ -83,7 +83,7 @@ class _Flow:
         self._is_learned = learned is not None
         self._gates = _gates(services)
         self._weight = _blend_weight(services)
-        self._bars = pool.settings.bars(learned=self._is_learned)
+        self._bars = services.bars(pool)
 
     @cached_property
     def _routes(self) -> dict[str, Triaged]:

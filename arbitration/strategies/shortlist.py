@@ -50,11 +50,10 @@ class Fallback:
     def of(cls, pool: CandidatePool, services: StrategyServices) -> Fallback:
         """The fallback of this installation for this pool."""
         learned = services.probabilities(pool)
-        bars = pool.settings.bars(learned=learned is not None)
         version = services.scorer.version if learned is not None and services.scorer else None
         name = "reranker" if learned is not None else "rules of detection"
         decider = DecidedBy(kind="fallback", name=name, version=version)
-        return cls(learned or evidence_scores(pool), decider, bars)
+        return cls(learned or evidence_scores(pool), decider, services.bars(pool))
 
     def verdict(self, candidate: PoolCandidate, reading: RuleReading, why: str) -> Verdict:
         """The stand-in's verdict on a candidate that the model should have judged."""
