@@ -62,7 +62,7 @@ def saved_view(scene: Scene) -> int:
     from workbench.review.models import SavedView
 
     admin = User.objects.get(memberships__collection=scene.document.collection, memberships__role="admin")
-    return SavedView.objects.create(user=admin, name="Mine").pk
+    return SavedView.objects.get_or_create(user=admin, name="Mine")[0].pk
 
 
 #: Addresses without arguments that speak of no collection or show each person only their own.
