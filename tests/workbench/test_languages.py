@@ -35,6 +35,13 @@ CATALOGS = messages.catalogs(ROOT)
 catalogs = pytest.mark.parametrize("path", CATALOGS, ids=lambda path: path.parent.parent.name)
 
 
+@pytest.fixture(autouse=True)
+def english_before_and_after() -> Iterator[None]:
+    """A request leaves its language behind in the thread."""
+    with translation.override("en"):
+        yield
+
+
 # --- the catalogs -----------------------------------------------------------------------------------
 
 
@@ -86,10 +93,15 @@ def test_placeholders_and_markup_survive(path: Path) -> None:
 def texts_of(catalog: Catalog) -> dict[tuple[str | None, tuple[str, ...]], tuple[str, ...]]:
     """Each text, in its context and all its forms, with its translation."""
     return {
-        (message.context, messages.forms(message.id)): messages.forms(message.string)
+        # Babel reads contexts from django.mo as bytes.
+        (_decoded(message.context), messages.forms(message.id)): messages.forms(message.string)
         for message in catalog
         if message.id
     }
+
+
+def _decoded(context: str | bytes | None) -> str | None:
+    return context.decode() if isinstance(context, bytes) else context
 
 
 @catalogs
@@ -371,7 +383,7 @@ def test_a_mail_is_in_the_language_of_its_reader(scene: Scene, cast: Cast) -> No
 #: Attributes that hold words.
 WORDED = ("aria-label", "aria-description", "title", "placeholder", "alt", "data-text", "lang", "content")
 #: Values that differ at each request.
-FRESH = ("csrfmiddlewaretoken", "nonce", "X-CSRFToken")
+FRESH = ("csrfmiddlewaretoken", "nonce", "X-CSRFToken", "data-elapsed", "data-countdown")
 
 
 class Bones(HTMLParser):
@@ -386,6 +398,8 @@ class Bones(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.texts += [value or "" for name, value in attrs if name.startswith(WORDED)]
         if any(word in f"{name} {value}" for name, value in attrs for word in FRESH):
+            attrs = []
+        if ("type", "datetime-local") in attrs:
             attrs = []
         if tag == "button" and ("name", "language") in attrs:  # the present language is marked
             attrs = []
@@ -405,6 +419,15 @@ def english() -> set[str]:
     }
 
 
+#: Pages that show codes as they are on record; one of them asks for a time and offers the present one.
+OF_RECORDS = re.compile(r"/audit/|/receipt/|/as-of/|/prompts/")
+
+
+def _is_label(text: str, path: str) -> bool:
+    """Whether a text is the product's own word, and not the code of something on record."""
+    return not (OF_RECORDS.search(path) and text.islower())
+
+
 def test_a_page_in_spanish_differs_in_its_words_alone(
     cast: Cast, client_as: ClientAs, scene: Scene, english: set[str]
 ) -> None:
@@ -419,17 +442,19 @@ def test_a_page_in_spanish_differs_in_its_words_alone(
     paths = [path_of(address, scene) for address in ALL if not address.name.startswith("api:")]
     EvaluationRun.objects.all().delete()  # made for an address of the API, and empty
     differing, pages = {}, 0
+    client.get("/operations/")  # the first look stores the budgets
     for path in paths:
         first, second = (client.get(path, headers={"accept-language": code}) for code in ("en", "es"))
         if first.status_code != 200 or not first["Content-Type"].startswith("text/html"):
             continue
         bones, huesos = Bones(first.content.decode()), Bones(second.content.decode())
         pages += 1
-        found = [pair for pair in zip(bones.elements, huesos.elements, strict=False) if pair[0] != pair[1]][
-            :3
-        ]
-        left = sorted((english & set(huesos.texts) & set(bones.texts)) - own)
+        pairs = zip(bones.elements, huesos.elements, strict=False)
+        found = [pair for pair in pairs if pair[0] != pair[1]][:3]
+        left = sorted(
+            text for text in (english & set(huesos.texts) & set(bones.texts)) - own if _is_label(text, path)
+        )
         if found or left:
             differing[path] = (found, left)
-    assert differing == {}
+    assert differing == {}, "\n".join(f"{path}: {what}" for path, what in differing.items())
     assert pages > 30

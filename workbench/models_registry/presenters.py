@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,11 +18,13 @@ from workbench.documents.models import Collection
 from workbench.labeling.models import Label
 from workbench.ops.plots import bar_plot, curve_plot, line_plot
 from workbench.ops.selectors import permissions_anywhere
+from workbench.questions.cards import METHOD_LABELS
+from workbench.questions.models import RoleChoice
 
 from . import selectors
 from .champion import aliases_current, champion_model, model_served
 from .data import training_plan
-from .drift import drift_for
+from .drift import DriftRow, drift_for
 from .forms import ReasonForm, ScheduleForm
 from .lineage import labels_of_model, models_of_label
 from .models import (
@@ -351,8 +355,8 @@ def drift_page(*, user: User) -> dict[str, Any]:
     drift = drift_for(user=user)
     views = [
         (_("By month"), drift.by_month),
-        (_("By role the machine gave"), drift.by_role),
-        (_("By detector"), drift.by_detector),
+        (_("By role the machine gave"), _in_words(drift.by_role, dict(RoleChoice.choices))),
+        (_("By detector"), _in_words(drift.by_detector, METHOD_LABELS)),
         (_("By collection"), drift.by_collection),
     ]
     return {
@@ -372,6 +376,11 @@ def drift_page(*, user: User) -> dict[str, Any]:
             if rows
         ],
     }
+
+
+def _in_words(rows: Iterable[DriftRow], words: Mapping[str, Any]) -> list[DriftRow]:
+    """The rows under names that people read instead of codes."""
+    return [replace(row, name=str(words.get(row.name, row.name))) for row in rows]
 
 
 def label_page(*, label: Label) -> dict[str, Any]:
