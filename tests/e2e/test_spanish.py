@@ -4,7 +4,7 @@ window of a phone."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -47,7 +47,7 @@ TEXTS = r"""() => {
 def in_spanish(product: RunningProduct) -> Iterator[dict[str, str]]:
     """Session keys of people who have chosen Spanish; they read English again afterwards."""
     with ExitStack() as stack:
-        clients = {role: stack.enter_context(product.client(role)) for role in ROLES}
+        clients = {role: stack.enter_context(closing(product.client(role))) for role in ROLES}
         for client in clients.values():
             assert client.post("/i18n/", data={"language": "es", "next": "/ask/"}).url.path == "/ask/"
         yield {role: client.cookies["sessionid"] for role, client in clients.items()}
