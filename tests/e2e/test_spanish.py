@@ -29,12 +29,12 @@ HEART = {
     "labeling": ("admin", "/labeling/", ("Etiquetado", "Proyecto nuevo")),
     "models": ("admin", "/models/", ("Reentrenar ahora", "Ensayo", "Todos los modelos")),
 }
-#: Every text of the page that people read or hear, outside of code, of words marked in a document, and of other languages.
+#: Every text of the page that people read or hear; not code, not the words of documents, not other languages.
 TEXTS = r"""() => {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const found = [];
     while (walker.nextNode()) {
-        if (!walker.currentNode.parentElement.closest("script, style, code, pre, mark, .mono, [lang]:not(html)"))
+        if (!walker.currentNode.parentElement.closest("script, style, code, pre, mark, blockquote, .snippet, .quote, .sheet, .mono, [lang]:not(html)"))
             found.push(walker.currentNode.data.replace(/\s+/g, " ").trim());
     }
     for (const element of document.querySelectorAll("[aria-label], [title], [placeholder], [alt]"))
