@@ -34,7 +34,8 @@ TEXTS = r"""() => {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const found = [];
     while (walker.nextNode()) {
-        if (!walker.currentNode.parentElement.closest("script, style, code, pre, mark, blockquote, .snippet, .quote, .sheet, .mono, [lang]:not(html)"))
+        const around = walker.currentNode.parentElement;
+        if (!around.closest("script, style, code, pre, mark, blockquote, .excerpt, .context, .mono, [lang]:not(html)"))
             found.push(walker.currentNode.data.replace(/\s+/g, " ").trim());
     }
     for (const element of document.querySelectorAll("[aria-label], [title], [placeholder], [alt]"))
