@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
@@ -75,6 +76,17 @@ def _wordings(units: Sequence[Unit], context: DetectorContext) -> list[Wording]:
             (unit.text, languages.get(unit.span.document_id, context.profile_language)) for unit in units
         ],
     )
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def _is_heading(unit: Unit) -> bool:
+    """Whether the unit's words are all words of its section's title."""
+    if unit.section is None:
+        return False
+    title = {word.casefold() for word in _WORD.findall(unit.section.title)}
+    return all(word.casefold() in title for word in _WORD.findall(unit.text))
 
 
 def _ranks_by_method(units: Sequence[Unit]) -> dict[str, dict[int, int]]:
@@ -160,6 +172,7 @@ class _CandidateBuilder:
             two_term_rule=bool(meeting) and self._context.question.two_distinct_terms,
             title_match=title.kind,
             title_similarity=title.similarity,
+            heading_only=_is_heading(unit),
             pattern=pattern.score if pattern else 0.0,
             pattern_kind=pattern.pattern_kind if pattern else "none",
             keyword_match=bool(matched),

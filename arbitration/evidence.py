@@ -32,7 +32,7 @@ SLOPE, GAP_SLOPE, INTERCEPT = 4.0, 2.0, -4.2
 
 #: What rule 1 alone is worth: places the question names by number or as a family of codes, the opening of a
 #: document whose own name, parties or date are asked for, and titles that match exactly (less where the piece
-#: of a long section holds no keyword itself).
+#: of a long section holds no keyword itself; nothing where it is a heading alone).
 NAMED_FLOOR: dict[PatternKind, float] = {"reference": 0.85, "alias": 0.75, "family": 0.85, "opening": 0.6}
 EXACT_TITLE_FLOOR, BARE_TITLE_FLOOR = 0.35, 0.15
 
@@ -86,6 +86,6 @@ def _probability(total: float, gap: float) -> float:
 def _raised(estimate: float, signals: CandidateSignals) -> float:
     """Rule 1: places that the question names start above the bar; the parts move them between there and 1."""
     floor = NAMED_FLOOR.get(signals.pattern_kind, 0.0) * signals.pattern
-    if signals.title_match == "exact":
+    if signals.title_match == "exact" and not signals.heading_only:
         floor = max(floor, EXACT_TITLE_FLOOR if signals.keyword_match else BARE_TITLE_FLOOR)
     return floor + (1.0 - floor) * estimate

@@ -79,7 +79,8 @@ class CandidateSignals(PoolRecord):
     keyword weighing as much as it is rare in the documents, ``word_coverage`` that of all content words of the
     question by their rarity in the pool and ``phrase_overlap`` the share of a short question's word pairs, all 0
     to 1 (:mod:`arbitration.wording`); ``neighbour_semantic`` the best cosine of the candidates beside it;
-    ``title_similarity`` the Jaccard index of question and title stems.
+    ``title_similarity`` the Jaccard index of question and title stems. ``heading_only``: the anchor holds nothing
+    beside its section's title, so that a matching title says where to look and nothing more.
     """
 
     semantic: float | None = None
@@ -90,6 +91,7 @@ class CandidateSignals(PoolRecord):
     two_term_rule: bool = False
     title_match: MatchType = "none"
     title_similarity: float = 0.0
+    heading_only: bool = False
     pattern: float = 0.0
     pattern_kind: PatternKind = "none"
     keyword_match: bool = False

@@ -17,6 +17,8 @@ from arbitration.questions.references import match_address, section_address
 from arbitration.settings import MethodName
 
 _REFERENCE_LIMIT = 50
+#: A contract and its amendments share their numbers; a number that more documents carry names none of them.
+_NAMED_DOCUMENTS = 3
 _SMALLEST_FAMILY = 3
 _FAMILY_WORDS = 110
 _FAMILY_GAP_LINES = 6
@@ -62,21 +64,28 @@ class PatternDetector:
         if not references:
             return []
         rows = context.session.sections_numbered([r.text for r in references], limit=_REFERENCE_LIMIT)
-        anchors = [anchor for row in rows for anchor in self._for_section(row, references)]
+        addressed = [(row, section_address(row.title, row.breadcrumb)) for row in rows]
+        anchors = [anchor for reference in references for anchor in self._named_by(reference, addressed)]
         return sorted(anchors, key=lambda anchor: -anchor.score)
 
-    def _for_section(self, row: SectionRow, references: Sequence[SectionReference]) -> Iterator[Anchor]:
-        address = section_address(row.title, row.breadcrumb)
-        for reference in references:
-            score = match_address(reference.address, address)
+    def _named_by(
+        self, reference: SectionReference, addressed: Sequence[tuple[SectionRow, tuple[str, ...]]]
+    ) -> Iterator[Anchor]:
+        """The sections one reference names; worth the less, the more documents carry that number."""
+        scores = [(row, match_address(reference.address, address)) for row, address in addressed]
+        documents = len({row.document_id for row, score in scores if score})
+        is_shared = not reference.is_alias and documents > _NAMED_DOCUMENTS
+        worth = _NAMED_DOCUMENTS / documents if is_shared else 1.0
+        said = "the dictionary knows the words as" if reference.is_alias else "the question names"
+        also = f", as in {documents} documents" if is_shared else ""
+        for row, score in scores:
             if not score:
                 continue
-            said = "the dictionary knows the words as" if reference.is_alias else "the question names"
             yield Anchor(
                 method=self.method,
                 span=section_span(row),
-                score=score,
-                why=f"{said} {reference.text}; this is '{row.title}'",
+                score=score * worth,
+                why=f"{said} {reference.text}; this is '{row.title}'{also}",
                 section_id=row.section_id,
                 section=row,
                 pattern_kind="alias" if reference.is_alias else "reference",

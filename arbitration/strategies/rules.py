@@ -98,7 +98,7 @@ def supports(candidate: PoolCandidate) -> Sequence[str]:
 
 def _named(candidate: PoolCandidate) -> bool:
     signals = candidate.signals
-    by_title = signals.title_match == "exact" and "toc" in candidate.ranks
+    by_title = signals.title_match == "exact" and "toc" in candidate.ranks and not signals.heading_only
     return by_title or (signals.pattern_kind != "none" and signals.pattern >= _NAMED[signals.pattern_kind])
 
 

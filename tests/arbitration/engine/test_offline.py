@@ -239,3 +239,43 @@ def test_json_between_the_stages_changes_nothing() -> None:
     one = arbitrate(pool=pool, strategy=strategy, services=StrategyServices())
     other = arbitrate(pool=copied, strategy=strategy, services=StrategyServices())
     assert one.verdicts == other.verdicts
+
+
+def test_a_heading_alone_is_not_evidence_however_well_it_matches() -> None:
+    """A section whose children hold the text has only its title; what answers is the child."""
+    document = make_document(
+        SectionText("1 Exit facility", ()),
+        SectionText(
+            "1.1 Disclosure",
+            (
+                "An operator that offers an exit facility must disclose the price of each past proposal to clients.",
+            ),
+            level=2,
+        ),
+        SectionText("2 Fees", ("An operator must pay its fee within thirty days.",)),
+    )
+    found = asked("What must an operator disclose about the exit facility?", document)
+    best = found.result.candidates[0]
+    assert "past proposal" in best.text
+    headings = [c for c in found.audit.candidates if c.text.strip() == "1 Exit facility"]
+    assert headings
+    assert all(c.role is not Role.PRIMARY and "rule 1" not in (c.reason or "") for c in headings)
+
+
+def numbered(count: int) -> list[object]:
+    """Documents that each have a section 7.3, of which only the first speaks of audits."""
+    texts = ["The auditor must visit each branch every year."] + [
+        "The firm keeps a list of its staff."
+    ] * count
+    return [
+        make_document(SectionText(f"7.3 Rule of document {n}", (text,)))
+        for n, text in enumerate(texts[:count])
+    ]
+
+
+@pytest.mark.parametrize(("documents", "is_named"), [(2, True), (3, True), (8, False)])
+def test_a_number_that_many_documents_carry_names_none_of_them(documents: int, is_named: bool) -> None:
+    found = asked("What does section 7.3 say about the staff?", *numbered(documents))
+    by_number = [c for c in found.audit.candidates if "pattern" in c.methods]
+    assert len({c.candidate_id.partition(":")[0] for c in by_number}) == documents
+    assert all(("rule 1" in (c.reason or "")) == is_named for c in by_number)
