@@ -148,7 +148,7 @@ def running_product(extra: Mapping[str, str] | None = None) -> Iterator[RunningP
         )
         product = RunningProduct(f"http://127.0.0.1:{port}", Home(Path(folder)), environment, fake, process)
         try:
-            eventually(lambda: _answers(product), seconds=180, what="the product answers")
+            eventually(lambda: _answers(product), seconds=420, what="the product answers")
             yield product
         finally:
             process.terminate()
