@@ -39,7 +39,7 @@ ROWS = {
 def _reader(here: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """No parser process and no encoder: what a document says is given."""
     monkeypatch.setattr(ingest, "current_embedder", HashEmbedder)
-    monkeypatch.setattr(ingest, "_parse", lambda document, *, password: parsed())
+    monkeypatch.setattr(ingest, "_parse", lambda document, **_: parsed())
 
 
 @pytest.fixture
