@@ -9,6 +9,7 @@ from django.core.cache import cache
 from django.db.models import Count, Q
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -26,15 +27,29 @@ if TYPE_CHECKING:
 #: Who has something to do or to see in the labeling workbench.
 LABELLERS = frozenset({Permission.LABEL, Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})
 
+_REMEMBERED = "_roles_of_this_request"
+
 #: A worker takes up what is asked within seconds; after this time something is wrong.
 WORKER_LATE = timedelta(minutes=2)
 
 
 def permissions_anywhere(*, user: User) -> frozenset[Permission]:
     """What the user may do in at least one collection."""
-    roles = set(Membership.objects.filter(user=user).values_list("role", flat=True))
+    roles = _roles_anywhere(user)
     granted: frozenset[Permission] = frozenset().union(*(ROLE_PERMISSIONS[role] for role in roles))
     return frozenset(permission for permission in granted if token_allows(user, permission))
+
+
+def _roles_anywhere(user: User) -> frozenset[str]:
+    """The user's roles. Page, navigation and notices of one request all ask: its user (a lazy object, made anew for
+    each request) remembers the answer, any other user does not."""
+    known: frozenset[str] | None = getattr(user, _REMEMBERED, None)
+    if known is not None:
+        return known
+    roles = frozenset(Membership.objects.filter(user=user).values_list("role", flat=True))
+    if isinstance(user, SimpleLazyObject):
+        setattr(user, _REMEMBERED, roles)
+    return roles
 
 
 def navigation(*, user: User, path: str) -> list[dict[str, Any]]:
@@ -77,10 +92,9 @@ def health() -> dict[str, Any]:
     ok = cache.get("shell.health")
     if ok is None:
         waits = Q(lease_until__isnull=True, created_at__lt=Now() - WORKER_LATE)
-        ok = not (
-            Run.objects.filter(waits, status=RunStatus.QUEUED).exists()
-            or Document.objects.filter(waits, status=DocumentStatus.QUEUED).exists()
-        )
+        runs = Run.objects.filter(waits, status=RunStatus.QUEUED).order_by().values("pk")
+        documents = Document.objects.filter(waits, status=DocumentStatus.QUEUED).order_by().values("pk")
+        ok = not runs.union(documents, all=True).exists()
         cache.set("shell.health", ok, timeout=10)
     label = _("All services answer") if ok else _("Work waits: no worker has taken it up")
     return {"ok": ok, "label": label}

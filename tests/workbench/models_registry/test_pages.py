@@ -75,7 +75,7 @@ def test_pages_show_what_happened_in_few_queries(
     }
     assert expected[page] in body
     queries = [q["sql"] for q in captured if "SAVEPOINT" not in q["sql"] and "pg_advisory" not in q["sql"]]
-    assert len(queries) <= MOST_QUERIES, [query[:90] for query in queries]
+    assert len(queries) <= MOST_QUERIES, "\n".join(query[:160] for query in queries)
 
 
 def test_an_auditor_reads_and_finds_no_button(cast: Cast, client_as: ClientAs, deployed: TrainingRun) -> None:
