@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection
 from workbench.labeling.models import Label
 from workbench.ops.plots import bar_plot, curve_plot, line_plot
@@ -169,7 +170,9 @@ def version_page(
     shown = _decision(decisions[0], user) if decisions else None
     report = (decisions[0].challenger_report if decisions else None) or version.report
     names = {alias.name for alias in version.aliases.all()}
-    labels = labels_of_model(version=version).filter(label__in=Label.objects.visible_to(user))
+    # By collection, not by a list of labels: a model has a hundred thousand of them.
+    seen = member_condition(user, Permission.VIEW, prefix="label__collection")
+    labels = labels_of_model(version=version).filter(seen)
     counts = (
         version.snapshot.labels.aggregate(
             labels=Count("pk"), overturned=Count("pk", filter=Q(overturned_at__isnull=False))

@@ -23,7 +23,7 @@ from .project import Project
 from .signals import Signals
 
 UNIT_TESTS = ("tests/arbitration", "tests/training", "tests/workbench/stack", "tests/test_docs.py")
-SERVICE_TESTS = ("tests/workbench", "tests/integration", "tests/faults")
+SERVICE_TESTS = ("tests/workbench", "tests/integration")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: Variables of a developer's shell that must not change what is tested.
 PERSONAL = (
