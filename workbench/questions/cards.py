@@ -22,7 +22,7 @@ from workbench.review.models import ItemStage, ItemState, QueueItem, ReasonCode,
 from workbench.review.selectors import UNDO_WINDOW, current_review, is_hidden, standing_review
 
 from .models import Candidate, ReviewState, RoleChoice, Run, RunStatus, Verdict
-from .records import anchor_of, candidate_role, verdict_of
+from .records import anchor_of, candidate_role, decider_fields, verdict_of
 
 METHOD_LABELS = {
     "toc": gettext_lazy("Table of contents"),
@@ -155,11 +155,7 @@ def _machine(verdict: Verdict | None) -> dict[str, Any]:
         "reason": verdict.reason,
         "quotes": verdict.quotes,
         "counter_argument": verdict.counter_argument,
-        "decided_by": {
-            "kind": verdict.decided_by_kind,
-            "name": verdict.decided_by_name,
-            "version": verdict.decided_by_version,
-        },
+        "decided_by": decider_fields(verdict),
         "probability": verdict.probability,
         "needs_person_reasons": [_why_person(code) for code in verdict.needs_person_reasons],
         "injection_suspected": verdict.injection_suspected,

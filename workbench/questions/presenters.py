@@ -27,7 +27,16 @@ from workbench.review.selectors import signing_of, standing_review
 
 from . import cards, selectors
 from .models import Candidate, Run, RunStatus
-from .records import anchor_of, candidate_role, candidates_of, context_of, run_audit, run_result, verdict_of
+from .records import (
+    anchor_of,
+    candidate_role,
+    candidates_of,
+    context_of,
+    decider_fields,
+    run_audit,
+    run_result,
+    verdict_of,
+)
 
 TABS = ("verdicts", "provenance", "calls", "comments", "history", "json")
 
@@ -233,13 +242,7 @@ def _provenance_row(row: Candidate, methods: list[str]) -> dict[str, Any]:
         "rrf_rank": row.rrf_rank,
         "rrf_score": row.rrf_score,
         "cells": [{"rank": row.ranks.get(name), "score": row.scores.get(name)} for name in methods],
-        "decided_by": {
-            "kind": verdict.decided_by_kind,
-            "name": verdict.decided_by_name,
-            "version": verdict.decided_by_version,
-        }
-        if verdict
-        else None,
+        "decided_by": decider_fields(verdict) if verdict else None,
     }
 
 

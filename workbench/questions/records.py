@@ -90,6 +90,15 @@ def verdict_of(candidate: Candidate) -> Verdict | None:
     return getattr(candidate, "verdict", None)
 
 
+def decider_fields(verdict: Verdict) -> dict[str, str]:
+    """Who decided, as pages and receipts hold it; ``version`` is empty where there is none."""
+    return {
+        "kind": verdict.decided_by_kind,
+        "name": verdict.decided_by_name,
+        "version": verdict.decided_by_version,
+    }
+
+
 def anchor_of(candidate: Candidate) -> CandidateScope:
     """Where the evidence stands."""
     return CandidateScope(

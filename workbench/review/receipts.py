@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.audit.models import AuditEvent
 from workbench.questions.models import Candidate, LLMCall, Verdict
-from workbench.questions.records import anchor_of, candidate_role, context_of, verdict_of
+from workbench.questions.records import anchor_of, candidate_role, context_of, decider_fields, verdict_of
 
 from .record import record_digest, text_hash
 from .signing import standing_signature
@@ -65,11 +65,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "role": verdict.role,
         "reason_sha256": text_hash(verdict.reason),
         "counter_argument_sha256": text_hash(verdict.counter_argument),
-        "decided_by": {
-            "kind": verdict.decided_by_kind,
-            "name": verdict.decided_by_name,
-            "version": verdict.decided_by_version,
-        },
+        "decided_by": decider_fields(verdict),
         "probability": verdict.probability,
         "raw_score": verdict.raw_score,
         "score_scale": verdict.score_scale,

@@ -14,7 +14,7 @@ from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict
 from workbench.questions.models import Candidate, Run
-from workbench.questions.records import anchor_of, candidate_role, candidates_of, verdict_of
+from workbench.questions.records import anchor_of, candidate_role, candidates_of, decider_fields, verdict_of
 from workbench.questions.services import question_ask
 
 
@@ -87,13 +87,7 @@ def _side(candidate: Candidate | None) -> dict[str, Any] | None:
         "effective_role": candidate_role(candidate),
         "reason": verdict.reason if verdict else "",
         "probability": verdict.probability if verdict else None,
-        "decided_by": {
-            "kind": verdict.decided_by_kind,
-            "name": verdict.decided_by_name,
-            "version": verdict.decided_by_version,
-        }
-        if verdict
-        else None,
+        "decided_by": decider_fields(verdict) if verdict else None,
         "text_hash": candidate.text_hash,
         "receipt_url": reverse("review:receipt", args=[candidate.pk]),
     }
