@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import accumulate
+from typing import Any
 
 from django.utils.translation import gettext as _
 
+from arbitration.evaluation.question_groups import question_hash
 from workbench.documents.ingest import text_hash
 from workbench.documents.models import Collection, Document, Line
 from workbench.errors import WorkbenchError
 from workbench.ops.addresses import number_in
+from workbench.questions.models import Candidate
 
 #: Shortest passage that is looked for by its words: less is found everywhere.
 LEAST_WORDS = 3
@@ -29,6 +32,23 @@ class Place:
     page_end: int
     line_end: int
     text_hash: str
+
+
+def place_of(candidate: Candidate) -> Place:
+    """Where a candidate's anchor stands."""
+    return Place(
+        document_id=candidate.document_id,
+        page_start=candidate.anchor_page_start,
+        line_start=candidate.anchor_line_start,
+        page_end=candidate.anchor_page_end,
+        line_end=candidate.anchor_line_end,
+        text_hash=candidate.text_hash,
+    )
+
+
+def pair_fields(*, question: str, place: Place) -> dict[str, Any]:
+    """The fields that name a question-passage pair, the same in labels and in pairs to be labelled."""
+    return {"question": question, "question_hash": question_hash(question), **asdict(place)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from django.db import transaction
 
 from arbitration.contracts import Role
-from arbitration.evaluation.question_groups import question_hash
 from training.labels import LabelSource
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
@@ -15,6 +14,7 @@ from workbench.questions.models import Candidate, Run, Verdict
 from workbench.review.models import Review, ReviewAction
 
 from .models import Label, LabelRetraction, SourceChoice
+from .passages import pair_fields, place_of
 
 _SOURCE_OF_REVIEW = {
     ReviewAction.APPROVE: SourceChoice.APPROVE,
@@ -90,14 +90,7 @@ def label_of_candidate(*, candidate: Candidate, role: Role, source: str) -> Labe
     """An unsaved label of a candidate's anchor, still without its judge."""
     return Label(
         collection_id=candidate.run.collection_id,
-        question=candidate.run.question.text,
-        question_hash=question_hash(candidate.run.question.text),
-        document_id=candidate.document_id,
-        page_start=candidate.anchor_page_start,
-        line_start=candidate.anchor_line_start,
-        page_end=candidate.anchor_page_end,
-        line_end=candidate.anchor_line_end,
-        text_hash=candidate.text_hash,
+        **pair_fields(question=candidate.run.question.text, place=place_of(candidate)),
         candidate=candidate,
         **judgment(role=role, source=source),
     )

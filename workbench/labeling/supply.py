@@ -23,6 +23,7 @@ from workbench.review.enqueue import disagreement, uncertainty
 from workbench.review.selectors import REVIEWS, current_review, effective_role
 
 from .models import ElusionSample, Pair, PairOrigin, Project, Slot
+from .passages import pair_fields, place_of
 from .projects import require_manage
 from .selectors import question_sides
 
@@ -239,14 +240,7 @@ def _pair(project: Project, candidate: Candidate, *, is_holdout: bool, origin: s
     return Pair(
         project=project,
         collection_id=project.collection_id,
-        question=candidate.run.question.text,
-        question_hash=question_hash(candidate.run.question.text),
-        document_id=candidate.document_id,
-        page_start=candidate.anchor_page_start,
-        line_start=candidate.anchor_line_start,
-        page_end=candidate.anchor_page_end,
-        line_end=candidate.anchor_line_end,
-        text_hash=candidate.text_hash,
+        **pair_fields(question=candidate.run.question.text, place=place_of(candidate)),
         candidate=candidate,
         origin=origin,
         is_holdout=is_holdout,

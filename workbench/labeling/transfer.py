@@ -26,7 +26,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from arbitration.contracts import Role
-from arbitration.evaluation.question_groups import question_hash, question_key
+from arbitration.evaluation.question_groups import question_key
 from training.snapshot import Side
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
@@ -35,7 +35,7 @@ from workbench.errors import Conflict, WorkbenchError
 from workbench.ops.storable import storable
 
 from .models import Label, LabelImport, Pair, PairOrigin, Project, SourceChoice
-from .passages import DocumentTexts, Place
+from .passages import DocumentTexts, Place, pair_fields
 from .projects import require_manage
 from .selectors import question_sides
 from .services import judgment
@@ -284,18 +284,10 @@ def _people(collection: Collection) -> dict[str, User]:
 
 def _label(collection: Collection, row: ReadRow, *, batch: LabelImport, people: Mapping[str, User]) -> Label:
     assert row.role is not None
-    place = row.place
     person = people.get(row.judge.lower()) if batch.source == SourceChoice.ANNOTATOR else None
     return Label(
         collection=collection,
-        question=row.question,
-        question_hash=question_hash(row.question),
-        document_id=place.document_id,
-        page_start=place.page_start,
-        line_start=place.line_start,
-        page_end=place.page_end,
-        line_end=place.line_end,
-        text_hash=place.text_hash,
+        **pair_fields(question=row.question, place=row.place),
         person=person,
         judge_name="" if person else row.judge,
         seconds=row.seconds,
@@ -306,18 +298,10 @@ def _label(collection: Collection, row: ReadRow, *, batch: LabelImport, people: 
 
 
 def _pair(project: Project, row: ReadRow, *, is_holdout: bool) -> Pair:
-    place = row.place
     pair = Pair(
         project=project,
         collection=project.collection,
-        question=row.question,
-        question_hash=question_hash(row.question),
-        document_id=place.document_id,
-        page_start=place.page_start,
-        line_start=place.line_start,
-        page_end=place.page_end,
-        line_end=place.line_end,
-        text_hash=place.text_hash,
+        **pair_fields(question=row.question, place=row.place),
         origin=PairOrigin.IMPORT,
         is_holdout=is_holdout,
         gold_role=row.role.value if row.role else None,
