@@ -44,6 +44,7 @@ from workbench.documents.services import collection_create, document_upload
 from workbench.documents.store import DatabaseCandidateStore
 
 from .gateway import collection_chat_model
+from .pool_spool import PoolSpool
 from .strategies import needs_model
 
 Tell = Callable[[str], None]
@@ -145,7 +146,8 @@ class QuestionRunner:
 
     Detection is done once per question, for all strategies; its time counts for each of them. Strategies that need a
     model use the installation's; no answer comes from a cache. With ``answers`` each answer is written and judged,
-    its figures are in ``answer_figures`` by strategy.
+    its figures are in ``answer_figures`` by strategy. With ``keep_pools`` a question that was labelled for training
+    is not detected again to be ranked.
     """
 
     def __init__(
@@ -155,6 +157,7 @@ class QuestionRunner:
         strategies: list[str],
         services: Callable[[EvalQuestion], StrategyServices] | None = None,
         answers: AnswerJudge | None = None,
+        keep_pools: bool = False,
     ) -> None:
         self._loaded, self._strategies = loaded, strategies
         self._settings = EngineSettings()
@@ -162,6 +165,7 @@ class QuestionRunner:
         self._ready: dict[tuple[str, str], deque[QuestionOutcome]] = defaultdict(deque)
         self._dataset_ids = {name: loaded.dataset_ids(name) for name in loaded.collections}
         self._answers = answers
+        self._spool = PoolSpool() if keep_pools else None
         self._chats: dict[str, OpenAIChat | None] = {}
         self.answer_figures: dict[str, list[AnswerFigures]] = {name: [] for name in strategies}
 
@@ -176,6 +180,15 @@ class QuestionRunner:
 
     def pool(self, question: EvalQuestion) -> CandidatePool:
         """What detection finds for a question."""
+        if self._spool is None:
+            return self._detected(question)
+        pool = self._spool.get(question.key)
+        if pool is None:
+            pool = self._detected(question)
+            self._spool.put(question.key, pool)
+        return pool
+
+    def _detected(self, question: EvalQuestion) -> CandidatePool:
         return detect(
             question=question.text,
             store=self._loaded.store(question),
@@ -208,7 +221,9 @@ class QuestionRunner:
         return replace(services, chat=self._chats[key], store=self._loaded.store(question))
 
     def close(self) -> None:
-        """Gives the connections to the model back."""
+        """Gives the connections to the model back, and the disk of the pools."""
+        if self._spool is not None:
+            self._spool.close()
         for chat in self._chats.values():
             if chat is not None:
                 chat.close()

@@ -16,7 +16,7 @@ from decimal import Decimal
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Sum
+from django.db.models import Q, Sum
 from django.db.models.functions import Now, TruncMonth
 
 from arbitration.adapters.breaker import ENDPOINT_FAILURES, CircuitBreaker, breaker_of
@@ -307,14 +307,19 @@ class EndpointTrouble:
 
 def endpoint_trouble() -> EndpointTrouble | None:
     """Whether the installation's endpoint keeps failing, by the ledger of all workers: its last
-    ``BREAKER_FAILURES`` calls, none older than ``TROUBLE_WINDOW``. One query; for the banner that says that runs
-    go on in a degraded way. None when it answers, is not configured, or was not asked lately."""
+    ``BREAKER_FAILURES`` calls, none older than ``TROUBLE_WINDOW``. One query that reads the ledger's end; for the
+    banner that says that runs go on in a degraded way. None when it answers, is not configured, or was not asked
+    lately."""
     if not endpoint_configured():
         return None
-    sent = LLMCall.objects.exclude(outcome__in=NOT_SENT).filter(
-        endpoint=endpoint_name()[:200], created_at__gte=Now() - TROUBLE_WINDOW
+    sent = LLMCall.objects.exclude(outcome__in=NOT_SENT).filter(endpoint=endpoint_name()[:200])
+    is_recent = Q(created_at__gte=Now() - TROUBLE_WINDOW)
+    last = list(
+        sent.annotate(is_recent=is_recent)
+        .order_by("-id")
+        .values_list("outcome", "created_at", "is_recent")[:BREAKER_FAILURES]
     )
-    last = list(sent.order_by("-id").values_list("outcome", "created_at")[:BREAKER_FAILURES])
-    if len(last) < BREAKER_FAILURES or any(outcome not in ENDPOINT_FAILURES for outcome, _ in last):
+    failed = [outcome in ENDPOINT_FAILURES and recent for outcome, _at, recent in last]
+    if len(last) < BREAKER_FAILURES or not all(failed):
         return None
     return EndpointTrouble(endpoint_name(), last[0][0], last[-1][1])

@@ -10,10 +10,15 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from arbitration.evaluation.datasets import load_dataset
+from arbitration.pipeline import detect
+from arbitration.pool import CandidatePool
 from tests.arbitration.evaluation.folders import obliqa_folder, obliqa_label
 from tests.workbench.cast import Cast
 from tests.workbench.scene import HashEmbedder
+from workbench.questions.evaluation import QuestionRunner, dataset_load
 from workbench.questions.models import EvaluationRun, Run
+from workbench.questions.scratch import label_set
 
 ANSWER = "within thirty days"
 
@@ -100,3 +105,23 @@ def test_the_strategies_page_shows_the_figures(folder: Path, cast: Cast, client_
     assert "What the cache saves" in page
     assert "answer_inclusion" in page
     assert 'class="plot"' in page
+
+
+def test_cross_fitting_detects_each_question_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = load_dataset(folder)
+    loaded = dataset_load(dataset=dataset, tell=lambda _text: None)
+    asked: list[str] = []
+
+    def counted(*, question: str, **options: Any) -> CandidatePool:
+        asked.append(question)
+        return detect(question=question, **options)
+
+    monkeypatch.setattr("workbench.questions.evaluation.detect", counted)
+    runner = QuestionRunner(loaded=loaded, strategies=["bm25", "offline"], keep_pools=True)
+    label_set(loaded=loaded, runner=runner, tell=lambda _text: None)
+    for question in dataset.questions:
+        again = runner(question=question, strategy="bm25")
+        assert again.ranking
+        assert runner.pool(question) == runner.pool(question)
+    runner.close()
+    assert asked == [question.text for question in dataset.questions]

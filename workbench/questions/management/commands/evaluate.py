@@ -103,7 +103,12 @@ class Command(JsonCommand):
         """The report, with what --answers and --cached add to it."""
         dataset = load_dataset(options["folder"]).limited(options["limit"])
         loaded = dataset_load(dataset=dataset, tell=self._tell)
-        runner = QuestionRunner(loaded=loaded, strategies=names, answers=_answer_judge(loaded, options))
+        runner = QuestionRunner(
+            loaded=loaded,
+            strategies=names,
+            answers=_answer_judge(loaded, options),
+            keep_pools=options["cross_fit"] is not None,
+        )
         try:
             value = self._report(names, options, loaded, runner).as_json()
         finally:
