@@ -12,18 +12,20 @@ from django.utils.functional import SimpleLazyObject
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
-    """Version, navigation of the signed-in person with what waits for them, and whether work gets done."""
+    """Version, navigation of the signed-in person with what waits for them, whether work gets done and models
+    answer."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"nav": [], "app_version": app_version()}
     from workbench.review.notifications import unread_count
 
-    from .selectors import health, navigation
+    from .selectors import degraded, health, navigation
 
     # Lazy: a fragment for htmx has no shell and must not pay for one.
     return {
         "nav": SimpleLazyObject(lambda: navigation(user=user, path=request.path)),
         "health": SimpleLazyObject(health),
+        "degraded": SimpleLazyObject(degraded),
         "unread": SimpleLazyObject(lambda: unread_count(user=user)),
         "app_version": app_version(),
     }

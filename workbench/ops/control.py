@@ -14,6 +14,8 @@ from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.questions.gateway import llm_control
 from workbench.questions.models import LLMControl
 
+from .selectors import degraded_forget
+
 #: USD; a slip of the hand is refused.
 LARGEST_BUDGET = Decimal(1_000_000)
 
@@ -28,6 +30,7 @@ def llm_stop(*, actor: User, reason: str) -> None:
             raise Conflict(_("The models are stopped already."))
         LLMControl.objects.filter(pk=control.pk).update(is_stopped=True, stop_reason=reason.strip())
         audit_record(actor=actor, action="llm.stopped", obj=control, reason=reason)
+    degraded_forget()
 
 
 def llm_resume(*, actor: User, reason: str) -> None:
@@ -44,6 +47,7 @@ def llm_resume(*, actor: User, reason: str) -> None:
             before={"stop_reason": control.stop_reason},
             reason=reason,
         )
+    degraded_forget()
 
 
 def budgets_change(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal
 
 from django.core.cache import cache
 from django.db.models import Count, Q
@@ -17,6 +18,7 @@ from workbench.accounts.models import Membership
 from workbench.accounts.permissions import ROLE_PERMISSIONS, Permission, administers, token_allows
 from workbench.documents.models import WORKING_STATUSES, Document, DocumentStatus
 from workbench.labeling.progress import pairs_waiting
+from workbench.questions.gateway import endpoint_trouble, llm_control
 from workbench.questions.models import ENDED, Run, RunStatus
 from workbench.review.selectors import queue_open
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 LABELLERS = frozenset({Permission.LABEL, Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})
 
 _REMEMBERED = "_roles_of_this_request"
+_DEGRADED = "shell.degraded"
 
 #: A worker takes up what is asked within seconds; after this time something is wrong.
 WORKER_LATE = timedelta(minutes=2)
@@ -98,6 +101,39 @@ def health() -> dict[str, Any]:
         cache.set("shell.health", ok, timeout=10)
     label = _("All services answer") if ok else _("Work waits: no worker has taken it up")
     return {"ok": ok, "label": label}
+
+
+@dataclass(frozen=True, slots=True)
+class Degraded:
+    """Why questions are answered without a language model just now: ``stopped`` by an administrator, for the reason
+    in ``detail``, or ``silent``, since the endpoint's last calls ended as ``detail`` names them."""
+
+    kind: Literal["stopped", "silent"]
+    detail: str
+    since: datetime | None = None
+
+
+def degraded() -> Degraded | None:
+    """For the banner on every page; looked at once in ten seconds and process. None while models answer, and where
+    none is configured, which each verdict says itself."""
+    seen: tuple[Degraded | None] | None = cache.get(_DEGRADED)
+    if seen is None:
+        seen = (_degraded_now(),)
+        cache.set(_DEGRADED, seen, timeout=10)
+    return seen[0]
+
+
+def _degraded_now() -> Degraded | None:
+    control = llm_control()
+    if control.is_stopped:
+        return Degraded("stopped", control.stop_reason)
+    trouble = endpoint_trouble()
+    return Degraded("silent", trouble.outcome, trouble.since) if trouble else None
+
+
+def degraded_forget() -> None:
+    """The next page looks again: the switch was used."""
+    cache.delete(_DEGRADED)
 
 
 def _is_active(url: str, path: str) -> bool:

@@ -1,4 +1,5 @@
-"""What every page carries: the ways to go, the version, whether work gets done, and a session that ends."""
+"""What every page carries: the ways to go, the version, whether work gets done and models answer, a session that
+ends."""
 
 from __future__ import annotations
 
@@ -8,14 +9,19 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
+from django.db import connection
 from django.db.models.functions import Now
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs
 from tests.workbench.scene import Scene
 from workbench.ops.context_processors import app_version
-from workbench.questions.models import Question, Run
+from workbench.ops.control import llm_resume, llm_stop
+from workbench.questions.gateway import endpoint_name
+from workbench.questions.models import LLMCall, Question, Run
 
 WAYS = {
     "analyst": ["home", "documents:collections", "questions:ask", "questions:runs"],
@@ -56,6 +62,91 @@ def test_the_foot_says_when_no_worker_takes_up_work(cast: Cast, client_as: Clien
     )
     Run.objects.filter(pk=run.pk).update(created_at=Now() - timedelta(minutes=5))
     assert "no worker has taken it up" in client_as(cast.analyst).get(reverse("home")).content.decode()
+
+
+def failing_calls(cast: Cast, outcomes: list[str], *, minutes_ago: int = 1) -> None:
+    """So many calls of the installation's endpoint, oldest first."""
+    for outcome in outcomes:
+        LLMCall.objects.create(
+            collection=cast.alpha, stage="arbitrate", endpoint=endpoint_name(), model="m", prompt_name="arbiter",
+            prompt_version="v1", prompt_hash="0" * 64, request_hash="0" * 64, attempt=1, outcome=outcome,
+            created_at=Now() - timedelta(minutes=minutes_ago),
+        )  # fmt: skip
+
+
+def banner(client: Client, *, language: str = "en") -> str:
+    """What a page says of the model, spaces joined; empty where it says nothing."""
+    page = client.get(reverse("questions:runs"), headers={"Accept-Language": language}).content.decode()
+    found = re.search(
+        r'<div class="message message--warning message--standing" role="status">(.*?)</div>', page, re.S
+    )
+    return " ".join(re.sub(r"<[^>]+>", " ", found[1]).split()) if found else ""
+
+
+class TestDegraded:
+    @pytest.fixture(autouse=True)
+    def _with_a_model(self, settings: Any) -> None:
+        settings.LLM_CONFIGURED = True
+
+    @pytest.mark.parametrize(
+        ("outcome", "words"),
+        [
+            ("timeout", "Its last calls took too long."),
+            ("connection", "It cannot be reached."),
+            ("server_error", "It reports faults of its own."),
+        ],
+    )
+    def test_every_page_says_that_the_model_does_not_answer(
+        self, outcome: str, words: str, cast: Cast, client_as: ClientAs
+    ) -> None:
+        failing_calls(cast, [outcome] * 5)
+        said = banner(client_as(cast.analyst))
+        assert said.startswith(f"The language model does not answer {words}")
+        assert "Questions are still answered" in said
+
+    def test_refusals_of_an_open_circuit_do_not_hide_it(self, cast: Cast, client_as: ClientAs) -> None:
+        failing_calls(cast, ["connection"] * 5 + ["circuit_open"] * 20)
+        assert banner(client_as(cast.analyst))
+
+    @pytest.mark.parametrize(
+        "outcomes",
+        [[], ["timeout"] * 4, ["timeout"] * 5 + ["ok"], ["rate_limited"] * 5, ["wrong_schema"] * 5],
+    )
+    def test_nothing_is_said_of_an_endpoint_that_answers(
+        self, outcomes: list[str], cast: Cast, client_as: ClientAs
+    ) -> None:
+        failing_calls(cast, outcomes)
+        assert banner(client_as(cast.analyst)) == ""
+
+    def test_nothing_is_said_of_what_failed_long_ago_or_where_there_is_no_model(
+        self, cast: Cast, client_as: ClientAs, settings: Any
+    ) -> None:
+        failing_calls(cast, ["timeout"] * 5, minutes_ago=6)
+        assert banner(client_as(cast.analyst)) == ""
+        cache.clear()
+        failing_calls(cast, ["timeout"] * 5)
+        settings.LLM_CONFIGURED = False
+        assert banner(client_as(cast.analyst)) == ""
+
+    def test_the_stop_switch_shows_at_once_and_so_does_its_end(self, cast: Cast, client_as: ClientAs) -> None:
+        client = client_as(cast.analyst)
+        assert banner(client) == ""
+        llm_stop(actor=cast.staff, reason="the bill <b>")
+        assert banner(client).startswith("Language models are stopped the bill &lt;b&gt;")
+        llm_resume(actor=cast.staff, reason="paid")
+        assert banner(client) == ""
+
+    def test_in_spanish(self, cast: Cast, client_as: ClientAs) -> None:
+        failing_calls(cast, ["timeout"] * 5)
+        said = banner(client_as(cast.analyst), language="es")
+        assert said.startswith("El modelo de lenguaje no responde")
+
+    def test_the_ledger_is_asked_once_in_a_while(self, cast: Cast, client_as: ClientAs) -> None:
+        client = client_as(cast.analyst)
+        banner(client)
+        with CaptureQueriesContext(connection) as captured:
+            banner(client)
+        assert not [query for query in captured.captured_queries if "llmcall" in query["sql"]]
 
 
 @pytest.mark.parametrize(
