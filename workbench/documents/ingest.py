@@ -29,6 +29,7 @@ from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
 from workbench.ops.storable import storable
+from workbench.ops.stored import path_on_disk
 
 from .embedding import active_space, current_embedder
 from .extents import SectionExtent, section_extents
@@ -139,10 +140,7 @@ def _parse(document: Document, *, password: str | None, on_recognised: OnRecogni
 @contextmanager
 def local_copy(document: Document) -> Iterator[Path]:
     """The document's bytes as a local file; storage may be on another machine."""
-    try:
-        path = Path(document.file.path)
-    except NotImplementedError:
-        path = None
+    path = path_on_disk(document.file.storage, document.file.name)
     if path is not None:
         yield path
         return

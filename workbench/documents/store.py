@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -104,7 +104,7 @@ class DatabaseCandidateStore:
 
     def _holding(self, terms: Sequence[str], *, kind: int, limit: int) -> list[Hit]:
         """Entries that may hold any of the terms, each in the language of its document."""
-        queries = self._index.term_queries()
+        queries = self._index.term_queries(kind)
         found: list[Hit] = []
         for language, documents in self._languages.items():
             found += self._index.search(
@@ -184,14 +184,14 @@ class DatabaseCandidateStore:
 
     def count_hits(self, terms: Sequence[str]) -> dict[str, int]:
         """See the protocol; a hit is a passage or a title that holds the whole term."""
-        queries = self._index.term_queries()
+        queries = {kind: self._index.term_queries(kind) for kind in (PASSAGE, SECTION)}
         return {term: self._count(term, queries) for term in terms}
 
-    def _count(self, term: str, queries: TermQueries) -> int:
+    def _count(self, term: str, queries: Mapping[int, TermQueries]) -> int:
         total = 0
         for language, documents in self._languages.items():
-            holding = queries.holding(term, language)
-            for kind in (PASSAGE, SECTION):
+            for kind, of_kind in queries.items():
+                holding = of_kind.holding(term, language)
                 found = self._index.count(kind=kind, any_of=holding, documents=documents)
                 # The queries are somewhat more generous than the matcher; rare terms are worth a look.
                 if 0 < found <= _LOOKED_AT:
@@ -217,7 +217,7 @@ class DatabaseCandidateStore:
 
     def lexical(self, query: str, *, exact: Sequence[str] = (), limit: int = 50) -> list[PassageRow]:
         """See the protocol."""
-        queries = self._index.term_queries()
+        queries = self._index.term_queries(PASSAGE)
         hits = self._index.search(
             kind=PASSAGE,
             any_of=[word for language in self._languages for word in index_words(query, language)],

@@ -281,8 +281,12 @@ class TestHealing:
 
         assert passages_with(another_process(cast.alpha), "records") == [document.pk]
 
+    @pytest.mark.parametrize("part", ["passages", "sections"])
     @pytest.mark.parametrize("damage", ["meta", "meta_empty", "segments", "truncated", "half_deleted"])
-    def test_lost_or_damaged_files(self, cast: Cast, document: Document, folder: Path, damage: str) -> None:
+    def test_lost_or_damaged_files(
+        self, cast: Cast, document: Document, folder: Path, damage: str, part: str
+    ) -> None:
+        folder /= part
         segments = [path for path in folder.iterdir() if path.suffix in {".term", ".idx", ".store", ".fast"}]
         assert segments
         match damage:
@@ -298,8 +302,7 @@ class TestHealing:
                     path.write_bytes(path.read_bytes()[:7])
             case "half_deleted":  # an index that looks whole and is empty would prove absences
                 for path in folder.iterdir():
-                    if path.name != "manifest.json":
-                        path.unlink()
+                    path.unlink()
 
         assert passages_with(another_process(cast.alpha), "records") == [document.pk]
 
@@ -327,7 +330,7 @@ class TestScope:
 
         assert passages_with(index, "records", [first.pk]) == [first.pk]
         assert passages_with(index, "records", []) == []
-        holding = index.term_queries().holding("records", "en")
+        holding = index.term_queries(PASSAGE).holding("records", "en")
         assert index.count(kind=PASSAGE, any_of=holding, documents=[second.pk]) == 1
         assert index.count(kind=PASSAGE, any_of=holding, documents=None) == 2
 
@@ -350,6 +353,17 @@ class TestScope:
             )
             assert alone.score == pytest.approx(hit.score)
 
+    def test_titles_weigh_nothing_in_the_scores_of_passages(self, cast: Cast) -> None:
+        make_document(collection=cast.alpha, owner=cast.analyst, name="a", text=RETENTION)
+        index = lexical_index(cast.alpha)
+        (before,) = index.search(kind=PASSAGE, any_of=["record"], documents=None, limit=5)
+        document = make_document(collection=cast.alpha, owner=cast.analyst, name="b", text=SCOPE)
+        document.passages.all().delete()
+        index = lexical_index(cast.alpha)
+        assert index.search(kind=SECTION, any_of=["scope"], documents=None, limit=5)
+        (after,) = index.search(kind=PASSAGE, any_of=["record"], documents=None, limit=5)
+        assert after.score == pytest.approx(before.score)
+
     def test_titles_and_passages_are_kept_apart(self, cast: Cast) -> None:
         make_document(collection=cast.alpha, owner=cast.analyst, text=SCOPE)
         index = lexical_index(cast.alpha)
@@ -361,7 +375,7 @@ class TestScope:
     def test_a_boosted_query_counts_double(self, cast: Cast) -> None:
         make_document(collection=cast.alpha, owner=cast.analyst, text=SCOPE)
         index = lexical_index(cast.alpha)
-        query = index.term_queries().holding("contractor", "en")[:1]
+        query = index.term_queries(PASSAGE).holding("contractor", "en")[:1]
 
         (once,) = index.search(kind=PASSAGE, also=query, documents=None, limit=5)
         (double,) = index.search(kind=PASSAGE, boosted=query, documents=None, limit=5)

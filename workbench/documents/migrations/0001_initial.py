@@ -79,6 +79,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at', '-id'],
+                'indexes': [
+                    models.Index(fields=['collection', 'status'], name='documents_d_collect_b788f5_idx'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('collection', 'sha256'), name='same_bytes_are_one_document'),
+                    models.CheckConstraint(condition=models.Q(('status__in', ['queued', 'parsing', 'storing', 'embedding', 'ready', 'failed', 'cancelled'])), name='document_status_is_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('status', 'failed'), _negated=True), models.Q(('failure_reason', ''), _negated=True), _connector='OR'), name='failed_document_says_why'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -117,6 +125,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['page_num', 'line_num'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('document', 'page_num', 'line_num'), name='line_once'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -132,6 +143,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['page_num'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('document', 'page_num'), name='page_once'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -150,6 +164,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['ordinal'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('document', 'ordinal'), name='passage_once'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -162,6 +179,15 @@ class Migration(migrations.Migration):
                 ('passage', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='vectors', to='documents.passage')),
                 ('space', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='vectors', to='documents.embeddingspace')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['space', 'document'], name='documents_p_space_i_32a02c_idx'),
+                    models.Index(fields=['space', 'collection'], name='documents_p_space_i_d6a741_idx'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('passage', 'space'), name='one_vector_per_space'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Section',
@@ -185,50 +211,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['ordinal'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('document', 'section_id'), name='section_once'),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['collection', 'status'], name='documents_d_collect_b788f5_idx'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.UniqueConstraint(fields=('collection', 'sha256'), name='same_bytes_are_one_document'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['queued', 'parsing', 'storing', 'embedding', 'ready', 'failed', 'cancelled'])), name='document_status_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'failed'), _negated=True), models.Q(('failure_reason', ''), _negated=True), _connector='OR'), name='failed_document_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='line',
-            constraint=models.UniqueConstraint(fields=('document', 'page_num', 'line_num'), name='line_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='page',
-            constraint=models.UniqueConstraint(fields=('document', 'page_num'), name='page_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='passage',
-            constraint=models.UniqueConstraint(fields=('document', 'ordinal'), name='passage_once'),
-        ),
-        migrations.AddIndex(
-            model_name='passagevector',
-            index=models.Index(fields=['space', 'document'], name='documents_p_space_i_32a02c_idx'),
-        ),
-        migrations.AddIndex(
-            model_name='passagevector',
-            index=models.Index(fields=['space', 'collection'], name='documents_p_space_i_d6a741_idx'),
-        ),
-        migrations.AddConstraint(
-            model_name='passagevector',
-            constraint=models.UniqueConstraint(fields=('passage', 'space'), name='one_vector_per_space'),
-        ),
-        migrations.AddConstraint(
-            model_name='section',
-            constraint=models.UniqueConstraint(fields=('document', 'section_id'), name='section_once'),
         ),
     ]

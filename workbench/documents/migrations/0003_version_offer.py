@@ -22,7 +22,18 @@ class Migration(migrations.Migration):
                 ('decided_at', models.DateTimeField(blank=True, null=True)),
                 ('carried_at', models.DateTimeField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('decided_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('document', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='version_offer', to='documents.document')),
+                ('older', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='version_offers_made', to='documents.document')),
             ],
+            options={
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['open', 'accepted', 'declined'])), name='offer_state_is_known'),
+                    models.CheckConstraint(condition=models.Q(('document', models.F('older')), _negated=True), name='offer_joins_two_documents'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('decided_at__isnull', True), ('decided_by__isnull', True), ('state', 'open')), models.Q(models.Q(('state', 'open'), _negated=True), ('decided_at__isnull', False), ('decided_by__isnull', False)), _connector='OR'), name='offer_decided_by_a_person'),
+                    models.CheckConstraint(condition=models.Q(('carried_at__isnull', True), ('state', 'accepted'), _connector='OR'), name='only_an_accepted_offer_is_carried'),
+                ],
+            },
         ),
         migrations.AddConstraint(
             model_name='document',
@@ -31,36 +42,5 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='document',
             constraint=models.CheckConstraint(condition=models.Q(('version_of', models.F('id')), _negated=True), name='no_version_of_itself'),
-        ),
-        migrations.AddField(
-            model_name='versionoffer',
-            name='decided_by',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='versionoffer',
-            name='document',
-            field=models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='version_offer', to='documents.document'),
-        ),
-        migrations.AddField(
-            model_name='versionoffer',
-            name='older',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='version_offers_made', to='documents.document'),
-        ),
-        migrations.AddConstraint(
-            model_name='versionoffer',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['open', 'accepted', 'declined'])), name='offer_state_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='versionoffer',
-            constraint=models.CheckConstraint(condition=models.Q(('document', models.F('older')), _negated=True), name='offer_joins_two_documents'),
-        ),
-        migrations.AddConstraint(
-            model_name='versionoffer',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('decided_at__isnull', True), ('decided_by__isnull', True), ('state', 'open')), models.Q(models.Q(('state', 'open'), _negated=True), ('decided_at__isnull', False), ('decided_by__isnull', False)), _connector='OR'), name='offer_decided_by_a_person'),
-        ),
-        migrations.AddConstraint(
-            model_name='versionoffer',
-            constraint=models.CheckConstraint(condition=models.Q(('carried_at__isnull', True), ('state', 'accepted'), _connector='OR'), name='only_an_accepted_offer_is_carried'),
         ),
     ]
