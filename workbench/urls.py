@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("workbench.labeling.urls")),
     path("", include("workbench.collection_settings.urls")),
     path("", include("workbench.models_registry.urls")),
+    path("", include("workbench.exports.urls")),
     path("", include("workbench.accounts.urls")),
     path("", include("workbench.ops.urls")),
     path("", include("workbench.api.token_pages")),

@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "workbench.collection_settings",
     "workbench.labeling",
     "workbench.models_registry",
+    "workbench.exports",
     "workbench.ops",
     "workbench.api",
     "django.contrib.admin",

@@ -1,0 +1,145 @@
+"""A period of a collection as one ZIP: an overview, every run as HTML and PDF, the trail as JSON lines, and the SHA-256
+of each file."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from typing import BinaryIO
+
+from django.db.models import Q
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+
+from workbench.accounts.models import User
+from workbench.audit.export import ExportScope, audit_export
+from workbench.documents.models import Collection
+from workbench.questions.models import Run, RunQuerySet, RunStatus
+from workbench.questions.presenters import record
+
+from .blocks import Facts, Report, Row, Section, Table, Text
+from .html import report_html
+from .models import Export
+from .pdf import report_pdf
+from .run_report import moment, run_report
+
+
+def runs_of_period(*, collection: Collection, since: object, until: object) -> RunQuerySet:
+    """Finished runs asked, decided or signed in the period, oldest first."""
+    period = (since, until)
+    touched = (
+        Q(created_at__gte=since, created_at__lt=until)
+        | Q(pk__in=_runs_with("reviews__created_at", collection, period))
+        | Q(pk__in=_runs_with("signatures__signed_at", collection, period))
+    )
+    return (
+        Run.objects.filter(touched, collection=collection, status=RunStatus.DONE)
+        .select_related("question__document", "collection", "requested_by")
+        .order_by("pk")
+    )
+
+
+def _runs_with(path: str, collection: Collection, period: tuple[object, object]) -> RunQuerySet:
+    between = {f"{path}__gte": period[0], f"{path}__lt": period[1]}
+    return Run.objects.filter(collection=collection, **between).order_by().values("pk")
+
+
+class _Parcel:
+    """A ZIP being written, with the hash of each file in it."""
+
+    def __init__(self, target: BinaryIO) -> None:
+        self._zip = zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED)
+        self._sums: list[str] = []
+
+    def add(self, name: str, content: bytes) -> None:
+        self._zip.writestr(name, content)
+        self._sums.append(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
+
+    def close(self) -> None:
+        self._zip.writestr("SHA256SUMS", "".join(self._sums))
+        self._zip.close()
+
+
+def write_period(*, export: Export, to: BinaryIO, progress: Callable[[int], None]) -> None:
+    """Writes the ZIP; ``progress`` is told after each run how many are written, and may raise to stop."""
+    runs = runs_of_period(collection=export.collection, since=export.since, until=export.until)
+    parcel = _Parcel(to)
+    listed: list[Run] = []
+    for run in runs.iterator(chunk_size=50):
+        report = run_report(run)
+        parcel.add(f"runs/run-{run.pk}.html", report_html(report))
+        parcel.add(f"runs/run-{run.pk}.pdf", report_pdf(report))
+        parcel.add(f"runs/run-{run.pk}.json", _json(run))
+        listed.append(run)
+        progress(len(listed))
+    trail = _trail(export)
+    parcel.add("trail.jsonl", trail.encode())
+    overview = _overview(export, listed, events=json.loads(trail.partition("\n")[0]))
+    parcel.add("overview.html", report_html(overview))
+    parcel.add("overview.pdf", report_pdf(overview))
+    parcel.close()
+
+
+def _json(run: Run) -> bytes:
+    return json.dumps(record(run), ensure_ascii=False, indent=2).encode()
+
+
+def _trail(export: Export) -> str:
+    lines = io.StringIO()
+    scope = ExportScope(collection=export.collection, since=export.since, until=export.until)
+    audit_export(actor=_requester(export), scope=scope, to=lines)
+    return lines.getvalue()
+
+
+def _requester(export: Export) -> User:
+    return export.requested_by
+
+
+def _overview(export: Export, runs: list[Run], *, events: dict[str, object]) -> Report:
+    assert export.since is not None
+    assert export.until is not None
+    facts = (
+        Row(label=_("Collection"), value=export.collection.name),
+        Row(label=_("From"), value=moment(export.since)),
+        Row(label=_("Until (excluded)"), value=moment(export.until)),
+        Row(label=_("Runs"), value=str(len(runs))),
+        Row(label=_("Events of the trail"), value=str(events["events"])),
+        Row(label=_("Head of the audit chain"), value=str(events["head"]), is_code=True),
+        Row(label=_("Made for"), value=f"{export.requested_by}, {moment(timezone.now())}"),
+    )
+    table = Table(
+        header=(_("Run"), _("Question"), _("Asked of"), _("Outcome"), _("Review"), _("Asked by"), _("Time")),
+        rows=tuple(_run_row(run) for run in runs),
+        links=tuple(f"runs/run-{run.pk}.html" for run in runs),
+    )
+    how = _(
+        "Runs that were asked, decided or signed in the period, as they stood when this was made. trail.jsonl "
+        "holds the period's events with the links of the chain between them; SHA256SUMS names the hash of every "
+        "file."
+    )
+    return Report(
+        kicker=_("Record of a period"),
+        title=export.collection.name,
+        language=translation.get_language() or "en",
+        facts=Facts(rows=facts),
+        sections=(
+            Section(title=_("Runs"), blocks=(table,) if runs else (Text(text=_("No run."), tone="note"),)),
+            Section(title=_("How to check this record"), blocks=(Text(text=how),)),
+        ),
+        footer=_("Export %(pk)d · made %(at)s") % {"pk": export.pk, "at": moment(timezone.now())},
+    )
+
+
+def _run_row(run: Run) -> tuple[str, ...]:
+    return (
+        str(run.pk),
+        run.question.text,
+        run.question.document.name if run.question.document else _("the whole collection"),
+        _("not found") if run.not_found else _("found"),
+        str(run.get_review_state_display()),
+        str(run.requested_by),
+        moment(run.created_at),
+    )

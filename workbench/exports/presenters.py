@@ -1,0 +1,95 @@
+"""What the pages of exports show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission
+from workbench.ops.selectors import permissions_anywhere
+
+from .forms import PeriodForm
+from .models import Export, ExportState
+from .selectors import exports_listed
+from .services import KEPT_FOR
+
+_STATES = {ExportState.READY: "ready", ExportState.FAILED: "failed", ExportState.REMOVED: "cancelled"}
+
+
+def export_list(*, user: User, form: PeriodForm) -> dict[str, Any]:
+    """The list page."""
+    may_audit = Permission.AUDIT in permissions_anywhere(user=user)
+    return {
+        "form": form if may_audit else None,
+        "exports": [export_row(export) for export in exports_listed(user=user)],
+    }
+
+
+def export_page(*, export: Export) -> dict[str, Any]:
+    """The page of one export."""
+    row = export_row(export)
+    days = KEPT_FOR.days
+    return {
+        "export": export,
+        "row": row,
+        "progress": _progress(export, row["title"]),
+        "kept": ngettext("The files are kept for %(n)d day.", "The files are kept for %(n)d days.", days)
+        % {"n": days},
+        "crumbs": [{"label": _("Exports"), "url": reverse("exports:exports")}, {"label": row["title"]}],
+    }
+
+
+def export_row(export: Export) -> dict[str, Any]:
+    """One export: what it is, its state, its files."""
+    return {
+        "export": export,
+        "title": _title(export),
+        "detail": export.run.question.text if export.run else export.collection.name,
+        "state": _STATES.get(ExportState(export.state), "running" if export.lease_owner else "queued"),
+        "is_waiting": export.state == ExportState.WAITING,
+        "url": export.get_absolute_url(),
+        "files": [
+            {
+                "name": file.name,
+                "size": filesizeformat(file.size),
+                "sha256": file.sha256,
+                "url": reverse("exports:fetch", args=[file.pk]) if export.state == ExportState.READY else "",
+            }
+            for file in export.files.all()
+        ],
+    }
+
+
+def _title(export: Export) -> str:
+    if export.run_id:
+        return _("Run %(pk)d") % {"pk": export.run_id}
+    days = [date_format(day, "DATE_FORMAT") for day in (export.since, export.until) if day]
+    return _("%(since)s to %(until)s (excluded)") % {"since": days[0], "until": days[-1]}
+
+
+def _progress(export: Export, title: str) -> dict[str, Any]:
+    ended = export.finished_at or timezone.now()
+    state = _STATES.get(ExportState(export.state), "running" if export.lease_owner else "queued")
+    stages = [
+        {
+            "label": _("Runs written: %(done)d of %(total)d") % {"done": export.done, "total": export.total},
+            "state": {"ready": "done", "cancelled": "done"}.get(
+                state, state if state == "failed" else "running"
+            ),
+        }
+    ]
+    return {
+        "dom_id": "export-progress",
+        "title": title,
+        "state": state,
+        "elapsed_s": (ended - export.created_at).total_seconds(),
+        "stages": stages,
+        "reason": export.failure,
+    }

@@ -1,0 +1,256 @@
+"""Asking for an export, making it, handing it out, removing it. Each step is on record."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime, timedelta
+from typing import BinaryIO
+
+import structlog
+from django.conf import settings
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.services import audit_record
+from workbench.documents.models import Collection
+from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.ops.dispatch import dispatch_on_commit
+from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
+from workbench.ops.storable import storable
+from workbench.questions.models import Run, RunStatus
+
+from .html import report_html
+from .models import Export, ExportFile, ExportState
+from .pdf import report_pdf
+from .period import runs_of_period, write_period
+from .run_report import run_report
+
+logger = structlog.get_logger(__name__)
+
+#: Runs of one period; a longer one is exported in parts.
+MOST_RUNS = 5_000
+#: Files hold document text: they stay no longer than it takes to fetch them.
+KEPT_FOR = timedelta(days=7)
+#: A request whose message should have arrived long ago.
+LOST_AFTER = timedelta(seconds=10)
+
+
+def run_export(*, actor: User, run: Run) -> Export:
+    """Asks for a finished run as HTML and PDF.
+
+    Raises :class:`NotAllowed`, or :class:`Conflict` while the run is on its way.
+    """
+    if not has_permission(actor, run.collection, Permission.VIEW):
+        raise NotAllowed(_("You may not read this collection."))
+    if run.status != RunStatus.DONE:
+        raise Conflict(_("Only a finished run can be exported."), code="not_finished")
+    return _ask(Export(collection=run.collection, run=run, total=1), actor=actor)
+
+
+def period_export(*, actor: User, collection: Collection, since: datetime, until: datetime) -> Export:
+    """Asks for the runs and the trail of a period, ``until`` excluded.
+
+    Raises :class:`NotAllowed` for who may not read the trail, :class:`WorkbenchError` for an empty or too long period.
+    """
+    if not has_permission(actor, collection, Permission.AUDIT):
+        raise NotAllowed(_("Only auditors and admins of this collection may export a period."))
+    if since >= until:
+        raise WorkbenchError(_("The first day must not be after the last."), code="period_empty")
+    total = runs_of_period(collection=collection, since=since, until=until).count()
+    if total > MOST_RUNS:
+        raise WorkbenchError(
+            _("That period holds %(n)d runs; an export holds at most %(limit)d. Choose a shorter one.")
+            % {"n": total, "limit": MOST_RUNS},
+            code="period_too_long",
+        )
+    return _ask(Export(collection=collection, since=since, until=until, total=total), actor=actor)
+
+
+def _ask(export: Export, *, actor: User) -> Export:
+    from .tasks import make
+
+    export.requested_by = actor
+    export.language = (translation.get_language() or "en")[:8]
+    with transaction.atomic():
+        export.save(force_insert=True)
+        audit_record(
+            actor=actor,
+            action="export.requested",
+            obj=export,
+            collection_id=export.collection_id,
+            after={
+                "run": export.run_id,
+                "since": export.since.isoformat() if export.since else None,
+                "until": export.until.isoformat() if export.until else None,
+                "runs": export.total,
+            },
+        )
+        dispatch_on_commit(make, export_id=export.pk)
+    return export
+
+
+def exports_to_wake() -> list[int]:
+    """Keys of requests whose message was lost or whose worker is gone."""
+    rows = Export.objects.filter(lease_free(), state=ExportState.WAITING, created_at__lt=Now() - LOST_AFTER)
+    return list(rows.order_by("pk").values_list("pk", flat=True)[:100])
+
+
+def export_make(*, export_id: int) -> None:
+    """Makes the files. Safe to repeat: an export is made once, and a lost worker's is begun anew."""
+    rows = Export.objects.filter(pk=export_id)
+    owner = new_owner()
+    if not lease_claim(rows.filter(state=ExportState.WAITING), owner=owner):
+        return
+    with leased(rows, owner=owner) as heartbeat:
+        export = rows.select_related("collection", "requested_by", "run__question__document").get()
+        try:
+            _require_right(export)
+            if export.attempts > settings.MAX_ATTEMPTS:
+                raise WorkbenchError(_("This stopped its worker three times and was given up; ask again."))
+            with translation.override(export.language):
+                files = _files_of_run(export) if export.run_id else _files_of_period(export, heartbeat)
+            heartbeat.check()
+            _finish(export, owner, files)
+        except LeaseLost:
+            return
+        except (WorkbenchError, OSError) as error:
+            logger.warning("export.failed", export=export.pk, error=type(error).__name__)
+            _fail(export, owner, getattr(error, "message", "") or _("A file could not be written."))
+
+
+def _require_right(export: Export) -> None:
+    """Who lost the right between asking and making gets nothing."""
+    if not Export.objects.visible_to(export.requested_by).filter(pk=export.pk).exists():
+        raise NotAllowed(_("You may not read this collection any more."))
+
+
+def _files_of_run(export: Export) -> list[ExportFile]:
+    run = Run.objects.select_related("question__document", "collection", "requested_by").get(pk=export.run_id)
+    report = run_report(run)
+    made = (
+        (f"run-{run.pk}.html", "text/html; charset=utf-8", report_html(report)),
+        (f"run-{run.pk}.pdf", "application/pdf", report_pdf(report)),
+    )
+    files = []
+    for name, content_type, content in made:
+        with _scratch() as scratch:
+            scratch.write(content)
+            files.append(_stored(export, scratch, name=name, content_type=content_type))
+    return files
+
+
+def _files_of_period(export: Export, heartbeat: Heartbeat) -> list[ExportFile]:
+    def told(done: int) -> None:
+        heartbeat.check()
+        Export.objects.filter(pk=export.pk).update(done=done)
+
+    days = "-".join(f"{day:%Y%m%d}" for day in (export.since, export.until) if day)
+    with _scratch() as scratch:
+        write_period(export=export, to=scratch, progress=told)
+        name = f"{export.collection.slug}-{days}.zip"
+        return [_stored(export, scratch, name=name, content_type="application/zip")]
+
+
+@contextmanager
+def _scratch() -> Iterator[BinaryIO]:
+    with closing(tempfile.TemporaryFile()) as scratch:
+        yield scratch
+
+
+def _stored(export: Export, content: BinaryIO, *, name: str, content_type: str) -> ExportFile:
+    size = content.seek(0, 2)
+    content.seek(0)
+    digest = hashlib.file_digest(content, "sha256").hexdigest()
+    content.seek(0)
+    path = default_storage.save(f"exports/{export.collection_id}/{export.pk}/{name}", File(content, name))
+    return ExportFile(
+        export=export, name=name, content_type=content_type, path=path, size=size, sha256=digest
+    )
+
+
+def _finish(export: Export, owner: str, files: list[ExportFile]) -> None:
+    with transaction.atomic():
+        changed = Export.objects.filter(pk=export.pk, lease_owner=owner, state=ExportState.WAITING).update(
+            state=ExportState.READY, done=export.total, finished_at=Now()
+        )
+        if not changed:
+            raise LeaseLost
+        ExportFile.objects.bulk_create(files)
+        audit_record(
+            actor=User.objects.system(),
+            actor_kind="worker",
+            action="export.made",
+            obj=export,
+            collection_id=export.collection_id,
+            after={"files": {file.name: file.sha256 for file in files}},
+        )
+
+
+def _fail(export: Export, owner: str, failure: str) -> None:
+    with transaction.atomic():
+        changed = Export.objects.filter(pk=export.pk, lease_owner=owner, state=ExportState.WAITING).update(
+            state=ExportState.FAILED, failure=storable(failure), finished_at=Now()
+        )
+        if changed:
+            audit_record(
+                actor=User.objects.system(),
+                actor_kind="worker",
+                action="export.failed",
+                obj=export,
+                collection_id=export.collection_id,
+                reason=failure[:300],
+            )
+
+
+def export_fetched(*, actor: User, file: ExportFile) -> None:
+    """Records that a person takes a file out. Raises :class:`Conflict` when it was removed."""
+    if file.export.state != ExportState.READY:
+        raise Conflict(_("This export was removed. Ask for it again."), code="removed")
+    with transaction.atomic():
+        audit_record(
+            actor=actor,
+            action="export.fetched",
+            obj=file.export,
+            collection_id=file.export.collection_id,
+            after={"file": file.name, "sha256": file.sha256},
+        )
+
+
+def exports_remove_old() -> int:
+    """Removes the files of exports that were kept long enough; gives their number."""
+    old = Export.objects.filter(state=ExportState.READY, finished_at__lt=Now() - KEPT_FOR)
+    return sum(_remove(export) for export in old.order_by("pk")[:200])
+
+
+def exports_erase(*, collection: Collection) -> int:
+    """Removes every export of a collection: called when text of it must go. Gives the number."""
+    return sum(
+        _remove(export) for export in Export.objects.filter(collection=collection, state=ExportState.READY)
+    )
+
+
+def _remove(export: Export) -> int:
+    with transaction.atomic():
+        changed = Export.objects.filter(pk=export.pk, state=ExportState.READY).update(
+            state=ExportState.REMOVED
+        )
+        if not changed:
+            return 0
+        audit_record(
+            actor=User.objects.system(),
+            action="export.removed",
+            obj=export,
+            collection_id=export.collection_id,
+        )
+    for file in export.files.all():
+        default_storage.delete(file.path)
+    return 1

@@ -1,0 +1,78 @@
+"""Pages of exports."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.contrib import messages
+from django.core.files.storage import default_storage
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.vary import vary_on_headers
+
+from workbench.errors import WorkbenchError
+from workbench.questions.selectors import run_for
+
+from . import presenters, selectors, services
+from .forms import PeriodForm
+from .models import ExportState
+
+
+@require_http_methods(["GET", "POST"])
+def export_list(request: HttpRequest) -> HttpResponse:
+    """A person's exports, and the form for a period where they may read a trail."""
+    today = timezone.now().date()
+    initial = {"first": (today.replace(day=1) - timedelta(days=1)).replace(day=1), "last": today}
+    form = PeriodForm(request.POST or None, user=request.user, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        since, until = form.period()
+        try:
+            export = services.period_export(
+                actor=request.user, collection=form.cleaned_data["collection"], since=since, until=until
+            )
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            return redirect(export)
+    context = presenters.export_list(user=request.user, form=form)
+    return render(request, "exports/exports.html", context)
+
+
+@require_GET
+@vary_on_headers("HX-Request")
+def export_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """How far an export is, and its files."""
+    export = selectors.export_for(user=request.user, pk=pk)
+    name = "exports/export.html#live" if request.htmx else "exports/export.html"
+    return render(request, name, presenters.export_page(export=export))
+
+
+@require_POST
+def run_export(request: HttpRequest, pk: int) -> HttpResponse:
+    """Asks for a run as HTML and PDF."""
+    run = run_for(user=request.user, pk=pk)
+    try:
+        return redirect(services.run_export(actor=request.user, run=run))
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    return redirect(run)
+
+
+@require_GET
+def fetch(request: HttpRequest, pk: int) -> HttpResponse | FileResponse:
+    """A file, as an attachment: nothing of it runs in the product's own pages."""
+    file = selectors.file_for(user=request.user, pk=pk)
+    if file.export.state != ExportState.READY or not default_storage.exists(file.path):
+        raise Http404(_("This export was removed. Ask for it again."))
+    services.export_fetched(actor=request.user, file=file)
+    response = FileResponse(
+        default_storage.open(file.path, "rb"),
+        as_attachment=True,
+        filename=file.name,
+        content_type=file.content_type,
+    )
+    response["Cache-Control"] = "private, no-store"
+    return response
