@@ -47,6 +47,18 @@ class Migration(migrations.Migration):
             options={
                 'db_table': 'audit_event',
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(fields=['collection_id', '-id'], name='audit_by_collection'),
+                    models.Index(fields=['object_type', 'object_id', '-id'], name='audit_by_object'),
+                    models.Index(fields=['created_at'], name='audit_by_time'),
+                    models.Index(fields=['action', 'id'], name='audit_by_action', opclasses=['varchar_pattern_ops', 'int8_ops']),
+                    models.Index(condition=models.Q(('request_id', ''), _negated=True), fields=['request_id'], name='audit_by_request'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('action', ''), _negated=True), name='audit_event_has_an_action'),
+                    models.CheckConstraint(condition=models.Q(('actor_kind__in', ['person', 'system', 'worker', 'model'])), name='audit_actor_kind_is_known'),
+                    models.CheckConstraint(condition=models.Q(('actor_name', ''), _negated=True), name='audit_event_names_its_actor'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -62,43 +74,10 @@ class Migration(migrations.Migration):
             options={
                 'db_table': 'audit_seal',
                 'ordering': ['position'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('position__gte', 1)), name='audit_positions_start_at_one'),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name='auditevent',
-            index=models.Index(fields=['collection_id', '-id'], name='audit_by_collection'),
-        ),
-        migrations.AddIndex(
-            model_name='auditevent',
-            index=models.Index(fields=['object_type', 'object_id', '-id'], name='audit_by_object'),
-        ),
-        migrations.AddIndex(
-            model_name='auditevent',
-            index=models.Index(fields=['created_at'], name='audit_by_time'),
-        ),
-        migrations.AddIndex(
-            model_name='auditevent',
-            index=models.Index(fields=['action', 'id'], name='audit_by_action', opclasses=['varchar_pattern_ops', 'int8_ops']),
-        ),
-        migrations.AddIndex(
-            model_name='auditevent',
-            index=models.Index(condition=models.Q(('request_id', ''), _negated=True), fields=['request_id'], name='audit_by_request'),
-        ),
-        migrations.AddConstraint(
-            model_name='auditevent',
-            constraint=models.CheckConstraint(condition=models.Q(('action', ''), _negated=True), name='audit_event_has_an_action'),
-        ),
-        migrations.AddConstraint(
-            model_name='auditevent',
-            constraint=models.CheckConstraint(condition=models.Q(('actor_kind__in', ['person', 'system', 'worker', 'model'])), name='audit_actor_kind_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='auditevent',
-            constraint=models.CheckConstraint(condition=models.Q(('actor_name', ''), _negated=True), name='audit_event_names_its_actor'),
-        ),
-        migrations.AddConstraint(
-            model_name='auditseal',
-            constraint=models.CheckConstraint(condition=models.Q(('position__gte', 1)), name='audit_positions_start_at_one'),
         ),
         migrations.RunSQL(CREATE_TRIGGERS, DROP_TRIGGERS),
         # Again after every migrate (protection.py): the role may be made later.

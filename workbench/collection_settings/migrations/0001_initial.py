@@ -45,6 +45,19 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-id'],
                 'abstract': False,
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('minimum__gte', 0), ('minimum__lte', 1)), name='gateproposal_minimum_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('verify__gte', 0), ('verify__lte', 1)), name='gateproposal_verify_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('accept__gte', 0), ('accept__lte', 1)), name='gateproposal_accept_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('gap__gte', 0), ('gap__lte', 1)), name='gateproposal_gap_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('keyword__gte', 0), ('keyword__lte', 1)), name='gateproposal_keyword_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('query__gte', 0), ('query__lte', 1)), name='gateproposal_query_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('alias__gte', 0), ('alias__lte', 1)), name='gateproposal_alias_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('confident__gte', 0), ('confident__lte', 1)), name='gateproposal_confident_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('minimum__lte', models.F('accept'))), name='gateproposal_minimum_not_above_accept'),
+                    models.CheckConstraint(condition=models.Q(('verify__lte', models.F('accept'))), name='gateproposal_verify_not_above_accept'),
+                    models.CheckConstraint(condition=models.Q(('evidence_lost__isnull', True), models.Q(('evidence_lost__gte', 0), ('evidence_lost__lte', 1)), _connector='OR'), name='gateproposal_evidence_lost_is_a_share'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -71,98 +84,20 @@ class Migration(migrations.Migration):
             ],
             options={
                 'abstract': False,
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('minimum__gte', 0), ('minimum__lte', 1)), name='collectiongates_minimum_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('verify__gte', 0), ('verify__lte', 1)), name='collectiongates_verify_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('accept__gte', 0), ('accept__lte', 1)), name='collectiongates_accept_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('gap__gte', 0), ('gap__lte', 1)), name='collectiongates_gap_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('keyword__gte', 0), ('keyword__lte', 1)), name='collectiongates_keyword_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('query__gte', 0), ('query__lte', 1)), name='collectiongates_query_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('alias__gte', 0), ('alias__lte', 1)), name='collectiongates_alias_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('confident__gte', 0), ('confident__lte', 1)), name='collectiongates_confident_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('minimum__lte', models.F('accept'))), name='collectiongates_minimum_not_above_accept'),
+                    models.CheckConstraint(condition=models.Q(('verify__lte', models.F('accept'))), name='collectiongates_verify_not_above_accept'),
+                    models.CheckConstraint(condition=models.Q(('evidence_lost__isnull', True), models.Q(('evidence_lost__gte', 0), ('evidence_lost__lte', 1)), _connector='OR'), name='collectiongates_evidence_lost_is_a_share'),
+                    models.UniqueConstraint(fields=('collection', 'space'), name='gates_once_per_space'),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='gateproposal',
-            constraint=models.CheckConstraint(condition=models.Q(('minimum__gte', 0), ('minimum__lte', 1)), name='gateproposal_minimum_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateproposal',
-            constraint=models.CheckConstraint(condition=models.Q(('verify__gte', 0), ('verify__lte', 1)), name='gateproposal_verify_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateproposal',
-            constraint=models.CheckConstraint(condition=models.Q(('accept__gte', 0), ('accept__lte', 1)), name='gateproposal_accept_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateproposal',
-            constraint=models.CheckConstraint(condition=models.Q(('gap__gte', 0), ('gap__lte', 1)), name='gateproposal_gap_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateproposal',
-            constraint=models.CheckConstraint(condition=models.Q(('keyword__gte', 0), ('keyword__lte', 1)), name='gateproposal_keyword_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateproposal',
-            constraint=models.CheckConstraint(condition=models.Q(('query__gte', 0), ('query__lte', 1)), name='gateproposal_query_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateproposal',
-            constraint=models.CheckConstraint(condition=models.Q(('alias__gte', 0), ('alias__lte', 1)), name='gateproposal_alias_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateproposal',
-            constraint=models.CheckConstraint(condition=models.Q(('confident__gte', 0), ('confident__lte', 1)), name='gateproposal_confident_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateproposal',
-            constraint=models.CheckConstraint(condition=models.Q(('minimum__lte', models.F('accept'))), name='gateproposal_minimum_not_above_accept'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateproposal',
-            constraint=models.CheckConstraint(condition=models.Q(('verify__lte', models.F('accept'))), name='gateproposal_verify_not_above_accept'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateproposal',
-            constraint=models.CheckConstraint(condition=models.Q(('evidence_lost__isnull', True), models.Q(('evidence_lost__gte', 0), ('evidence_lost__lte', 1)), _connector='OR'), name='gateproposal_evidence_lost_is_a_share'),
-        ),
-        migrations.AddConstraint(
-            model_name='collectiongates',
-            constraint=models.CheckConstraint(condition=models.Q(('minimum__gte', 0), ('minimum__lte', 1)), name='collectiongates_minimum_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='collectiongates',
-            constraint=models.CheckConstraint(condition=models.Q(('verify__gte', 0), ('verify__lte', 1)), name='collectiongates_verify_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='collectiongates',
-            constraint=models.CheckConstraint(condition=models.Q(('accept__gte', 0), ('accept__lte', 1)), name='collectiongates_accept_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='collectiongates',
-            constraint=models.CheckConstraint(condition=models.Q(('gap__gte', 0), ('gap__lte', 1)), name='collectiongates_gap_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='collectiongates',
-            constraint=models.CheckConstraint(condition=models.Q(('keyword__gte', 0), ('keyword__lte', 1)), name='collectiongates_keyword_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='collectiongates',
-            constraint=models.CheckConstraint(condition=models.Q(('query__gte', 0), ('query__lte', 1)), name='collectiongates_query_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='collectiongates',
-            constraint=models.CheckConstraint(condition=models.Q(('alias__gte', 0), ('alias__lte', 1)), name='collectiongates_alias_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='collectiongates',
-            constraint=models.CheckConstraint(condition=models.Q(('confident__gte', 0), ('confident__lte', 1)), name='collectiongates_confident_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='collectiongates',
-            constraint=models.CheckConstraint(condition=models.Q(('minimum__lte', models.F('accept'))), name='collectiongates_minimum_not_above_accept'),
-        ),
-        migrations.AddConstraint(
-            model_name='collectiongates',
-            constraint=models.CheckConstraint(condition=models.Q(('verify__lte', models.F('accept'))), name='collectiongates_verify_not_above_accept'),
-        ),
-        migrations.AddConstraint(
-            model_name='collectiongates',
-            constraint=models.CheckConstraint(condition=models.Q(('evidence_lost__isnull', True), models.Q(('evidence_lost__gte', 0), ('evidence_lost__lte', 1)), _connector='OR'), name='collectiongates_evidence_lost_is_a_share'),
-        ),
-        migrations.AddConstraint(
-            model_name='collectiongates',
-            constraint=models.UniqueConstraint(fields=('collection', 'space'), name='gates_once_per_space'),
         ),
     ]

@@ -44,6 +44,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-number'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('collection', 'number'), name='guideline_number_once'),
+                    models.CheckConstraint(condition=models.Q(('body', ''), _negated=True), name='guidelines_say_something'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -62,6 +66,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('collection', 'sha256', 'source'), name='file_imported_once'),
+                    models.CheckConstraint(condition=models.Q(('source__in', ['annotator', 'llm'])), name='import_of_annotators_or_model'),
+                    models.CheckConstraint(condition=models.Q(('is_gold', False), ('source', 'annotator'), _connector='OR'), name='gold_is_human'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -94,6 +103,23 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'indexes': [
+                    models.Index(fields=['collection', 'question_hash', 'text_hash'], name='labels_of_a_pair'),
+                    models.Index(fields=['person', '-id'], name='labels_of_a_person'),
+                    models.Index(fields=['collection', 'source', 'id'], name='labels_by_source'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(models.Q(('binary_label', 1), ('role__in', ('primary', 'supporting'))), models.Q(('binary_label', 0), ('role__in', ['tangential', 'discarded'])), _connector='OR'), name='binary_label_follows_the_role'),
+                    models.CheckConstraint(condition=models.Q(('source__in', ['adjudicated', 'override', 'approve', 'annotator', 'llm'])), name='label_source_is_known'),
+                    models.CheckConstraint(condition=models.Q(('weight__gt', 0), ('weight__lte', 1)), name='label_weight_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('judge_name', ''), ('person__isnull', False)), models.Q(('person__isnull', True), models.Q(('judge_name', ''), _negated=True)), _connector='OR'), name='label_has_one_judge'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('person__isnull', True), ('source', 'llm')), ('source', 'annotator'), models.Q(models.Q(('source', 'llm'), _negated=True), ('person__isnull', False)), _connector='OR'), name='models_are_no_people'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('candidate__isnull', False), ('review__isnull', False), ('source__in', ['approve', 'override'])), models.Q(models.Q(('source__in', ['approve', 'override']), _negated=True), ('review__isnull', True)), _connector='OR'), name='reviewers_label_by_reviewing'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('source', 'llm'), _negated=True), ('blind', False), _connector='OR'), name='models_are_not_blind'),
+                    models.CheckConstraint(condition=models.Q(('seconds__isnull', True), ('seconds__gte', 0), _connector='OR'), name='label_seconds_not_negative'),
+                    models.CheckConstraint(condition=models.Q(('page_end__gt', models.F('page_start')), models.Q(('line_end__gte', models.F('line_start')), ('page_end', models.F('page_start'))), _connector='OR'), name='label_scope_in_order'),
+                    models.UniqueConstraint(condition=models.Q(('label_import__isnull', True), ('source', 'llm')), fields=('candidate',), name='one_model_label_per_candidate'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -105,82 +131,11 @@ class Migration(migrations.Migration):
                 ('label', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='retraction', to='labeling.label')),
                 ('retracted_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name='guidelineversion',
-            constraint=models.UniqueConstraint(fields=('collection', 'number'), name='guideline_number_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='guidelineversion',
-            constraint=models.CheckConstraint(condition=models.Q(('body', ''), _negated=True), name='guidelines_say_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='labelimport',
-            constraint=models.UniqueConstraint(fields=('collection', 'sha256', 'source'), name='file_imported_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='labelimport',
-            constraint=models.CheckConstraint(condition=models.Q(('source__in', ['annotator', 'llm'])), name='import_of_annotators_or_model'),
-        ),
-        migrations.AddConstraint(
-            model_name='labelimport',
-            constraint=models.CheckConstraint(condition=models.Q(('is_gold', False), ('source', 'annotator'), _connector='OR'), name='gold_is_human'),
-        ),
-        migrations.AddIndex(
-            model_name='label',
-            index=models.Index(fields=['collection', 'question_hash', 'text_hash'], name='labels_of_a_pair'),
-        ),
-        migrations.AddIndex(
-            model_name='label',
-            index=models.Index(fields=['person', '-id'], name='labels_of_a_person'),
-        ),
-        migrations.AddIndex(
-            model_name='label',
-            index=models.Index(fields=['collection', 'source', 'id'], name='labels_by_source'),
-        ),
-        migrations.AddConstraint(
-            model_name='label',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('binary_label', 1), ('role__in', ('primary', 'supporting'))), models.Q(('binary_label', 0), ('role__in', ['tangential', 'discarded'])), _connector='OR'), name='binary_label_follows_the_role'),
-        ),
-        migrations.AddConstraint(
-            model_name='label',
-            constraint=models.CheckConstraint(condition=models.Q(('source__in', ['adjudicated', 'override', 'approve', 'annotator', 'llm'])), name='label_source_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='label',
-            constraint=models.CheckConstraint(condition=models.Q(('weight__gt', 0), ('weight__lte', 1)), name='label_weight_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='label',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('judge_name', ''), ('person__isnull', False)), models.Q(('person__isnull', True), models.Q(('judge_name', ''), _negated=True)), _connector='OR'), name='label_has_one_judge'),
-        ),
-        migrations.AddConstraint(
-            model_name='label',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('person__isnull', True), ('source', 'llm')), ('source', 'annotator'), models.Q(models.Q(('source', 'llm'), _negated=True), ('person__isnull', False)), _connector='OR'), name='models_are_no_people'),
-        ),
-        migrations.AddConstraint(
-            model_name='label',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('candidate__isnull', False), ('review__isnull', False), ('source__in', ['approve', 'override'])), models.Q(models.Q(('source__in', ['approve', 'override']), _negated=True), ('review__isnull', True)), _connector='OR'), name='reviewers_label_by_reviewing'),
-        ),
-        migrations.AddConstraint(
-            model_name='label',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('source', 'llm'), _negated=True), ('blind', False), _connector='OR'), name='models_are_not_blind'),
-        ),
-        migrations.AddConstraint(
-            model_name='label',
-            constraint=models.CheckConstraint(condition=models.Q(('seconds__isnull', True), ('seconds__gte', 0), _connector='OR'), name='label_seconds_not_negative'),
-        ),
-        migrations.AddConstraint(
-            model_name='label',
-            constraint=models.CheckConstraint(condition=models.Q(('page_end__gt', models.F('page_start')), models.Q(('line_end__gte', models.F('line_start')), ('page_end', models.F('page_start'))), _connector='OR'), name='label_scope_in_order'),
-        ),
-        migrations.AddConstraint(
-            model_name='label',
-            constraint=models.UniqueConstraint(condition=models.Q(('label_import__isnull', True), ('source', 'llm')), fields=('candidate',), name='one_model_label_per_candidate'),
-        ),
-        migrations.AddConstraint(
-            model_name='labelretraction',
-            constraint=models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='retraction_says_why'),
+            options={
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='retraction_says_why'),
+                ],
+            },
         ),
         migrations.RunSQL(CREATE_TRIGGERS, DROP_TRIGGERS),
         # Again after every migrate (protection.py): the role may be made later.

@@ -32,6 +32,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('collection', 'name'), name='project_name_once'),
+                    models.CheckConstraint(condition=models.Q(('random_share__gte', 0), ('random_share__lte', 1)), name='random_share_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('gold_share__gte', 0), ('gold_share__lte', 1)), name='gold_share_in_unit_interval'),
+                    models.CheckConstraint(condition=models.Q(('double_share__gte', 0), ('double_share__lte', 1)), name='double_share_in_unit_interval'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -59,6 +65,15 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-priority', 'id'],
+                'indexes': [
+                    models.Index(fields=['project', '-priority', 'id'], name='pairs_by_priority'),
+                    models.Index(fields=['collection', 'state'], name='pairs_by_state'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('collection', 'question_hash', 'document', 'page_start', 'line_start', 'page_end', 'line_end'), name='pair_once_per_collection'),
+                    models.CheckConstraint(condition=models.Q(('state__in', ['open', 'disputed', 'settled'])), name='pair_state_is_known'),
+                    models.CheckConstraint(condition=models.Q(('origin__in', ['run', 'discarded', 'import'])), name='pair_origin_is_known'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -93,6 +108,17 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'indexes': [
+                    models.Index(condition=models.Q(('state', 'labelled'), _negated=True), fields=['pair'], name='slots_to_fill'),
+                    models.Index(fields=['person', '-decided_at'], name='slots_of_a_person'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('pair', 'number'), name='one_person_per_place'),
+                    models.UniqueConstraint(fields=('pair', 'person'), name='one_place_per_person'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('is_check', True), ('number__isnull', True)), models.Q(('is_check', False), ('number__in', [1, 2])), _connector='OR'), name='a_pair_has_two_places_at_most'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('person__isnull', True), ('role__isnull', True), ('state', 'waiting')), models.Q(('held_until__isnull', False), ('person__isnull', False), ('role__isnull', True), ('state', 'held')), models.Q(('decided_at__isnull', False), ('person__isnull', False), ('role__isnull', False), ('state', 'labelled')), _connector='OR'), name='slot_state_fits'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('is_check', True), ('label__isnull', True)), models.Q(('is_check', False), ('label__isnull', False), ('state', 'labelled')), models.Q(('is_check', False), ('label__isnull', True), models.Q(('state', 'labelled'), _negated=True)), _connector='OR'), name='labelled_slot_has_its_label'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -120,69 +146,5 @@ class Migration(migrations.Migration):
                 'ordering': ['id'],
                 'constraints': [models.UniqueConstraint(fields=('pair', 'person'), name='one_pass_per_person'), models.CheckConstraint(condition=models.Q(('kind__in', ['unsure', 'later'])), name='pass_kind_is_known')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='project',
-            constraint=models.UniqueConstraint(fields=('collection', 'name'), name='project_name_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='project',
-            constraint=models.CheckConstraint(condition=models.Q(('random_share__gte', 0), ('random_share__lte', 1)), name='random_share_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='project',
-            constraint=models.CheckConstraint(condition=models.Q(('gold_share__gte', 0), ('gold_share__lte', 1)), name='gold_share_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='project',
-            constraint=models.CheckConstraint(condition=models.Q(('double_share__gte', 0), ('double_share__lte', 1)), name='double_share_in_unit_interval'),
-        ),
-        migrations.AddIndex(
-            model_name='pair',
-            index=models.Index(fields=['project', '-priority', 'id'], name='pairs_by_priority'),
-        ),
-        migrations.AddIndex(
-            model_name='pair',
-            index=models.Index(fields=['collection', 'state'], name='pairs_by_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='pair',
-            constraint=models.UniqueConstraint(fields=('collection', 'question_hash', 'document', 'page_start', 'line_start', 'page_end', 'line_end'), name='pair_once_per_collection'),
-        ),
-        migrations.AddConstraint(
-            model_name='pair',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['open', 'disputed', 'settled'])), name='pair_state_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='pair',
-            constraint=models.CheckConstraint(condition=models.Q(('origin__in', ['run', 'discarded', 'import'])), name='pair_origin_is_known'),
-        ),
-        migrations.AddIndex(
-            model_name='slot',
-            index=models.Index(condition=models.Q(('state', 'labelled'), _negated=True), fields=['pair'], name='slots_to_fill'),
-        ),
-        migrations.AddIndex(
-            model_name='slot',
-            index=models.Index(fields=['person', '-decided_at'], name='slots_of_a_person'),
-        ),
-        migrations.AddConstraint(
-            model_name='slot',
-            constraint=models.UniqueConstraint(fields=('pair', 'number'), name='one_person_per_place'),
-        ),
-        migrations.AddConstraint(
-            model_name='slot',
-            constraint=models.UniqueConstraint(fields=('pair', 'person'), name='one_place_per_person'),
-        ),
-        migrations.AddConstraint(
-            model_name='slot',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('is_check', True), ('number__isnull', True)), models.Q(('is_check', False), ('number__in', [1, 2])), _connector='OR'), name='a_pair_has_two_places_at_most'),
-        ),
-        migrations.AddConstraint(
-            model_name='slot',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('person__isnull', True), ('role__isnull', True), ('state', 'waiting')), models.Q(('held_until__isnull', False), ('person__isnull', False), ('role__isnull', True), ('state', 'held')), models.Q(('decided_at__isnull', False), ('person__isnull', False), ('role__isnull', False), ('state', 'labelled')), _connector='OR'), name='slot_state_fits'),
-        ),
-        migrations.AddConstraint(
-            model_name='slot',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('is_check', True), ('label__isnull', True)), models.Q(('is_check', False), ('label__isnull', False), ('state', 'labelled')), models.Q(('is_check', False), ('label__isnull', True), models.Q(('state', 'labelled'), _negated=True)), _connector='OR'), name='labelled_slot_has_its_label'),
         ),
     ]

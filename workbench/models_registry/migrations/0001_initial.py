@@ -60,6 +60,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-number'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('origin__in', ['trained', 'seed'])), name='model_origin_is_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('origin', 'seed'), ('snapshot__isnull', True)), models.Q(('origin', 'trained'), ('snapshot__isnull', False)), _connector='OR'), name='trained_model_has_a_snapshot'),
+                    models.CheckConstraint(condition=models.Q(('threshold__gte', 0), ('threshold__lte', 1)), name='threshold_in_unit_interval'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -73,6 +78,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('snapshot', 'label'), name='label_once_per_snapshot'),
+                    models.CheckConstraint(condition=models.Q(('overturned_by__isnull', True), ('overturned_at__isnull', False), _connector='OR'), name='overturned_label_has_a_time'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -98,6 +107,13 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'collecting', 'training', 'judging', 'done', 'failed', 'cancelled'])), name='training_state_is_known'),
+                    models.CheckConstraint(condition=models.Q(('trigger__in', ['schedule', 'person', 'command'])), name='training_trigger_is_known'),
+                    models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'collecting', 'training', 'judging'))), fields=('model_name',), name='one_training_at_a_time'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('failure_reason', ''), _negated=True), _connector='OR'), name='failed_training_says_why'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('finished_at__isnull', True), ('state__in', ('queued', 'collecting', 'training', 'judging'))), models.Q(models.Q(('state__in', ('queued', 'collecting', 'training', 'judging')), _negated=True), ('finished_at__isnull', False)), _connector='OR'), name='ended_training_has_a_time'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -120,6 +136,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('outcome__in', ['deployed', 'kept', 'refused'])), name='gate_outcome_is_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('outcome', 'deployed'), _negated=True), models.Q(('challenger_report__isnull', False), ('champion_report__isnull', False), ('gold__isnull', False)), _connector='OR'), name='deployed_after_comparison'),
+                    models.CheckConstraint(condition=models.Q(('challenger__isnull', False), ('outcome', 'refused'), _connector='OR'), name='no_challenger_no_deploy'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -199,57 +220,5 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.UniqueConstraint(fields=('version', 'candidate'), name='shadow_scores_once'), models.CheckConstraint(condition=models.Q(('probability__gte', 0), ('probability__lte', 1)), name='shadow_score_in_unit_interval')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='modelversion',
-            constraint=models.CheckConstraint(condition=models.Q(('origin__in', ['trained', 'seed'])), name='model_origin_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='modelversion',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('origin', 'seed'), ('snapshot__isnull', True)), models.Q(('origin', 'trained'), ('snapshot__isnull', False)), _connector='OR'), name='trained_model_has_a_snapshot'),
-        ),
-        migrations.AddConstraint(
-            model_name='modelversion',
-            constraint=models.CheckConstraint(condition=models.Q(('threshold__gte', 0), ('threshold__lte', 1)), name='threshold_in_unit_interval'),
-        ),
-        migrations.AddConstraint(
-            model_name='snapshotlabel',
-            constraint=models.UniqueConstraint(fields=('snapshot', 'label'), name='label_once_per_snapshot'),
-        ),
-        migrations.AddConstraint(
-            model_name='snapshotlabel',
-            constraint=models.CheckConstraint(condition=models.Q(('overturned_by__isnull', True), ('overturned_at__isnull', False), _connector='OR'), name='overturned_label_has_a_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='trainingrun',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'collecting', 'training', 'judging', 'done', 'failed', 'cancelled'])), name='training_state_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='trainingrun',
-            constraint=models.CheckConstraint(condition=models.Q(('trigger__in', ['schedule', 'person', 'command'])), name='training_trigger_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='trainingrun',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'collecting', 'training', 'judging'))), fields=('model_name',), name='one_training_at_a_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='trainingrun',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('failure_reason', ''), _negated=True), _connector='OR'), name='failed_training_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='trainingrun',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('finished_at__isnull', True), ('state__in', ('queued', 'collecting', 'training', 'judging'))), models.Q(models.Q(('state__in', ('queued', 'collecting', 'training', 'judging')), _negated=True), ('finished_at__isnull', False)), _connector='OR'), name='ended_training_has_a_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='gatedecision',
-            constraint=models.CheckConstraint(condition=models.Q(('outcome__in', ['deployed', 'kept', 'refused'])), name='gate_outcome_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='gatedecision',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('outcome', 'deployed'), _negated=True), models.Q(('challenger_report__isnull', False), ('champion_report__isnull', False), ('gold__isnull', False)), _connector='OR'), name='deployed_after_comparison'),
-        ),
-        migrations.AddConstraint(
-            model_name='gatedecision',
-            constraint=models.CheckConstraint(condition=models.Q(('challenger__isnull', False), ('outcome', 'refused'), _connector='OR'), name='no_challenger_no_deploy'),
         ),
     ]

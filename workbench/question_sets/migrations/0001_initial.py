@@ -29,6 +29,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('collection', 'name'), name='set_name_once'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -42,6 +45,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['ordinal', 'id'],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('is_current', True)), fields=('question_set', 'ordinal'), name='one_current_entry_per_place'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -70,18 +76,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('round', 'entry', 'document'), name='one_cell_per_place'),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='questionset',
-            constraint=models.UniqueConstraint(fields=('collection', 'name'), name='set_name_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_current', True)), fields=('question_set', 'ordinal'), name='one_current_entry_per_place'),
-        ),
-        migrations.AddConstraint(
-            model_name='cell',
-            constraint=models.UniqueConstraint(fields=('round', 'entry', 'document'), name='one_cell_per_place'),
         ),
     ]

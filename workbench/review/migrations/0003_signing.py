@@ -31,6 +31,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('meaning__in', ['reviewed', 'approved', 'responsible'])), name='signature_meaning_is_known'),
+                    models.CheckConstraint(condition=models.Q(('record_sha256__regex', '^[0-9a-f]{64}$')), name='signature_names_a_record'),
+                    models.CheckConstraint(condition=models.Q(('signer_name', ''), _negated=True), name='signature_names_its_signer'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -44,23 +49,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='reopening_says_why'),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='signature',
-            constraint=models.CheckConstraint(condition=models.Q(('meaning__in', ['reviewed', 'approved', 'responsible'])), name='signature_meaning_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='signature',
-            constraint=models.CheckConstraint(condition=models.Q(('record_sha256__regex', '^[0-9a-f]{64}$')), name='signature_names_a_record'),
-        ),
-        migrations.AddConstraint(
-            model_name='signature',
-            constraint=models.CheckConstraint(condition=models.Q(('signer_name', ''), _negated=True), name='signature_names_its_signer'),
-        ),
-        migrations.AddConstraint(
-            model_name='reopening',
-            constraint=models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='reopening_says_why'),
         ),
         migrations.RunSQL(CREATE_SIGNING, DROP_SIGNING),
     ]

@@ -22,24 +22,20 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Adjudication',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('reason', models.TextField()),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
-        migrations.CreateModel(
             name='ReviewPolicy',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('blind_share', models.FloatField(default=0, verbose_name='share decided blind')),
                 ('second_share', models.FloatField(default=0, verbose_name='share decided by two people')),
                 ('changed_at', models.DateTimeField(auto_now=True)),
+                ('changed_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('collection', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='review_policy', to='documents.collection')),
             ],
+            options={
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('blind_share__gte', 0), ('blind_share__lte', 1), ('second_share__gte', 0), ('second_share__lte', 1)), name='review_shares_are_shares'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='SavedView',
@@ -48,9 +44,14 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=60)),
                 ('query', models.CharField(blank=True, max_length=500)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='saved_views', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'ordering': ['name'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('user', 'name'), name='one_view_per_name'),
+                    models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='view_has_a_name'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -62,9 +63,36 @@ class Migration(migrations.Migration):
                 ('comment', models.TextField(blank=True)),
                 ('seconds_on_card', models.FloatField(null=True)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='second_reviews', to='questions.candidate')),
+                ('first_reviewer', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('review', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='second_review', to='review.review')),
+                ('reviewer', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='second_reviews', to=settings.AUTH_USER_MODEL)),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='second_reviews', to='questions.run')),
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('reviewer', models.F('first_reviewer')), _negated=True), name='second_review_by_another_person'),
+                    models.CheckConstraint(condition=models.Q(('role__in', ['primary', 'supporting', 'tangential', 'discarded'])), name='second_role_is_known'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='Adjudication',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('reason', models.TextField()),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('adjudicator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='adjudications', to=settings.AUTH_USER_MODEL)),
+                ('review', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='adjudication', to='review.review')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='adjudications', to='questions.run')),
+                ('second_review', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='adjudication', to='review.secondreview')),
+            ],
+            options={
+                'ordering': ['id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='adjudication_says_why'),
+                ],
             },
         ),
         migrations.AlterModelOptions(
@@ -161,66 +189,6 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('action', 'undo'), _negated=True), ('supersedes__isnull', False), _connector='OR'), name='undo_names_what_it_undoes'),
         ),
         migrations.AddField(
-            model_name='adjudication',
-            name='adjudicator',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='adjudications', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='adjudication',
-            name='review',
-            field=models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='adjudication', to='review.review'),
-        ),
-        migrations.AddField(
-            model_name='adjudication',
-            name='run',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='adjudications', to='questions.run'),
-        ),
-        migrations.AddField(
-            model_name='reviewpolicy',
-            name='changed_by',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='reviewpolicy',
-            name='collection',
-            field=models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='review_policy', to='documents.collection'),
-        ),
-        migrations.AddField(
-            model_name='savedview',
-            name='user',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='saved_views', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='secondreview',
-            name='candidate',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='second_reviews', to='questions.candidate'),
-        ),
-        migrations.AddField(
-            model_name='secondreview',
-            name='first_reviewer',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='secondreview',
-            name='review',
-            field=models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='second_review', to='review.review'),
-        ),
-        migrations.AddField(
-            model_name='secondreview',
-            name='reviewer',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='second_reviews', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='secondreview',
-            name='run',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='second_reviews', to='questions.run'),
-        ),
-        migrations.AddField(
-            model_name='adjudication',
-            name='second_review',
-            field=models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='adjudication', to='review.secondreview'),
-        ),
-        migrations.AddField(
             model_name='queueitem',
             name='urgency',
             field=models.GeneratedField(db_persist=True, expression=django.db.models.expressions.CombinedExpression(django.db.models.functions.math.Ln(django.db.models.functions.comparison.Greatest(models.F('priority'), 0.0001)), '-', django.db.models.expressions.CombinedExpression(models.F('entered'), '/', models.Value(604800.0))), output_field=models.FloatField()),
@@ -228,30 +196,6 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='queueitem',
             index=models.Index(condition=models.Q(('state', 'waiting')), fields=['collection', '-urgency', 'id'], name='waiting_items'),
-        ),
-        migrations.AddConstraint(
-            model_name='reviewpolicy',
-            constraint=models.CheckConstraint(condition=models.Q(('blind_share__gte', 0), ('blind_share__lte', 1), ('second_share__gte', 0), ('second_share__lte', 1)), name='review_shares_are_shares'),
-        ),
-        migrations.AddConstraint(
-            model_name='savedview',
-            constraint=models.UniqueConstraint(fields=('user', 'name'), name='one_view_per_name'),
-        ),
-        migrations.AddConstraint(
-            model_name='savedview',
-            constraint=models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='view_has_a_name'),
-        ),
-        migrations.AddConstraint(
-            model_name='secondreview',
-            constraint=models.CheckConstraint(condition=models.Q(('reviewer', models.F('first_reviewer')), _negated=True), name='second_review_by_another_person'),
-        ),
-        migrations.AddConstraint(
-            model_name='secondreview',
-            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['primary', 'supporting', 'tangential', 'discarded'])), name='second_role_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='adjudication',
-            constraint=models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='adjudication_says_why'),
         ),
         migrations.RunSQL(CREATE_SECOND, DROP_SECOND),
         # Items that wait already are as old as they are.

@@ -31,6 +31,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('body', ''), _negated=True), name='comment_says_something'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -50,6 +53,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(condition=models.Q(('read_at__isnull', True)), fields=['user', '-id'], name='unread_of_a_person'),
+                    models.Index(condition=models.Q(('emailed_at__isnull', True)), fields=['user', 'id'], name='unsent_mail'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('kind__in', ['mention', 'handed_over', 'dispute', 'adjudicated', 'reopened'])), name='notification_kind_is_known'),
+                    models.UniqueConstraint(condition=models.Q(('comment__isnull', False)), fields=('user', 'comment'), name='one_mention_per_comment'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -61,26 +72,6 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.CheckConstraint(condition=models.Q(('email__in', ['each', 'daily', 'none'])), name='email_wish_is_known')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='comment',
-            constraint=models.CheckConstraint(condition=models.Q(('body', ''), _negated=True), name='comment_says_something'),
-        ),
-        migrations.AddIndex(
-            model_name='notification',
-            index=models.Index(condition=models.Q(('read_at__isnull', True)), fields=['user', '-id'], name='unread_of_a_person'),
-        ),
-        migrations.AddIndex(
-            model_name='notification',
-            index=models.Index(condition=models.Q(('emailed_at__isnull', True)), fields=['user', 'id'], name='unsent_mail'),
-        ),
-        migrations.AddConstraint(
-            model_name='notification',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['mention', 'handed_over', 'dispute', 'adjudicated', 'reopened'])), name='notification_kind_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='notification',
-            constraint=models.UniqueConstraint(condition=models.Q(('comment__isnull', False)), fields=('user', 'comment'), name='one_mention_per_comment'),
         ),
         migrations.RunSQL(CREATE_COMMENTS, DROP_COMMENTS),
     ]
