@@ -6,7 +6,15 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import DefaultRouter
 
-from . import comparison_views, question_set_views, queue_views, review_views, views, vocabulary_views
+from . import (
+    comparison_views,
+    labeling_views,
+    question_set_views,
+    queue_views,
+    review_views,
+    views,
+    vocabulary_views,
+)
 
 router = DefaultRouter()
 router.include_root_view = False
@@ -25,6 +33,10 @@ router.register("vocabulary", vocabulary_views.VocabularyViewSet, basename="voca
 router.register("question-sets", question_set_views.QuestionSetViewSet, basename="question-set")
 router.register("rounds", question_set_views.RoundViewSet, basename="round")
 router.register("cells", question_set_views.CellViewSet, basename="cell")
+router.register("labeling-projects", labeling_views.LabelingProjectViewSet, basename="labeling-project")
+router.register("labeling-desk", labeling_views.DeskViewSet, basename="labeling-desk")
+router.register("disputes", labeling_views.DisputeViewSet, basename="dispute")
+router.register("labels", labeling_views.CollectionLabelViewSet, basename="labels")
 router.register("comparisons", comparison_views.ComparisonViewSet, basename="comparison")
 router.register("evaluations", comparison_views.EvaluationViewSet, basename="evaluation")
 

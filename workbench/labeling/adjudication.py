@@ -1,4 +1,5 @@
-"""A third person decides where two judged one pair differently. Asking for fewer labels never resolves a dispute."""
+"""A third person decides where two judged one pair differently, or where nobody could tell. Asking for fewer labels
+never resolves a dispute."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.questions.models import RoleChoice
 
-from .models import Adjudication, Outcome, Pair, PairState, Slot, SlotState, SourceChoice
+from .models import TO_ADJUDICATE, Adjudication, Outcome, Pair, PairState, Slot, SlotState, SourceChoice
 from .work import label_of_pair
 
 
 def disputes(*, user: User) -> QuerySet[Pair]:
-    """Disputed pairs this person may decide, none of their own.
+    """Disputed and unclear pairs this person may decide, none of their own.
 
     Where one said evidence and the other not (``in_favour`` and ``against``) comes first: such a pair trains nothing
     until it is decided.
@@ -27,7 +28,7 @@ def disputes(*, user: User) -> QuerySet[Pair]:
     own = Slot.objects.filter(pair=OuterRef("pk"), person=user, is_check=False)
     labelled = Slot.objects.filter(pair=OuterRef("pk"), is_check=False, state=SlotState.LABELLED)
     pairs = Pair.objects.filter(
-        member_condition(user, Permission.REVIEW, prefix="collection"), state=PairState.DISPUTED
+        member_condition(user, Permission.REVIEW, prefix="collection"), state__in=TO_ADJUDICATE
     ).exclude(Exists(own))
     return pairs.annotate(
         in_favour=Exists(labelled.filter(label__binary_label=1)),
@@ -36,7 +37,8 @@ def disputes(*, user: User) -> QuerySet[Pair]:
 
 
 def judgments_of(pair: Pair) -> list[Slot]:
-    """The two judgments in an order that says nothing about who gave them."""
+    """The judgments (two of a disputed pair, one or none of an unclear one) in an order that says nothing about who
+    gave them."""
     places = pair.slots.filter(is_check=False, state=SlotState.LABELLED).select_related("label")
     ordered = sorted(places, key=lambda place: place.pk)
     return ordered if pair.shuffle < 0.5 else ordered[::-1]
@@ -51,13 +53,7 @@ def pair_adjudicate(*, actor: User, pair: Pair, role: str, comment: str = "") ->
     if role not in RoleChoice.values:
         raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
     with transaction.atomic():
-        locked = Pair.objects.select_for_update(of=("self",)).select_related("collection").get(pk=pair.pk)
-        if not has_permission(actor, locked.collection, Permission.REVIEW):
-            raise NotAllowed(_("Only reviewers of this collection adjudicate."))
-        if locked.slots.filter(person=actor, is_check=False).exists():
-            raise NotAllowed(_("You labelled this pair yourself; somebody else must decide."))
-        if locked.state != PairState.DISPUTED:
-            raise Conflict(_("Nobody disagrees about this pair (any more)."), code="not_disputed")
+        locked = _to_decide(actor=actor, pair=pair)
         given = [place.role for place in judgments_of(locked)]
         label = label_of_pair(pair=locked, role=Role(role), source=SourceChoice.ADJUDICATED, person=actor)
         label.comment = comment.strip()
@@ -77,8 +73,42 @@ def pair_adjudicate(*, actor: User, pair: Pair, role: str, comment: str = "") ->
     return adjudication
 
 
+def pair_set_aside(*, actor: User, pair: Pair, comment: str) -> None:
+    """Ends a pair without a label: it cannot be told, and the comment says why. It trains nothing and is not given
+    out again; labels that it has stay on record. Raises as :func:`pair_adjudicate`."""
+    comment = comment.strip()
+    if not comment:
+        raise WorkbenchError(_("Say why it cannot be told; it goes on record."), code="reason_missing")
+    with transaction.atomic():
+        locked = _to_decide(actor=actor, pair=pair)
+        Pair.objects.filter(pk=locked.pk).update(state=PairState.SET_ASIDE)
+        audit_record(
+            actor=actor,
+            action="labeling.pair_set_aside",
+            obj=locked,
+            collection_id=locked.collection_id,
+            before={"state": locked.state},
+            after={"state": PairState.SET_ASIDE},
+            reason=comment[:300],
+        )
+
+
+def _to_decide(*, actor: User, pair: Pair) -> Pair:
+    """The pair, locked, if this person may decide it now."""
+    locked = Pair.objects.select_for_update(of=("self",)).select_related("collection").get(pk=pair.pk)
+    if not has_permission(actor, locked.collection, Permission.REVIEW):
+        raise NotAllowed(_("Only reviewers of this collection adjudicate."))
+    if locked.slots.filter(person=actor, is_check=False).exists():
+        raise NotAllowed(_("You labelled this pair yourself; somebody else must decide."))
+    if locked.state not in TO_ADJUDICATE:
+        raise Conflict(_("Nobody disagrees about this pair (any more)."), code="not_disputed")
+    return locked
+
+
 def outcome(given: list[str | None], role: str) -> Outcome:
-    """Which of the judgments a role confirms, in their order; both wrong when none."""
+    """Which of the judgments a role confirms, in their order; both wrong when none; alone without two of them."""
+    if len(given) < 2:
+        return Outcome.ALONE
     if role not in given:
         return Outcome.BOTH_WRONG
     return Outcome.FIRST if given[0] == role else Outcome.SECOND

@@ -44,6 +44,14 @@ class ProjectForm(forms.Form):
         initial=20,
         help_text=_("The others come by uncertainty."),
     )
+    keep_waiting = forms.IntegerField(
+        label=_("Pairs kept waiting"),
+        min_value=0,
+        max_value=MAX_PAIRS,
+        initial=0,
+        required=False,
+        help_text=_("Every hour, finished runs supply what is missing; 0 leaves that to you."),
+    )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -58,6 +66,7 @@ class ProjectForm(forms.Form):
             double_share=cleaned["double_share"] / 100,
             gold_share=cleaned["gold_share"] / 100,
             random_share=cleaned["random_share"] / 100,
+            keep_waiting=cleaned["keep_waiting"] or 0,
         )
 
 
@@ -81,6 +90,17 @@ class FillForm(_SetForm):
 
     limit = forms.IntegerField(
         label=_("At most"), min_value=1, max_value=MAX_PAIRS, initial=200, help_text=_("Pairs to add.")
+    )
+
+
+class SupplyForm(forms.Form):
+    """How many pairs are to wait; beat supplies them."""
+
+    keep_waiting = forms.IntegerField(
+        label=_("Pairs kept waiting"),
+        min_value=0,
+        max_value=MAX_PAIRS,
+        help_text=_("Every hour, finished runs supply what is missing; 0 leaves that to you."),
     )
 
 
@@ -140,7 +160,7 @@ class PassForm(forms.Form):
 
 
 class AdjudicationForm(forms.Form):
-    """A third person's role, and why."""
+    """A third person's role, or nothing where the pair cannot be told, and why."""
 
     role = forms.CharField(max_length=12)
     comment = forms.CharField(required=False, max_length=2000)

@@ -273,6 +273,8 @@ class Project(models.Model):
     random_share = models.FloatField(_("random share"), default=0.2)
     gold_share = models.FloatField(_("share of pairs with a known answer"), default=0.05)
     double_share = models.FloatField(_("share shown to two people"), default=0.15)
+    # Beat adds pairs from finished runs until so many wait; 0 leaves that to people.
+    keep_waiting = models.PositiveIntegerField(_("pairs kept waiting"), default=0)
     is_open = models.BooleanField(default=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
@@ -312,7 +314,13 @@ class PairState(models.TextChoices):
 
     OPEN = "open", _("open")
     DISPUTED = "disputed", _("people disagree")
+    UNCLEAR = "unclear", _("nobody can tell")
     SETTLED = "settled", _("settled")
+    SET_ASIDE = "set_aside", _("set aside")
+
+
+#: Pairs that wait for an adjudicator.
+TO_ADJUDICATE = (PairState.DISPUTED, PairState.UNCLEAR)
 
 
 class Pair(models.Model):
@@ -455,10 +463,11 @@ class Outcome(models.TextChoices):
     FIRST = "first", _("the first is right")
     SECOND = "second", _("the second is right")
     BOTH_WRONG = "both_wrong", _("both are wrong")
+    ALONE = "alone", _("decided where the annotators could not tell")
 
 
 class Adjudication(models.Model):
-    """A third person's word on a pair that two people judged differently."""
+    """A third person's word on a pair that two people judged differently, or that nobody could tell."""
 
     pair = models.OneToOneField(Pair, on_delete=models.PROTECT, related_name="adjudication")
     label = models.OneToOneField(Label, on_delete=models.PROTECT, related_name="adjudication")

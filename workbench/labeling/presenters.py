@@ -19,8 +19,9 @@ from workbench.questions.models import RoleChoice
 from . import progress
 from .adjudication import disputes, judgments_of
 from .elusion import elusion_rates
-from .forms import ElusionForm, FillForm, GuidelineForm, ImportForm
-from .models import GuidelineVersion, Pair, PairState, Project, Slot, SlotState
+from .forms import ElusionForm, FillForm, GuidelineForm, ImportForm, SupplyForm
+from .models import TO_ADJUDICATE, Pair, PairState, Project, Slot, SlotState
+from .projects import guideline_history
 from .reading import pair_reading
 from .work import guideline_current, slot_held
 
@@ -56,7 +57,7 @@ def projects_page(*, user: User, form: Any) -> dict[str, Any]:
         .select_related("collection")
         .annotate(
             total=Count("pairs"),
-            settled=Count("pairs", filter=Q(pairs__state=PairState.SETTLED)),
+            settled=Count("pairs", filter=Q(pairs__state__in=[PairState.SETTLED, PairState.SET_ASIDE])),
         )
         .order_by("-is_open", "-id")
     )
@@ -115,15 +116,14 @@ def project_page(*, project: Project, user: User, **changes: Any) -> dict[str, A
         "may_label": Permission.LABEL in held and project.is_open,
         "may_manage": manages,
         "guideline": newest,
-        "guideline_versions": GuidelineVersion.objects.filter(collection_id=project.collection_id)
-        .select_related("written_by")
-        .order_by("-number"),
+        "guideline_history": guideline_history(collection=project.collection),
         "elusion": elusion_rates(collection=project.collection) if held & set(OVERSEERS) else None,
         "crumbs": _crumbs({"label": project.name}),
     }
     if manages:
         context |= {
             "fill_form": FillForm(project=project),
+            "supply_form": SupplyForm(initial={"keep_waiting": project.keep_waiting}),
             "elusion_form": ElusionForm(project=project, prefix="elusion"),
             "guideline_form": GuidelineForm(initial={"body": newest.body if newest else ""}),
             "import_form": ImportForm(),
@@ -133,14 +133,15 @@ def project_page(*, project: Project, user: User, **changes: Any) -> dict[str, A
 
 def _project_stats(project: Project) -> list[dict[str, Any]]:
     counts = progress.pair_counts(project=project)
-    disputed = ngettext("%(n)d disputed", "%(n)d disputed", counts["disputed"]) % {"n": counts["disputed"]}
+    waiting = counts["disputed"] + counts["unclear"]
+    disputed = ngettext("%(n)d to adjudicate", "%(n)d to adjudicate", waiting) % {"n": waiting}
     return [
         {"value": counts["total"], "label": _("pairs")},
         {"value": counts["open"], "label": _("still to be labelled")},
         {
-            "value": counts["settled"],
+            "value": counts["settled"] + counts["set_aside"],
             "label": _("settled"),
-            "hint": disputed if counts["disputed"] else "",
+            "hint": disputed if waiting else "",
         },
         {
             "value": counts["double"],
@@ -223,15 +224,19 @@ def pair_for_adjudication(*, user: User, pk: int) -> Pair:
 
 
 def dispute_page(*, pair: Pair, user: User, error: str = "", comment: str = "") -> dict[str, Any]:
-    """A disputed pair, the two judgments without names, and the roles that neither gave."""
+    """A disputed or unclear pair, the judgments without names, and the roles that nobody gave."""
     given = judgments_of(pair)
     said = [str(slot.role) for slot in given]
     decided = getattr(pair, "adjudication", None)
     return pair_context(pair) | {
         "judgments": [choice for choice in ROLE_KEYS if choice["role"] in said],
+        "roles": ROLE_KEYS,
         "others": [choice for choice in ROLE_KEYS if choice["role"] not in said],
         "remaining": disputes(user=user).count(),
         "decided": decided,
+        "waits": pair.state in TO_ADJUDICATE,
+        "is_unclear": pair.state == PairState.UNCLEAR,
+        "is_set_aside": pair.state == PairState.SET_ASIDE,
         "is_own": any(slot.person_id == user.pk for slot in given),
         "guideline": guideline_current(collection_id=pair.collection_id),
         "error": error,

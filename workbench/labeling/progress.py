@@ -102,6 +102,8 @@ def pair_counts(*, project: Project) -> dict[str, int]:
             total=Count("pk"),
             open=Count("pk", filter=Q(state=PairState.OPEN)),
             disputed=Count("pk", filter=Q(state=PairState.DISPUTED)),
+            unclear=Count("pk", filter=Q(state=PairState.UNCLEAR)),
+            set_aside=Count("pk", filter=Q(state=PairState.SET_ASIDE)),
             settled=Count("pk", filter=Q(state=PairState.SETTLED)),
             holdout=Count("pk", filter=Q(is_holdout=True)),
             double=Count("pk", filter=Q(is_double=True)),
@@ -172,6 +174,7 @@ def pairs_waiting(*, user: User) -> int:
             mine_or_free,
             member_condition(user, Permission.LABEL, prefix="pair__collection"),
             pair__project__is_open=True,
+            pair__state=PairState.OPEN,
             is_check=False,
         )
         .exclude(state=SlotState.LABELLED)

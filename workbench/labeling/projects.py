@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -12,8 +13,18 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import NotAllowed, WorkbenchError
+from workbench.ops.diffs import DiffLine, line_diff
 
 from .models import GuidelineVersion, Project
+
+
+@dataclass(frozen=True, slots=True)
+class GuidelineChange:
+    """A version of the guidelines; ``lines`` are all of both versions, marked as same, added or removed. Of the first
+    version every line is added."""
+
+    version: GuidelineVersion
+    lines: tuple[DiffLine, ...]
 
 
 def project_create(*, actor: User, project: Project) -> Project:
@@ -37,9 +48,28 @@ def project_create(*, actor: User, project: Project) -> Project:
                 "random_share": project.random_share,
                 "gold_share": project.gold_share,
                 "double_share": project.double_share,
+                "keep_waiting": project.keep_waiting,
             },
         )
     return project
+
+
+def project_supply(*, actor: User, project: Project, keep_waiting: int) -> None:
+    """How many pairs are to wait for annotators; beat adds what is missing from finished runs. 0 turns that off."""
+    require_manage(actor=actor, collection=project.collection)
+    with transaction.atomic():
+        locked = Project.objects.select_for_update().get(pk=project.pk)
+        before, locked.keep_waiting = locked.keep_waiting, keep_waiting
+        if before == keep_waiting:
+            return
+        locked.save(update_fields=["keep_waiting"])
+        audit_record(
+            actor=actor,
+            action="labeling.supply_changed",
+            obj=project,
+            before={"keep_waiting": before},
+            after={"keep_waiting": keep_waiting},
+        )
 
 
 def project_close(*, actor: User, project: Project, is_open: bool) -> None:
@@ -79,6 +109,20 @@ def guideline_write(*, actor: User, project: Project, body: str) -> GuidelineVer
             after={"number": version.number, "sha256": hashlib.sha256(body.encode()).hexdigest()},
         )
     return version
+
+
+def guideline_history(*, collection: Collection) -> list[GuidelineChange]:
+    """Every version, the newest first, with what changed since the one before it. One query."""
+    versions = list(
+        GuidelineVersion.objects.filter(collection=collection)
+        .select_related("written_by")
+        .order_by("-number")
+    )
+    before = [version.body.splitlines() for version in versions[1:]]
+    return [
+        GuidelineChange(version, tuple(line_diff(old, version.body.splitlines())))
+        for version, old in zip(versions, [*before, []], strict=False)
+    ]
 
 
 def require_manage(*, actor: User, collection: Collection) -> None:

@@ -16,6 +16,10 @@ from . import adjudication as disputed
 from . import agreement_page, presenters
 from .export import labels_csv
 from .forms import AdjudicationForm
+from .models import Pair, PairState
+
+#: What the form sends instead of a role where the pair cannot be told.
+SET_ASIDE = PairState.SET_ASIDE.value
 
 
 @require_GET
@@ -33,18 +37,21 @@ def dispute(request: HttpRequest, pk: int) -> HttpResponse:
     form = AdjudicationForm(request.POST)
     comment = request.POST.get("comment", "")
     try:
-        disputed.pair_adjudicate(
-            actor=request.user,
-            pair=pair,
-            role=form.cleaned_data["role"] if form.is_valid() else "",
-            comment=form.cleaned_data.get("comment", ""),
-        )
+        _decide(request, pair, form)
     except WorkbenchError as error:
         context = presenters.dispute_page(pair=pair, user=request.user, error=error.message, comment=comment)
         return render(request, "labeling/dispute.html", context, status=409 if error.status == 409 else 422)
-    messages.success(request, _("Decided. The two annotators see it."))
+    messages.success(request, _("Decided; it is on record."))
     following = disputed.disputes(user=request.user).first()
     return redirect("labeling:dispute", pk=following.pk) if following else redirect("labeling:adjudication")
+
+
+def _decide(request: HttpRequest, pair: Pair, form: AdjudicationForm) -> None:
+    given = form.cleaned_data if form.is_valid() else {"role": "", "comment": request.POST.get("comment", "")}
+    if given["role"] == SET_ASIDE:
+        disputed.pair_set_aside(actor=request.user, pair=pair, comment=given["comment"])
+    else:
+        disputed.pair_adjudicate(actor=request.user, pair=pair, **given)
 
 
 @require_GET

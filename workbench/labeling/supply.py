@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from arbitration.evaluation.question_groups import question_hash
@@ -22,7 +22,7 @@ from workbench.questions.models import Candidate, RoleChoice, RunStatus
 from workbench.review.enqueue import disagreement, uncertainty
 from workbench.review.selectors import REVIEWS, current_review, effective_role
 
-from .models import ElusionSample, Pair, PairOrigin, Project, Slot
+from .models import ElusionSample, Pair, PairOrigin, PairState, Project, Slot
 from .passages import pair_fields, place_of
 from .projects import require_manage
 from .selectors import question_sides
@@ -65,8 +65,32 @@ def pairs_add_from_runs(
         pairs = [_pair(project, candidate, is_holdout=True) for candidate in _holdout_sample(held_out)]
         pairs += [_pair(project, candidate, is_holdout=False) for candidate in chosen]
         supplied = pairs_store(project=project, pairs=pairs, known=known)
-        _record(actor, project, "labeling.pairs_added", supplied)
+        if supplied.added or not actor.is_system:  # beat looks every hour; that nothing was new is no event
+            _record(actor, project, "labeling.pairs_added", supplied)
     return supplied
+
+
+def projects_to_fill() -> list[int]:
+    """Open projects where fewer pairs wait than they are to keep waiting. One query."""
+    waiting = Count("pairs", filter=Q(pairs__state=PairState.OPEN))
+    projects = Project.objects.filter(is_open=True, keep_waiting__gt=0).annotate(waiting=waiting)
+    return list(projects.filter(waiting__lt=F("keep_waiting")).order_by("pk").values_list("pk", flat=True))
+
+
+def project_fill(*, project_id: int) -> Supplied | None:
+    """Adds pairs from finished runs until as many wait as the project is to keep waiting; None where enough do.
+
+    One filling of a project at a time; a second one finds nothing left to do.
+    """
+    with transaction.atomic():
+        locked = Project.objects.select_for_update(of=("self",)).select_related("collection")
+        project = locked.filter(pk=project_id, is_open=True).first()
+        if project is None:
+            return None
+        missing = project.keep_waiting - project.pairs.filter(state=PairState.OPEN).count()
+        if missing <= 0:
+            return None
+        return pairs_add_from_runs(actor=User.objects.system(), project=project, limit=missing)
 
 
 def elusion_draw(

@@ -14,9 +14,7 @@ Columns, in any order:
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,6 +30,7 @@ from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, WorkbenchError
+from workbench.ops.imports import MEGABYTE, RefusedRow, csv_rows, file_text
 from workbench.ops.storable import storable
 
 from .models import Label, LabelImport, Pair, PairOrigin, Project, SourceChoice
@@ -41,21 +40,13 @@ from .selectors import question_sides
 from .services import judgment
 from .supply import pair_key, pairs_store, part
 
-MAX_BYTES = 50_000_000
+MAX_MEGABYTES = 50
+MAX_BYTES = MAX_MEGABYTES * MEGABYTE
 MAX_ROWS = 200_000
 MAX_QUESTION = 4000
 _BINARY = {"1": Role.PRIMARY, "0": Role.DISCARDED, "true": Role.PRIMARY, "false": Role.DISCARDED}
 #: Problems named one by one; of more than these only the number is told.
 SHOWN_PROBLEMS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class BadRow:
-    """A row that was not taken, by its line in the file."""
-
-    line: int
-    text: str
-    problem: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +70,10 @@ class ImportReport:
     added: int = 0
     known: int = 0
     dry_run: bool = True
-    bad: list[BadRow] = field(default_factory=list)
+    bad: list[RefusedRow] = field(default_factory=list)
     bad_count: int = 0
 
-    def refuse(self, row: BadRow) -> None:
+    def refuse(self, row: RefusedRow) -> None:
         """Counts a bad row, and names it while there are few."""
         self.bad_count += 1
         if len(self.bad) < SHOWN_PROBLEMS:
@@ -185,7 +176,7 @@ def _checked(
             rows.append(_read(line, raw, texts=texts, judge=judge, needs_role=needs_role))
         except WorkbenchError as error:
             shown = str(raw.get("question", ""))[:120] if isinstance(raw, Mapping) else str(raw)[:120]
-            report.refuse(BadRow(line, storable(shown), error.message))
+            report.refuse(RefusedRow(line, storable(shown), error.message))
     report.good = len(rows)
     return report, rows
 
@@ -316,7 +307,7 @@ def _pair(project: Project, row: ReadRow, *, is_holdout: bool) -> Pair:
 
 def _rows(content: bytes) -> Iterator[tuple[int, Mapping[str, str] | str]]:
     """(line, cells by column) of every row; a problem in words where the row cannot be read."""
-    text = _decoded(content)
+    text = file_text(content, max_megabytes=MAX_MEGABYTES)
     if not text.strip():
         raise WorkbenchError(_("The file is empty."), code="empty")
     reader: Callable[[str], Iterator[tuple[int, Mapping[str, str] | str]]]
@@ -346,36 +337,5 @@ def _cell(value: Any) -> str:
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, str] | str]]:
-    first = text.partition("\n")[0]
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if ";" in first else ",", strict=True)
-    try:
-        header = [name.strip().lower() for name in next(reader, [])]
-        if not {"question", "document"} <= set(header):
-            raise WorkbenchError(
-                _("The first line must name the columns, “question” and “document” among them."),
-                code="columns_missing",
-            )
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                yield reader.line_num, dict(zip(header, map(_plain, cells), strict=False))
-    except csv.Error as error:
-        raise WorkbenchError(
-            _("Line %(line)d is no CSV: %(error)s.") % {"line": reader.line_num, "error": error},
-            code="not_csv",
-        ) from error
-
-
-def _plain(cell: str) -> str:
-    """The cell without the apostrophe that our own export puts before what looks like a formula."""
-    return cell[1:] if cell.startswith("'") and cell[1:2] in set("=+-@＝＋－＠") else cell
-
-
-def _decoded(content: bytes) -> str:
-    if len(content) > MAX_BYTES:
-        raise WorkbenchError(_("The file is larger than 50 MB. Split it."), code="too_large")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise WorkbenchError(
-            _("The file is not UTF-8 text. Save it as “CSV UTF-8” and try again."), code="not_text"
-        ) from error
+    missing = _("The first line must name the columns, “question” and “document” among them.")
+    yield from csv_rows(text, required=("question", "document"), missing=missing)

@@ -12,6 +12,7 @@ urlpatterns = [
     path("labeling/corrected/", views.corrected, name="corrected"),
     path("labeling/projects/<int:pk>/", views.project, name="project"),
     path("labeling/projects/<int:pk>/fill/", views.fill, name="fill"),
+    path("labeling/projects/<int:pk>/supply/", views.supply_change, name="supply"),
     path("labeling/projects/<int:pk>/elusion/", views.elusion, name="elusion"),
     path("labeling/projects/<int:pk>/guidelines/", views.guidelines, name="guidelines"),
     path("labeling/projects/<int:pk>/import/", views.import_file, name="import"),

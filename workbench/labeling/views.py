@@ -19,7 +19,16 @@ from workbench.questions.models import RoleChoice
 from . import presenters, supply, transfer
 from . import projects as project_acts
 from . import work as desk_work
-from .forms import AnswerForm, ElusionForm, FillForm, GuidelineForm, ImportForm, PassForm, ProjectForm
+from .forms import (
+    AnswerForm,
+    ElusionForm,
+    FillForm,
+    GuidelineForm,
+    ImportForm,
+    PassForm,
+    ProjectForm,
+    SupplyForm,
+)
 from .models import Project, Slot
 
 
@@ -70,6 +79,24 @@ def fill(request: HttpRequest, pk: int) -> HttpResponse:
             messages.success(request, _supplied(supplied))
             return redirect(found)
     return _project(request, found, status=422, **_shown(request, found, fill_form=form))
+
+
+@require_POST
+def supply_change(request: HttpRequest, pk: int) -> HttpResponse:
+    """How many pairs are to wait for annotators."""
+    found = presenters.project_for(user=request.user, pk=pk)
+    form = SupplyForm(request.POST)
+    if form.is_valid():
+        try:
+            project_acts.project_supply(
+                actor=request.user, project=found, keep_waiting=form.cleaned_data["keep_waiting"]
+            )
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            messages.success(request, _("Saved."))
+            return redirect(found)
+    return _project(request, found, status=422, **_shown(request, found, supply_form=form))
 
 
 @require_POST

@@ -16,8 +16,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from arbitration.contracts import Role
-from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, has_permission
+from workbench.accounts.models import Membership, User
+from workbench.accounts.permissions import Permission, has_permission, roles_with
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -39,6 +39,8 @@ from .services import judgment, label_retract
 
 #: How long a pair stays with its annotator without a sign of life.
 LEASE = timedelta(minutes=15)
+#: Annotators who can't tell before the pair goes to an adjudicator; fewer where there are no more.
+UNSURE_PEOPLE = 2
 
 
 def slot_held(*, actor: User, project: Project) -> Slot | None:
@@ -89,7 +91,10 @@ def slot_answer(*, actor: User, slot: Slot, role: str) -> Slot:
 
 
 def slot_pass(*, actor: User, slot: Slot, kind: str) -> None:
-    """The person passes the pair over: it goes back for others, and comes back to them last or never."""
+    """The person passes the pair over: it goes back for others, and comes back to them last or never.
+
+    A pair that two people, or all there are, can't tell goes to an adjudicator instead of waiting for ever.
+    """
     if kind not in PassKind.values:
         raise WorkbenchError(_("Choose “can't tell” or “later”."), code="pass_unknown")
     with transaction.atomic():
@@ -99,6 +104,7 @@ def slot_pass(*, actor: User, slot: Slot, kind: str) -> None:
         Pass.objects.filter(pair=locked.pair, person=actor).delete()
         Pass.objects.create(pair=locked.pair, person=actor, kind=kind)
         _give_back(locked)
+        _pair_settle(locked.pair)
 
 
 def slot_release(*, actor: User, slot: Slot) -> None:
@@ -176,7 +182,9 @@ def free_slots(*, actor: User, project: Project) -> QuerySet[Slot]:
     """Places that nobody holds, of pairs that this person has no place in."""
     own = Slot.objects.filter(pair=OuterRef("pair"), person=actor)
     free = Q(state=SlotState.WAITING) | Q(state=SlotState.HELD, held_until__lt=Now())
-    return Slot.objects.filter(free, pair__project=project, is_check=False).exclude(Exists(own))
+    return Slot.objects.filter(
+        free, pair__project=project, pair__state=PairState.OPEN, is_check=False
+    ).exclude(Exists(own))
 
 
 def _take_check(*, actor: User, project: Project) -> Slot | None:
@@ -279,18 +287,32 @@ def label_of_pair(*, pair: Pair, role: Role, source: str, person: User) -> Label
 
 
 def _pair_settle(pair: Pair) -> None:
-    """Open while a place is to be filled; disputed when the roles differ; else settled."""
+    """Open while a place is to be filled, unclear when nobody left can fill it; disputed when the roles differ; else
+    settled. What an adjudicator decided stays."""
     pair = Pair.objects.select_for_update(of=("self",)).get(pk=pair.pk)
-    if hasattr(pair, "adjudication"):
+    if hasattr(pair, "adjudication") or pair.state == PairState.SET_ASIDE:
         return
     places = list(pair.slots.filter(is_check=False))
     roles = {place.role for place in places if place.state == SlotState.LABELLED}
     if any(place.state != SlotState.LABELLED for place in places):
-        state = PairState.OPEN
+        state = PairState.UNCLEAR if _nobody_can_tell(pair, places) else PairState.OPEN
     else:
         state = PairState.DISPUTED if len(roles) > 1 else PairState.SETTLED
     if state != pair.state:
         Pair.objects.filter(pk=pair.pk).update(state=state)
+
+
+def _nobody_can_tell(pair: Pair, places: list[Slot]) -> bool:
+    """Whether enough people passed the pair as "can't tell", or all who label here and have no place in it."""
+    unsure = set(pair.passes.filter(kind=PassKind.UNSURE).values_list("person_id", flat=True))
+    if not unsure or any(place.state == SlotState.HELD for place in places):
+        return False
+    labelled = {place.person_id for place in places if place.state == SlotState.LABELLED}
+    annotators = Membership.objects.filter(
+        collection=pair.collection_id, role__in=roles_with(Permission.LABEL), user__is_active=True
+    )
+    others = annotators.exclude(user__in=unsure | labelled)
+    return len(unsure) >= UNSURE_PEOPLE or not others.exists()
 
 
 def _undo_label(slot: Slot, *, actor: User) -> Slot:
@@ -305,17 +327,21 @@ def _undo_label(slot: Slot, *, actor: User) -> Slot:
 
 
 def _undo_pass(passed: Pass, *, actor: User) -> Slot:
+    pair = passed.pair
+    if hasattr(pair, "adjudication") or pair.state == PairState.SET_ASIDE:
+        raise Conflict(_("This pair was adjudicated since; its labels stay as they are."), code="adjudicated")
+    passed.delete()
+    _pair_settle(pair)  # with one "can't tell" less, an unclear pair is open again
     slot = (
-        free_slots(actor=actor, project=passed.pair.project)
-        .filter(pair=passed.pair)
+        free_slots(actor=actor, project=pair.project)
+        .filter(pair=pair)
         .select_for_update(of=("self",), skip_locked=True)
         .first()
     )
-    if slot is None and passed.pair.gold_role is None:
+    if slot is None and pair.gold_role is None:
         raise Conflict(_("Somebody else has that pair now."), code="claimed")
-    passed.delete()
     if slot is None:
-        slot = Slot(pair=passed.pair, is_check=True)
+        slot = Slot(pair=pair, is_check=True)
     _take(slot, actor=actor) if slot.pk else _start_check(slot, actor=actor)
     return slot
 

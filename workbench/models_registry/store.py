@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 from django.core.files.base import ContentFile
@@ -26,6 +25,7 @@ from training.artifacts import (
     write_artifact,
 )
 from training.snapshot import Dataset
+from workbench.ops.stored import path_on_disk
 
 _NAMES = ("groups", "questions", "collections", "lists", "label_ids", "roles")
 
@@ -37,7 +37,7 @@ class SnapshotLost(Exception):
 def artifact_put(artifact: Artifact) -> None:
     """Stores model and manifest under the model's digest; the manifest last."""
     folder = _model_folder(artifact.manifest.version)
-    local = _local(folder)
+    local = path_on_disk(default_storage, folder)
     if local is not None:
         write_artifact(local, artifact)
         return
@@ -48,7 +48,7 @@ def artifact_put(artifact: Artifact) -> None:
 def artifact_get(digest: str) -> Artifact:
     """The stored model. Raises :class:`ArtifactRefused` where there is no whole one."""
     folder = _model_folder(digest)
-    local = _local(folder)
+    local = path_on_disk(default_storage, folder)
     if local is not None:
         return read_artifact(local)
     try:
@@ -107,14 +107,6 @@ def _model_folder(digest: str) -> str:
 
 def _rows_file(digest: str) -> str:
     return f"snapshots/{digest}.npz"
-
-
-def _local(name: str) -> Path | None:
-    """The path on this machine's disk, where the store has one."""
-    try:
-        return Path(default_storage.path(name))
-    except NotImplementedError:
-        return None
 
 
 def _read(name: str) -> bytes:

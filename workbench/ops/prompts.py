@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,18 +13,11 @@ import arbitration
 from arbitration.prompting import PROMPTS, PromptTemplate, load_prompt, prompt_names
 from workbench.questions.models import LLMCall
 
+from .diffs import DiffLine, line_diff
 from .operations import WITHOUT_RUN, seen_by
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
-
-
-@dataclass(frozen=True, slots=True)
-class DiffLine:
-    """A line of a comparison; ``kind`` is ``same``, ``added`` or ``removed``."""
-
-    kind: str
-    text: str
 
 
 def versions_of(name: str) -> list[int]:
@@ -67,9 +58,7 @@ def prompt_page(*, user: User, name: str, version: int, against: int | None) -> 
 
 def diff_of(old: PromptTemplate, new: PromptTemplate) -> list[DiffLine]:
     """Both parts line by line."""
-    lines = difflib.ndiff(_lines(old), _lines(new))
-    kinds = {"  ": "same", "+ ": "added", "- ": "removed"}
-    return [DiffLine(kinds[line[:2]], line[2:]) for line in lines if line[:2] in kinds]
+    return line_diff(_lines(old), _lines(new))
 
 
 def _lines(prompt: PromptTemplate) -> list[str]:

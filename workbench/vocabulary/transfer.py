@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -17,6 +15,7 @@ from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, WorkbenchError
 from workbench.ops.exports import csv_text
+from workbench.ops.imports import MEGABYTE, RefusedRow, csv_rows, file_text
 
 from .models import DictionaryEntry, EntryKind, EntryStatus, Language
 from .selectors import pair_key, pair_statuses
@@ -24,17 +23,9 @@ from .services import check_choices, checked_pair, require_decider
 
 COLUMNS = ("term", "variant", "kind", "language", "status")
 REQUIRED = ("term", "variant")
-MAX_BYTES = 1024 * 1024
+MAX_MEGABYTES = 1
+MAX_BYTES = MAX_MEGABYTES * MEGABYTE
 MAX_ROWS = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedRow:
-    """A row that was not taken in; ``line`` is its line in the file, the header being line 1."""
-
-    line: int
-    text: str
-    problem: str
 
 
 @dataclass(slots=True)
@@ -129,51 +120,15 @@ def _store(
 
 def _rows(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
     """(line in the file, cells by column name) of every row that is not empty."""
-    text = _decoded(content)
-    first = text.partition("\n")[0]
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if ";" in first else ",", strict=True)
-    try:
-        header = [name.strip().lower() for name in next(reader, [])]
-        if not set(REQUIRED) <= set(header):
+    missing = _("The first line must name the columns: %(names)s.") % {"names": ", ".join(COLUMNS[:4])}
+    rows = csv_rows(file_text(content, max_megabytes=MAX_MEGABYTES), required=REQUIRED, missing=missing)
+    for number, row in enumerate(rows, start=1):
+        if number > MAX_ROWS:
             raise WorkbenchError(
-                _("The first line must name the columns: %(names)s.") % {"names": ", ".join(COLUMNS[:4])},
-                code="columns_missing",
+                _("The file has more than %(limit)d rows. Split it.") % {"limit": MAX_ROWS},
+                code="too_many_rows",
             )
-        for number, cells in enumerate(reader, start=1):
-            if number > MAX_ROWS:
-                raise WorkbenchError(
-                    _("The file has more than %(limit)d rows. Split it.") % {"limit": MAX_ROWS},
-                    code="too_many_rows",
-                )
-            if any(cell.strip() for cell in cells):
-                yield reader.line_num, _by_column(header, cells)
-    except csv.Error as error:
-        raise WorkbenchError(
-            _("Line %(line)d is no CSV: %(error)s.") % {"line": reader.line_num, "error": error},
-            code="not_csv",
-        ) from error
-
-
-def _by_column(header: list[str], cells: list[str]) -> dict[str, str]:
-    padded = [*cells, *[""] * (len(header) - len(cells))]
-    return {name: _plain(cell) for name, cell in zip(header, padded, strict=False)}
-
-
-def _plain(cell: str) -> str:
-    """The cell without the apostrophe that our own export puts before what looks like a formula."""
-    cell = cell.strip()
-    return cell[1:].strip() if cell.startswith("'") and cell[1:2] in set("=+-@＝＋－＠") else cell
-
-
-def _decoded(content: bytes) -> str:
-    if len(content) > MAX_BYTES:
-        raise WorkbenchError(_("The file is larger than 1 MB. Split it."), code="too_large")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise WorkbenchError(
-            _("The file is not UTF-8 text. Save it as “CSV UTF-8” and try again."), code="not_text"
-        ) from error
+        yield row
 
 
 def entries_csv(*, collection: Collection) -> str:

@@ -18,7 +18,7 @@ from workbench.documents.models import Document
 from workbench.labeling.adjudication import pair_adjudicate
 from workbench.labeling.models import GuidelineVersion, Label, Pair, PairState, Project, Slot, SlotState
 from workbench.labeling.supply import pairs_add_from_runs
-from workbench.labeling.work import slot_answer, slot_claim_next
+from workbench.labeling.work import slot_answer, slot_claim_next, slot_pass
 
 pytestmark = pytest.mark.usefixtures("here")
 ClientAs = Callable[[User | None], Client]
@@ -237,6 +237,58 @@ class TestAdjudication:
         assert [row["correction"].final_role for row in wrong.context["rows"]] == ["discarded"]
         assert "No period in it." in wrong.content.decode()
         assert right.context["rows"] == []
+
+    def test_an_unclear_pair_is_decided_or_set_aside(
+        self, cast: Cast, project: Project, client_as: ClientAs
+    ) -> None:
+        first, second = make_pairs(project, 2)
+        for _ in range(2):
+            slot = slot_claim_next(actor=cast.annotator, project=project)
+            assert slot is not None
+            slot_pass(actor=cast.annotator, slot=slot, kind="unsure")
+        client = client_as(cast.reviewer)
+        assert "nobody can tell" in client.get(reverse("labeling:adjudication")).content.decode()
+        page = client.get(reverse("labeling:dispute", args=[first.pk])).content.decode()
+        assert "could not tell" in page
+        assert "Both are wrong" not in page
+
+        client.post(reverse("labeling:dispute", args=[first.pk]), {"role": "primary"})
+        path = reverse("labeling:dispute", args=[second.pk])
+        assert client.post(path, {"role": "set_aside", "comment": ""}).status_code == 422
+        client.post(path, {"role": "set_aside", "comment": "Cut off."})
+
+        states = dict(Pair.objects.values_list("pk", "state"))
+        assert states == {first.pk: PairState.SETTLED, second.pk: PairState.SET_ASIDE}
+        assert "Set aside" in client.get(path).content.decode()
+
+
+class TestGuidelines:
+    def test_a_version_shows_what_changed(self, cast: Cast, project: Project, client_as: ClientAs) -> None:
+        client = client_as(cast.admin)
+        body = "Primary carries the answer.\nSupporting gives <context>."
+        client.post(reverse("labeling:guidelines", args=[project.pk]), {"body": body})
+        body = "Primary carries the whole answer.\nSupporting gives <context>."
+        client.post(reverse("labeling:guidelines", args=[project.pk]), {"body": body})
+
+        page = client_as(cast.annotator).get(project.get_absolute_url()).content.decode()
+
+        assert "<ins>Primary carries the whole answer.</ins>" in page
+        assert "<del>Primary carries the answer.</del>" in page
+        assert "<p>Supporting gives &lt;context&gt;.</p>" in page
+        assert "<ins>Supporting gives &lt;context&gt;.</ins>" in page  # of version 2
+
+    def test_how_many_wait_is_set_on_the_page(
+        self, cast: Cast, project: Project, client_as: ClientAs
+    ) -> None:
+        path = reverse("labeling:supply", args=[project.pk])
+        assert client_as(cast.admin).post(path, {"keep_waiting": "-1"}).status_code == 422
+        client_as(cast.annotator).post(path, {"keep_waiting": "7"})
+        project.refresh_from_db()
+        assert project.keep_waiting == 0
+
+        client_as(cast.admin).post(path, {"keep_waiting": "7"})
+        project.refresh_from_db()
+        assert project.keep_waiting == 7
 
 
 class TestQueries:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,10 +15,18 @@ from training.snapshot import QuestionSides, Side
 from workbench.audit.models import AuditEvent
 from workbench.documents.models import Document
 from workbench.errors import NotAllowed, WorkbenchError
-from workbench.labeling import supply
+from workbench.labeling import supply, tasks
 from workbench.labeling.elusion import elusion_rates
 from workbench.labeling.models import Pair, PairOrigin, Project, Slot, SlotState
-from workbench.labeling.supply import elusion_draw, is_double, pairs_add_from_runs, pairs_store
+from workbench.labeling.projects import project_supply
+from workbench.labeling.supply import (
+    elusion_draw,
+    is_double,
+    pairs_add_from_runs,
+    pairs_store,
+    project_fill,
+    projects_to_fill,
+)
 from workbench.labeling.work import slot_answer, slot_claim_next
 from workbench.questions.models import Candidate, Run, Verdict
 from workbench.review.enqueue import disagreement, uncertainty
@@ -198,3 +207,51 @@ class TestElusion:
     def test_nothing_discarded(self, cast: Cast, project: Project) -> None:
         with pytest.raises(WorkbenchError, match="discarded anything"):
             elusion_draw(actor=cast.admin, project=project, size=4, seed=1)
+
+
+class TestKeptWaiting:
+    def test_beat_supplies_what_is_missing_and_no_more(
+        self, cast: Cast, project: Project, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(supply, "question_sides", all_on(Side.TRAINING))
+        assert projects_to_fill() == []
+        project_supply(actor=cast.admin, project=project, keep_waiting=2)
+
+        assert projects_to_fill() == [project.pk]
+        supplied = project_fill(project_id=project.pk)
+
+        assert supplied is not None
+        assert supplied.added == Pair.objects.count() == 2
+        assert projects_to_fill() == []
+        assert project_fill(project_id=project.pk) is None
+        assert AuditEvent.objects.get(action="labeling.pairs_added").actor.is_system
+        assert AuditEvent.objects.filter(action="labeling.supply_changed").count() == 1
+
+    def test_nothing_new_is_no_event(self, cast: Cast, project: Project) -> None:
+        project_supply(actor=cast.admin, project=project, keep_waiting=5)
+
+        assert project_fill(project_id=project.pk) is not None
+        assert not AuditEvent.objects.filter(action="labeling.pairs_added").exists()
+
+    def test_a_closed_project_is_left_alone(self, cast: Cast, project: Project, run: Run) -> None:
+        project_supply(actor=cast.admin, project=project, keep_waiting=5)
+        Project.objects.update(is_open=False)
+
+        assert projects_to_fill() == []
+        assert project_fill(project_id=project.pk) is None
+
+    def test_the_task_wakes_a_worker_for_each_project_that_runs_out(
+        self, cast: Cast, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sent: list[int] = []
+        monkeypatch.setattr(tasks, "dispatch", lambda task, *, project_id: sent.append(project_id) or True)
+        project_supply(actor=cast.admin, project=project, keep_waiting=5)
+
+        assert tasks.supply() == 1
+        assert sent == [project.pk]
+        assert "labeling.supply" in {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+
+    def test_only_admins_set_it(self, cast: Cast, project: Project) -> None:
+        for actor in (cast.annotator, cast.reviewer, cast.analyst, cast.outsider):
+            with pytest.raises(NotAllowed):
+                project_supply(actor=actor, project=project, keep_waiting=5)

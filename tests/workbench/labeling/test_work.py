@@ -18,7 +18,7 @@ from tests.workbench.labeling.makers import annotators, make_pairs, make_project
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.labeling.adjudication import disputes, outcome, pair_adjudicate
+from workbench.labeling.adjudication import disputes, outcome, pair_adjudicate, pair_set_aside
 from workbench.labeling.models import Label, Outcome, Pair, PairState, Pass, Project, Slot, SlotState
 from workbench.labeling.selectors import labels_for_gold, labels_for_training
 from workbench.labeling.work import draw, slot_answer, slot_claim_next, slot_pass, slot_release, undo_last
@@ -391,3 +391,104 @@ def test_two_windows_of_one_person_show_one_pair(cast: Cast) -> None:
 
     assert len(shown) == 2
     assert len(set(shown)) == 1
+
+
+class TestNobodyCanTell:
+    def test_the_only_annotator_cannot_tell(self, cast: Cast, project: Project) -> None:
+        (pair,) = make_pairs(project, 1)
+        slot_pass(actor=cast.annotator, slot=claim(cast.annotator, project), kind="unsure")
+
+        pair.refresh_from_db()
+        assert pair.state == PairState.UNCLEAR
+        assert list(disputes(user=cast.reviewer)) == [pair]
+        assert slot_claim_next(actor=cast.annotator, project=project) is None
+
+    def test_it_waits_while_somebody_may_know_and_goes_on_after_two(
+        self, cast: Cast, project: Project
+    ) -> None:
+        (pair,) = make_pairs(project, 1)
+        second, third, late = annotators(cast, 3)
+        slot_pass(actor=second, slot=claim(second, project), kind="unsure")
+        pair.refresh_from_db()
+        assert pair.state == PairState.OPEN
+
+        slot_pass(actor=third, slot=claim(third, project), kind="unsure")
+        pair.refresh_from_db()
+        assert pair.state == PairState.UNCLEAR
+        assert slot_claim_next(actor=late, project=project) is None
+
+    def test_later_is_not_unsure(self, cast: Cast, project: Project) -> None:
+        (pair,) = make_pairs(project, 1)
+        slot_pass(actor=cast.annotator, slot=claim(cast.annotator, project), kind="later")
+
+        pair.refresh_from_db()
+        assert pair.state == PairState.OPEN
+
+    def test_undo_brings_it_back_to_the_desk(self, cast: Cast, project: Project) -> None:
+        (pair,) = make_pairs(project, 1)
+        slot = claim(cast.annotator, project)
+        slot_pass(actor=cast.annotator, slot=slot, kind="unsure")
+
+        assert undo_last(actor=cast.annotator, project=project).pk == slot.pk
+        slot_answer(actor=cast.annotator, slot=slot, role="primary")
+        pair.refresh_from_db()
+        assert pair.state == PairState.SETTLED
+        assert not disputes(user=cast.reviewer).exists()
+
+    def test_an_adjudicator_decides_alone(self, cast: Cast, project: Project) -> None:
+        (pair,) = make_pairs(project, 1)
+        slot_pass(actor=cast.annotator, slot=claim(cast.annotator, project), kind="unsure")
+
+        decided = pair_adjudicate(actor=cast.reviewer, pair=pair, role="supporting")
+
+        assert decided.outcome == Outcome.ALONE
+        assert [row.role.value for row in labels_for_training()] == ["supporting"]
+        with pytest.raises(Conflict, match="adjudicated"):
+            undo_last(actor=cast.annotator, project=project)
+
+    def test_one_judgment_and_a_second_place_that_nobody_can_fill(self, cast: Cast, project: Project) -> None:
+        (pair,) = make_pairs(project, 1, places=2)
+        second, third = annotators(cast, 2)
+        slot_answer(actor=cast.annotator, slot=claim(cast.annotator, project), role="primary")
+        for person in (second, third):
+            slot_pass(actor=person, slot=claim(person, project), kind="unsure")
+
+        assert pair_adjudicate(actor=cast.reviewer, pair=pair, role="discarded").outcome == Outcome.ALONE
+        pair.refresh_from_db()
+        assert pair.state == PairState.SETTLED
+
+    def test_what_cannot_be_told_is_set_aside_with_a_reason_on_record(
+        self, cast: Cast, project: Project
+    ) -> None:
+        (pair,) = make_pairs(project, 1)
+        slot_pass(actor=cast.annotator, slot=claim(cast.annotator, project), kind="unsure")
+
+        with pytest.raises(WorkbenchError, match="Say why"):
+            pair_set_aside(actor=cast.reviewer, pair=pair, comment=" ")
+        with pytest.raises(NotAllowed):
+            pair_set_aside(actor=cast.annotator, pair=pair, comment="It is cut off.")
+        pair_set_aside(actor=cast.reviewer, pair=pair, comment="The scan is cut off.")
+
+        pair.refresh_from_db()
+        assert pair.state == PairState.SET_ASIDE
+        assert AuditEvent.objects.get(action="labeling.pair_set_aside").reason == "The scan is cut off."
+        assert labels_for_training() == ()
+        assert not disputes(user=cast.reviewer).exists()
+        with pytest.raises(Conflict):
+            pair_adjudicate(actor=cast.reviewer, pair=pair, role="primary")
+        with pytest.raises(Conflict):
+            undo_last(actor=cast.annotator, project=project)
+
+    def test_a_known_answer_passed_over_stays_settled(self, cast: Cast, project: Project) -> None:
+        (pair,) = make_pairs(project, 1, gold_role="primary")
+        slot_answer(actor=cast.annotator, slot=claim(cast.annotator, project), role="primary")
+        Project.objects.update(gold_share=1)
+        project.refresh_from_db()
+        (other,) = annotators(cast, 1)
+        check = claim(other, project)
+        assert check.is_check
+
+        slot_pass(actor=other, slot=check, kind="unsure")
+
+        pair.refresh_from_db()
+        assert pair.state == PairState.SETTLED

@@ -1,0 +1,215 @@
+"""Shapes of the labelling API. Nothing of the machine's verdict is ever among what an annotator reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from workbench.labeling.adjudication import judgments_of
+from workbench.labeling.models import GuidelineVersion, Pair, PassKind, Project, Slot
+from workbench.labeling.reading import pair_reading
+from workbench.labeling.supply import MAX_PAIRS
+from workbench.questions.models import RoleChoice
+
+
+class ProjectSerializer(serializers.ModelSerializer[Project]):
+    """A stock of pairs, and how it is dealt out. Shares are in [0, 1]."""
+
+    collection = serializers.SlugRelatedField("slug", read_only=True)
+
+    class Meta:
+        model = Project
+        fields = [
+            "id", "collection", "name", "random_share", "gold_share", "double_share", "keep_waiting", "is_open",
+            "created_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class ProjectCreateSerializer(serializers.Serializer[Any]):
+    """A new project."""
+
+    collection = serializers.SlugField()
+    name = serializers.CharField(max_length=160)
+    random_share = serializers.FloatField(min_value=0, max_value=1, required=False, default=0.2)
+    gold_share = serializers.FloatField(min_value=0, max_value=0.5, required=False, default=0.05)
+    double_share = serializers.FloatField(min_value=0, max_value=1, required=False, default=0.15)
+    keep_waiting = serializers.IntegerField(min_value=0, max_value=MAX_PAIRS, required=False, default=0)
+
+
+class FillSerializer(serializers.Serializer[Any]):
+    """Pairs to add from finished runs."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_PAIRS, required=False, default=200)
+
+
+class SupplySerializer(serializers.Serializer[Any]):
+    """How many pairs are kept waiting; 0 turns that off."""
+
+    keep_waiting = serializers.IntegerField(min_value=0, max_value=MAX_PAIRS)
+
+
+class OpenSerializer(serializers.Serializer[Any]):
+    """Whether a project is open for labelling."""
+
+    is_open = serializers.BooleanField()
+
+
+class SuppliedSerializer(serializers.Serializer[Any]):
+    """What was added; ``double`` of them go to two people, ``known`` were there already."""
+
+    added = serializers.IntegerField()
+    double = serializers.IntegerField()
+    known = serializers.IntegerField()
+
+
+class GuidelineSerializer(serializers.ModelSerializer[GuidelineVersion]):
+    """One version of a collection's guidelines."""
+
+    class Meta:
+        model = GuidelineVersion
+        fields = ["id", "number", "body", "created_at"]
+        read_only_fields = fields
+
+
+class GuidelineWriteSerializer(serializers.Serializer[Any]):
+    """A new version."""
+
+    body = serializers.CharField(max_length=20_000)
+
+
+class PassageLineSerializer(serializers.Serializer[Any]):
+    """A line of the document; ``is_passage`` marks those to judge."""
+
+    page = serializers.IntegerField(source="page_num")
+    line = serializers.IntegerField(source="line_num")
+    text = serializers.CharField()
+    is_passage = serializers.BooleanField()
+
+
+class PassageSerializer(serializers.Serializer[Any]):
+    """A passage with what stands around it; ``lines`` is empty where the text was erased with its document."""
+
+    breadcrumb = serializers.ListField(child=serializers.CharField())
+    lines = PassageLineSerializer(many=True)
+
+
+class PairSerializer(serializers.ModelSerializer[Pair]):
+    """A question and a passage with its surroundings, as whoever judges it sees them."""
+
+    document_name = serializers.CharField(source="document.name", read_only=True)
+    passage = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Pair
+        fields = [
+            "id", "question", "document", "document_name", "page_start", "line_start", "page_end", "line_end",
+            "passage",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(PassageSerializer)
+    def get_passage(self, pair: Pair) -> dict[str, Any]:
+        """Read from the document: nothing of its text is kept with the pair."""
+        return dict(PassageSerializer(pair_reading(pair)).data)
+
+
+class DeskSerializer(serializers.ModelSerializer[Slot]):
+    """A pair on the caller's desk. Whether its answer is known, or somebody else gets it too, is not told."""
+
+    project = serializers.IntegerField(source="pair.project_id", read_only=True)
+    pair = PairSerializer(read_only=True)
+
+    class Meta:
+        model = Slot
+        fields = ["id", "project", "pair", "state", "role", "held_until"]
+        read_only_fields = fields
+
+
+class RoleSerializer(serializers.Serializer[Any]):
+    """An annotator's judgment."""
+
+    role = serializers.ChoiceField(choices=RoleChoice.choices)
+
+
+class PassSerializer(serializers.Serializer[Any]):
+    """Why a pair is passed over."""
+
+    kind = serializers.ChoiceField(choices=PassKind.choices)
+
+
+class DisputeListSerializer(serializers.ModelSerializer[Pair]):
+    """A pair that waits for a third person."""
+
+    collection = serializers.SlugRelatedField("slug", read_only=True)
+
+    class Meta:
+        model = Pair
+        fields = ["id", "collection", "project", "question", "document", "state"]
+        read_only_fields = fields
+
+
+class DisputeSerializer(PairSerializer):
+    """The pair with the roles given, without names."""
+
+    judgments = serializers.SerializerMethodField()
+
+    class Meta(PairSerializer.Meta):
+        fields = [*PairSerializer.Meta.fields, "state", "judgments"]
+        read_only_fields = fields
+
+    @extend_schema_field(serializers.ListField(child=serializers.ChoiceField(choices=RoleChoice.choices)))
+    def get_judgments(self, pair: Pair) -> list[str]:
+        """Two of a disputed pair, one or none of an unclear one, in an order that says nothing."""
+        return [str(place.role) for place in judgments_of(pair)]
+
+
+class AdjudicateSerializer(RoleSerializer):
+    """The third person's role, and why."""
+
+    comment = serializers.CharField(max_length=2000, required=False, default="", allow_blank=True)
+
+
+class SetAsideSerializer(serializers.Serializer[Any]):
+    """Why a pair cannot be told."""
+
+    comment = serializers.CharField(max_length=2000)
+
+
+class IntervalSerializer(serializers.Serializer[Any]):
+    """A figure with its 95 % interval and the number of pairs behind it; nulls where there is none."""
+
+    value = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    n = serializers.IntegerField()
+
+
+class PeopleSerializer(serializers.Serializer[Any]):
+    """Two people on the pairs both judged."""
+
+    first = serializers.CharField()
+    second = serializers.CharField()
+    percent = IntervalSerializer()
+    kappa = IntervalSerializer()
+
+
+class ModelAgreementSerializer(serializers.Serializer[Any]):
+    """A model against people; ``is_blind`` where they had not seen its verdict."""
+
+    model = serializers.CharField()
+    is_blind = serializers.BooleanField()
+    percent = IntervalSerializer()
+    kappa = IntervalSerializer()
+    alpha = IntervalSerializer()
+
+
+class AgreementSerializer(serializers.Serializer[Any]):
+    """How alike the people of a collection judge, and the models like them."""
+
+    percent = IntervalSerializer()
+    alpha = IntervalSerializer(help_text="Krippendorff's alpha, ordinal over the roles.")
+    people = PeopleSerializer(many=True)
+    models = ModelAgreementSerializer(many=True)

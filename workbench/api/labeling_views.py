@@ -1,0 +1,282 @@
+"""The API of the labelling workbench: projects, the annotator's desk, adjudication, and the collection's labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
+from rest_framework import mixins, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.accounts.permissions import Permission, member_condition
+from workbench.documents.models import Collection
+from workbench.documents.selectors import collection_for
+from workbench.labeling import adjudication, work
+from workbench.labeling.agreement import CollectionAgreement, collection_agreement
+from workbench.labeling.export import labels_csv
+from workbench.labeling.models import GuidelineVersion, Pair, Project, Slot
+from workbench.labeling.presenters import OVERSEERS
+from workbench.labeling.projects import guideline_write, project_close, project_create, project_supply
+from workbench.labeling.supply import pairs_add_from_runs
+
+from . import labeling_serializers as shapes
+from .base import IDEMPOTENCY, ApiViewSet
+
+COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")
+
+
+def _of_collection(rows: QuerySet[Any], request: Request) -> QuerySet[Any]:
+    slug = request.query_params.get("collection")
+    return rows.filter(collection__slug=slug) if slug else rows
+
+
+@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
+class LabelingProjectViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Project]):
+    """Labelling projects."""
+
+    queryset = Project.objects.none()
+    serializer_class = shapes.ProjectSerializer
+
+    def get_queryset(self) -> QuerySet[Project]:
+        """Those of the caller's collections; for the desk, of those where the caller labels."""
+        at_the_desk = self.action in {"next", "undo"}
+        projects = Project.objects.visible_to(
+            self.request.user, Permission.LABEL if at_the_desk else Permission.VIEW
+        )
+        return _of_collection(projects, self.request).select_related("collection")
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY],
+        request=shapes.ProjectCreateSerializer,
+        responses={201: shapes.ProjectSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Starts a project; for admins of its collection."""
+        form = shapes.ProjectCreateSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = dict(form.validated_data)
+        collection = collection_for(user=request.user, slug=given.pop("collection"))
+        made = project_create(actor=request.user, project=Project(collection=collection, **given))
+        made.refresh_from_db()
+        return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(request=shapes.FillSerializer, responses=shapes.SuppliedSerializer)
+    @action(detail=True, methods=["post"])
+    def fill(self, request: Request, pk: str) -> Response:
+        """Adds pairs from finished runs: the most uncertain, a random share, a sample of every holdout question."""
+        project = self.get_object()
+        form = shapes.FillSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        supplied = pairs_add_from_runs(actor=request.user, project=project, **form.validated_data)
+        return Response(shapes.SuppliedSerializer(supplied).data)
+
+    @extend_schema(request=shapes.SupplySerializer, responses=shapes.ProjectSerializer)
+    @action(detail=True, methods=["post"])
+    def supply(self, request: Request, pk: str) -> Response:
+        """How many pairs are kept waiting, from finished runs; 0 leaves that to people."""
+        project = self.get_object()
+        form = shapes.SupplySerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        project_supply(actor=request.user, project=project, **form.validated_data)
+        return self._changed(project)
+
+    @extend_schema(request=shapes.OpenSerializer, responses=shapes.ProjectSerializer)
+    @action(detail=True, methods=["post"])
+    def open(self, request: Request, pk: str) -> Response:
+        """Closes the project for labelling, or opens it again."""
+        project = self.get_object()
+        form = shapes.OpenSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        project_close(actor=request.user, project=project, **form.validated_data)
+        return self._changed(project)
+
+    @extend_schema(responses=shapes.GuidelineSerializer(many=True), methods=["get"])
+    @extend_schema(
+        request=shapes.GuidelineWriteSerializer, responses=shapes.GuidelineSerializer, methods=["post"]
+    )
+    @action(detail=True, methods=["get", "post"], pagination_class=None)
+    def guidelines(self, request: Request, pk: str) -> Response:
+        """GET: every version, the newest first. POST: a new one."""
+        project = self.get_object()
+        if request.method == "GET":
+            versions = GuidelineVersion.objects.filter(collection=project.collection_id)
+            return Response(shapes.GuidelineSerializer(versions, many=True).data)
+        form = shapes.GuidelineWriteSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        version = guideline_write(actor=request.user, project=project, body=form.validated_data["body"])
+        version.refresh_from_db()
+        return Response(shapes.GuidelineSerializer(version).data)
+
+    @extend_schema(request=None, responses={200: shapes.DeskSerializer, 204: None})
+    @action(detail=True, methods=["post"])
+    def next(self, request: Request, pk: str) -> Response:
+        """The caller's next pair, theirs for 15 minutes: the one on their desk again, else another; 204 when nothing
+        is left for them."""
+        slot = work.slot_claim_next(actor=request.user, project=self.get_object())
+        if slot is None:
+            return Response(status=status.HTTP_204_NO_CONTENT)
+        return Response(shapes.DeskSerializer(slot).data)
+
+    @extend_schema(request=None, responses=shapes.DeskSerializer)
+    @action(detail=True, methods=["post"])
+    def undo(self, request: Request, pk: str) -> Response:
+        """Takes back the caller's last act and lays its pair on their desk."""
+        slot = work.undo_last(actor=request.user, project=self.get_object())
+        return Response(shapes.DeskSerializer(slot).data)
+
+    def _changed(self, project: Project) -> Response:
+        project.refresh_from_db()
+        return Response(self.get_serializer(project).data)
+
+
+class DeskViewSet(mixins.RetrieveModelMixin, ApiViewSet[Slot]):
+    """Pairs on the caller's desk, and those the caller has judged."""
+
+    queryset = Slot.objects.none()
+    serializer_class = shapes.DeskSerializer
+
+    def get_queryset(self) -> QuerySet[Slot]:
+        """The caller's own, of collections where they label."""
+        condition = member_condition(self.request.user, Permission.LABEL, prefix="pair__collection")
+        own = Slot.objects.filter(condition, person=self.request.user)
+        return own.select_related("pair__document", "pair__project__collection")
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=shapes.RoleSerializer, responses=shapes.DeskSerializer)
+    @action(detail=True, methods=["post"])
+    def answer(self, request: Request, pk: str) -> Response:
+        """The caller's judgment; the same one again counts once."""
+        slot = self.get_object()
+        form = shapes.RoleSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        answered = work.slot_answer(actor=request.user, slot=slot, role=form.validated_data["role"])
+        return Response(shapes.DeskSerializer(answered).data)
+
+    @extend_schema(request=shapes.PassSerializer, responses={204: None})
+    @action(detail=True, methods=["post"], url_path="pass")
+    def pass_over(self, request: Request, pk: str) -> Response:
+        """Can't tell, or later: the pair goes back."""
+        slot = self.get_object()
+        form = shapes.PassSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        work.slot_pass(actor=request.user, slot=slot, kind=form.validated_data["kind"])
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(request=None, responses={204: None})
+    @action(detail=True, methods=["post"])
+    def release(self, request: Request, pk: str) -> Response:
+        """Clears the desk."""
+        work.slot_release(actor=request.user, slot=self.get_object())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+@extend_schema_view(
+    list=extend_schema(parameters=[COLLECTION], responses=shapes.DisputeListSerializer(many=True))
+)
+class DisputeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Pair]):
+    """Pairs that wait for a third person: two disagree, or nobody could tell."""
+
+    queryset = Pair.objects.none()
+    serializer_class = shapes.DisputeSerializer
+
+    def get_serializer_class(self) -> type[Any]:
+        """The list without the passages."""
+        return shapes.DisputeListSerializer if self.action == "list" else shapes.DisputeSerializer
+
+    def get_queryset(self) -> QuerySet[Pair]:
+        """The list is what the caller may decide; a key leads to any pair of a collection that they review."""
+        if self.action == "list":
+            pairs = _of_collection(adjudication.disputes(user=self.request.user), self.request)
+        else:
+            pairs = Pair.objects.filter(
+                member_condition(self.request.user, Permission.REVIEW, prefix="collection")
+            )
+        return pairs.select_related("collection", "document", "project")
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY], request=shapes.AdjudicateSerializer, responses=shapes.DisputeSerializer
+    )
+    @action(detail=True, methods=["post"])
+    def adjudicate(self, request: Request, pk: str) -> Response:
+        """The caller's role: one of the two given, or another when both are wrong."""
+        pair = self.get_object()
+        form = shapes.AdjudicateSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        adjudication.pair_adjudicate(actor=request.user, pair=pair, **form.validated_data)
+        return self._decided(pair)
+
+    @extend_schema(request=shapes.SetAsideSerializer, responses=shapes.DisputeSerializer)
+    @action(detail=True, methods=["post"], url_path="set-aside")
+    def set_aside(self, request: Request, pk: str) -> Response:
+        """Ends the pair without a label, because it cannot be told."""
+        pair = self.get_object()
+        form = shapes.SetAsideSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        adjudication.pair_set_aside(actor=request.user, pair=pair, **form.validated_data)
+        return self._decided(pair)
+
+    def _decided(self, pair: Pair) -> Response:
+        pair.refresh_from_db()
+        return Response(shapes.DisputeSerializer(pair).data)
+
+
+class CollectionLabelViewSet(ApiViewSet[Collection]):
+    """The labels of a collection as a whole."""
+
+    queryset = Collection.objects.none()
+    serializer_class = shapes.AgreementSerializer
+    lookup_field = "slug"
+    lookup_value_regex = "[-a-zA-Z0-9_]+"
+
+    def get_queryset(self) -> QuerySet[Collection]:
+        """Labels go to those who manage the collection, figures to all who oversee it."""
+        user = self.request.user
+        if self.action == "export":
+            return Collection.objects.visible_to(user, Permission.MANAGE)
+        condition = Q(pk__in=[])
+        for permission in OVERSEERS:
+            condition |= member_condition(user, permission)
+        return Collection.objects.filter(condition).distinct()
+
+    @extend_schema(responses=shapes.AgreementSerializer)
+    @action(detail=True, methods=["get"])
+    def agreement(self, request: Request, slug: str) -> Response:
+        """How alike people judge, and the language models like people."""
+        return Response(_agreement(collection_agreement(collection=self.get_object())))
+
+    @extend_schema(
+        responses={(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="CSV, UTF-8.")}
+    )
+    @action(detail=True, methods=["get"])
+    def export(self, request: Request, slug: str) -> HttpResponse:
+        """All labels as CSV, one column a judge, with the label that counts."""
+        collection = self.get_object()
+        response = HttpResponse(labels_csv(collection=collection), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="labels-{collection.slug}.csv"'
+        return response
+
+
+def _agreement(figures: CollectionAgreement) -> dict[str, Any]:
+    names = figures.names
+    return dict(
+        shapes.AgreementSerializer(
+            {
+                "percent": figures.people.percent,
+                "alpha": figures.people.alpha,
+                "people": [
+                    {
+                        "first": names[pair.first],
+                        "second": names[pair.second],
+                        "percent": pair.percent,
+                        "kappa": pair.kappa,
+                    }
+                    for pair in figures.people.pairs
+                ],
+                "models": figures.models,
+            }
+        ).data
+    )
