@@ -78,13 +78,21 @@ def _prefix(members: frozenset[str]) -> list[str]:
 
 
 def question_groups(texts: Iterable[str]) -> list[int]:
-    """For each question, the position of the first question of its group (near-duplicates, transitively)."""
+    """For each question, the position of the first question of its group (near-duplicates, transitively).
+
+    Each wording is compared once: labelled sets ask the same few questions of hundreds of documents.
+    """
     index = NearDuplicateIndex()
     parents: list[int] = []
+    first_of: dict[str, int] = {}
+    wordings: list[int] = []
     for position, text in enumerate(texts):
-        parents.append(position)
-        for near in index.add(text):
-            _union(parents, near, position)
+        first = first_of.setdefault(question_key(text), position)
+        parents.append(first)
+        if first == position:
+            wordings.append(position)
+            for near in index.add(text):
+                _union(parents, wordings[near], position)
     return [_root(parents, position) for position in range(len(parents))]
 
 
