@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
 
 from arbitration.errors import ParseFailure, TextInImages
 from arbitration.parsing.drafts import Draft, FinishedDraft, Kind
@@ -13,102 +12,36 @@ from arbitration.parsing.limits import ParseLimits
 from arbitration.parsing.recognised import NOTHING_RECOGNISED, Recognised
 
 
-class Parser(Protocol):
-    """Reads one kind of file. Raises :class:`ParseFailure` for whatever is wrong with the file."""
-
-    def __call__(
-        self,
-        path: Path,
-        *,
-        limits: ParseLimits,
-        password: str | None = None,
-        recognised: Recognised = NOTHING_RECOGNISED,
-    ) -> Draft:
-        """The file's lines in reading order and the headings it knows of; ``recognised`` holds what was read from the
-        images of pages."""
-
-
-# Imported when first used: the child that reads a text need not load PDFium.
-def _pdf(
-    path: Path,
-    *,
-    limits: ParseLimits,
-    password: str | None = None,
-    recognised: Recognised = NOTHING_RECOGNISED,
+def _draft_of(
+    kind: Kind, path: Path, *, limits: ParseLimits, password: str | None, recognised: Recognised
 ) -> Draft:
-    from arbitration.parsing.pdf import parse_pdf
+    """The file's lines in reading order and the headings its parser knows of; ``recognised`` holds what was read from
+    the images of pages. Parsers are imported when first used: the child that reads a text need not load PDFium."""
+    match kind:
+        case "pdf":
+            from arbitration.parsing.pdf import parse_pdf
 
-    return parse_pdf(path, limits=limits, password=password, recognised=recognised)
+            return parse_pdf(path, limits=limits, password=password, recognised=recognised)
+        case "email":
+            from arbitration.parsing.mail import parse_mail
 
+            return parse_mail(path, limits=limits, password=password, recognised=recognised)
+        case "docx":
+            from arbitration.parsing.docx import parse_docx
 
-def _markdown(
-    path: Path,
-    *,
-    limits: ParseLimits,
-    password: str | None = None,
-    recognised: Recognised = NOTHING_RECOGNISED,
-) -> Draft:
-    from arbitration.parsing.markdown import parse_markdown
+            return parse_docx(path, limits=limits, password=password)
+        case "html":
+            from arbitration.parsing.html import parse_html
 
-    return parse_markdown(path, limits=limits, password=password)
+            return parse_html(path, limits=limits, password=password)
+        case "markdown":
+            from arbitration.parsing.markdown import parse_markdown
 
+            return parse_markdown(path, limits=limits, password=password)
+        case "text":
+            from arbitration.parsing.plain_text import parse_text
 
-def _text(
-    path: Path,
-    *,
-    limits: ParseLimits,
-    password: str | None = None,
-    recognised: Recognised = NOTHING_RECOGNISED,
-) -> Draft:
-    from arbitration.parsing.plain_text import parse_text
-
-    return parse_text(path, limits=limits, password=password)
-
-
-def _docx(
-    path: Path,
-    *,
-    limits: ParseLimits,
-    password: str | None = None,
-    recognised: Recognised = NOTHING_RECOGNISED,
-) -> Draft:
-    from arbitration.parsing.docx import parse_docx
-
-    return parse_docx(path, limits=limits, password=password)
-
-
-def _html(
-    path: Path,
-    *,
-    limits: ParseLimits,
-    password: str | None = None,
-    recognised: Recognised = NOTHING_RECOGNISED,
-) -> Draft:
-    from arbitration.parsing.html import parse_html
-
-    return parse_html(path, limits=limits, password=password)
-
-
-def _mail(
-    path: Path,
-    *,
-    limits: ParseLimits,
-    password: str | None = None,
-    recognised: Recognised = NOTHING_RECOGNISED,
-) -> Draft:
-    from arbitration.parsing.mail import parse_mail
-
-    return parse_mail(path, limits=limits, password=password, recognised=recognised)
-
-
-PARSERS: dict[Kind, Parser] = {
-    "pdf": _pdf,
-    "docx": _docx,
-    "html": _html,
-    "email": _mail,
-    "markdown": _markdown,
-    "text": _text,
-}
+            return parse_text(path, limits=limits, password=password)
 
 
 def parse_here(
@@ -133,8 +66,8 @@ def parse_here(
             f"The file has {size / 1e6:.0f} MB; at most {limits.max_bytes / 1e6:.0f} MB are read. Split it.",
         )
     kind = detect_kind(path, filename)
-    parser = PARSERS[kind]
-    draft = parser(path, limits=limits, password=password, recognised=recognised or NOTHING_RECOGNISED)
+    read = recognised or NOTHING_RECOGNISED
+    draft = _draft_of(kind, path, limits=limits, password=password, recognised=read)
     if draft.unread and asks_for_text and recognised is None:
         raise TextInImages(draft.unread)
     if not any(line.text.strip() for line in draft.lines):

@@ -33,9 +33,8 @@ from arbitration.strategies.base import (
 )
 from arbitration.strategies.shortlist import (
     Fallback,
+    Shortlist,
     StrategyOptions,
-    best_first,
-    beyond,
     one_line,
     read_options,
     short_ids,
@@ -159,10 +158,9 @@ class _Consensus:
     fallback: Fallback
 
     def run(self) -> StrategyOutcome:
-        ordered = best_first(self.pool, self.fallback)
-        asked, rest = ordered[: self.options.k], ordered[self.options.k :]
-        with ThreadPoolExecutor(min(self.options.parallel, len(asked)), "consensus") as workers:
-            judged = list(workers.map(self._judge, asked))
+        shortlist = Shortlist.of(self.pool, self.fallback, limit=self.options.k)
+        with ThreadPoolExecutor(min(self.options.parallel, len(shortlist.asked)), "consensus") as workers:
+            judged = list(workers.map(self._judge, shortlist.asked))
         scores = {j.candidate.candidate_id: j.score for j in judged if j.score is not None}
         bar = Bar.of(list(scores.values()), self.options.n) if scores else None
         verdicts = [self._verdict(j, bar) for j in judged]
@@ -170,7 +168,7 @@ class _Consensus:
         kept = [v.candidate_id for v in verdicts if v.role in (Role.PRIMARY, Role.SUPPORTING)]
         answer, failure = self._answer(kept) if kept else ("", None)
         return StrategyOutcome(
-            verdicts=(*verdicts, *beyond(rest, len(asked), self.fallback)),
+            verdicts=(*verdicts, *shortlist.beyond()),
             undecided_ids=tuple(v.candidate_id for v in verdicts if v.role is None),
             calls=self.calls.records,
             notes=self._notes(judged, bar, failure),

@@ -29,9 +29,8 @@ from arbitration.strategies.base import (
 )
 from arbitration.strategies.shortlist import (
     Fallback,
+    Shortlist,
     StrategyOptions,
-    best_first,
-    beyond,
     one_line,
     read_options,
     short_ids,
@@ -236,19 +235,18 @@ class _Ranking:
     notes: list[str] = field(default_factory=list)
 
     def run(self) -> StrategyOutcome:
-        ordered = best_first(self.pool, self.fallback)
-        asked, rest = ordered[: self.options.k], ordered[self.options.k :]
+        shortlist = Shortlist.of(self.pool, self.fallback, limit=self.options.k)
         failure = self._find_rubric() if self.turns == 2 else None
         if failure is None:
-            failure = self._assess(asked, stage="arbitrate")
-        missing = [c for c in asked if c.candidate_id not in self.composites]
+            failure = self._assess(shortlist.asked, stage="arbitrate")
+        missing = [c for c in shortlist.asked if c.candidate_id not in self.composites]
         if failure is None and missing:
             self.notes.append(f"{len(missing)} candidates missing from the first answer; asked once more")
             failure = self._assess(missing, stage="repair")
-        verdicts = [self._verdict(candidate, failure) for candidate in asked]
+        verdicts = [self._verdict(candidate, failure) for candidate in shortlist.asked]
         verdicts.sort(key=self._sort_key)
         return StrategyOutcome(
-            verdicts=(*verdicts, *beyond(rest, len(asked), self.fallback)),
+            verdicts=(*verdicts, *shortlist.beyond()),
             unknown_ids=tuple(dict.fromkeys(self.unknown)),
             repeated_ids=tuple(dict.fromkeys(self.repeated)),
             undecided_ids=tuple(v.candidate_id for v in verdicts if v.role is None),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -32,10 +31,9 @@ from arbitration.strategies.base import (
 from arbitration.strategies.rules import Rules
 from arbitration.strategies.shortlist import (
     Fallback,
+    Shortlist,
     StrategyOptions,
     as_json,
-    best_first,
-    beyond,
     read_options,
     short_ids,
 )
@@ -166,34 +164,20 @@ class _Grading:
         self.timeout_s = min(self.options.timeout_s, self.pool.settings.timeout_s)
 
     def run(self) -> StrategyOutcome:
-        chosen, rest = self._chosen()
-        shards = self._all_shards(batches(chosen, self.options.n))
+        options = self.options
+        shortlist = Shortlist.of(self.pool, self.fallback, limit=options.k, per_stream=options.per_stream)
+        shards = self._all_shards(batches(shortlist.asked, options.n))
         verdicts = [verdict for shard in shards for verdict in self._verdicts(shard)]
         verdicts.sort(key=lambda v: (-(v.raw_score or 0.0), -self.fallback.probabilities[v.candidate_id]))
         lost = [shard for shard in shards if shard.grades is None]
         return StrategyOutcome(
-            verdicts=(*verdicts, *beyond(rest, len(chosen), self.fallback)),
+            verdicts=(*verdicts, *shortlist.beyond()),
             unknown_ids=tuple(dict.fromkeys(self.unknown)),
             repeated_ids=tuple(dict.fromkeys(self.repeated)),
             calls=self.calls.records,
             notes=tuple(self.notes),
             artefacts={"shards": as_json({"asked": len(shards), "lost": len(lost)})},
         )
-
-    def _chosen(self) -> tuple[list[PoolCandidate], list[PoolCandidate]]:
-        taken: dict[str, int] = defaultdict(int)
-        chosen: list[PoolCandidate] = []
-        rest: list[PoolCandidate] = []
-        for candidate in best_first(self.pool, self.fallback):
-            document = self.pool.document(candidate.document_id)
-            stream = document.document_type if document else ""
-            full = self.options.per_stream is not None and taken[stream] >= self.options.per_stream
-            if full or len(chosen) >= self.options.k:
-                rest.append(candidate)
-                continue
-            taken[stream] += 1
-            chosen.append(candidate)
-        return chosen, rest
 
     def _all_shards(self, groups: Sequence[Sequence[PoolCandidate]]) -> list[_Shard]:
         """All batches at once; one that hangs past its time-out is given up, whatever the endpoint does."""

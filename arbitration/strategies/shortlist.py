@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -75,26 +76,48 @@ class Fallback:
         )
 
 
-def best_first(pool: CandidatePool, fallback: Fallback) -> list[PoolCandidate]:
-    """The pool in the fallback's order."""
-    return sorted(pool.candidates, key=lambda c: -fallback.probabilities[c.candidate_id])
+@dataclass(frozen=True, slots=True)
+class Shortlist:
+    """Whom a model is asked about, best first in the fallback's order, and the rest."""
 
+    fallback: Fallback
+    asked: tuple[PoolCandidate, ...]
+    rest: tuple[PoolCandidate, ...]
 
-def beyond(candidates: Sequence[PoolCandidate], limit: int, fallback: Fallback) -> list[Verdict]:
-    """Verdicts of the candidates no model is asked about: rejected on record, or for a person if accepted."""
-    verdicts = []
-    for candidate in candidates:
-        probability = fallback.probabilities[candidate.candidate_id]
+    @classmethod
+    def of(
+        cls, pool: CandidatePool, fallback: Fallback, *, limit: int, per_stream: int | None = None
+    ) -> Shortlist:
+        """The ``limit`` best of the pool, and of each stream (document type) at most ``per_stream``."""
+        taken: Counter[str] = Counter()
+        asked: list[PoolCandidate] = []
+        rest: list[PoolCandidate] = []
+        for candidate in sorted(pool.candidates, key=lambda c: -fallback.probabilities[c.candidate_id]):
+            document = pool.document(candidate.document_id)
+            stream = document.document_type if document else ""
+            is_full = per_stream is not None and taken[stream] >= per_stream
+            if is_full or len(asked) >= limit:
+                rest.append(candidate)
+                continue
+            taken[stream] += 1
+            asked.append(candidate)
+        return cls(fallback, tuple(asked), tuple(rest))
+
+    def beyond(self) -> list[Verdict]:
+        """Verdicts of the rest: rejected on record, or for a person where the fallback would accept."""
+        return [self._passed_over(candidate) for candidate in self.rest]
+
+    def _passed_over(self, candidate: PoolCandidate) -> Verdict:
+        probability = self.fallback.probabilities[candidate.candidate_id]
         verdict = Verdict(
             candidate_id=candidate.candidate_id,
             role=Role.DISCARDED,
-            reason=f"not among the {limit} candidates that went to the model (p = {probability:.2f})",
+            reason=f"not among the {len(self.asked)} candidates that went to the model (p = {probability:.2f})",
             decided_by=_PREFILTER,
             probability=probability,
         )
-        likely = probability >= fallback.bars.accept
-        verdicts.append(verdict.for_person("likely, but no model read it") if likely else verdict)
-    return verdicts
+        is_likely = probability >= self.fallback.bars.accept
+        return verdict.for_person("likely, but no model read it") if is_likely else verdict
 
 
 def short_ids(candidates: Sequence[PoolCandidate]) -> dict[str, PoolCandidate]:
