@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -23,6 +24,22 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no shared test data at {folder}; set WORKBENCH_TEST_DATA to its folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None,
+    django_db_use_migrations: bool,
+    django_db_blocker: Any,
+) -> None:
+    """The test database is a copy of one that was migrated once (``database_template.py``)."""
+    from django.db import connection
+
+    from tests.database_template import ensure_template
+
+    if django_db_use_migrations and connection.vendor == "postgresql":
+        with django_db_blocker.unblock():
+            connection.settings_dict["TEST"]["TEMPLATE"] = ensure_template(connection)
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import bringup
+from . import bringup, bytecode
 from .console import say
 from .errors import StackError, StopRequested
 from .project import Project
@@ -126,7 +126,7 @@ def summarise(outcomes: Sequence[Outcome]) -> int:
 
 def check(project: Project) -> list[Outcome]:
     """The steps without services."""
-    environment = clean_environment()
+    environment = bytecode.kept(clean_environment(), project.root)
 
     def run(step: Step) -> int:
         return subprocess.run(

@@ -36,7 +36,7 @@ class Login:
 def migrate(project: Project, services: Services, run: RunToEnd) -> None:
     """Apply pending migrations as the schema's owner; one process at a time."""
     home = services.home
-    fingerprint = fingerprint_of(_migration_sources(project))
+    fingerprint = migration_fingerprint(project)
     if _stamped(home.migrated_stamp, fingerprint):
         return
     lock = _wait_for_lock(home)
@@ -109,6 +109,17 @@ def fingerprint_of(paths: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
+def migration_fingerprint(project: Project) -> str:
+    """A hash over everything that decides what ``migrate`` makes."""
+    # Third-party migrations follow the lock; which apps are installed follows the settings.
+    sources = [
+        *_files(project.root / "workbench", "*/migrations/*.py"),
+        *_files(project.root / "workbench" / "settings", "*.py"),
+        project.root / "requirements.lock",
+    ]
+    return fingerprint_of(sources)
+
+
 def _logins_in(content: object) -> list[Login]:
     rows = content.get("logins", []) if isinstance(content, dict) else content
     if not isinstance(rows, list):
@@ -118,15 +129,6 @@ def _logins_in(content: object) -> list[Login]:
         Login(*(str(row[name]) for name in names))
         for row in rows
         if isinstance(row, dict) and all(name in row for name in names)
-    ]
-
-
-def _migration_sources(project: Project) -> list[Path]:
-    # Third-party migrations follow the lock; which apps are installed follows the settings.
-    return [
-        *_files(project.root / "workbench", "*/migrations/*.py"),
-        *_files(project.root / "workbench" / "settings", "*.py"),
-        project.root / "requirements.lock",
     ]
 
 

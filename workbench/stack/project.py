@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from . import postgres, valkey
+from . import bytecode, postgres, valkey
 from .home import Home, Secrets
 from .ports import ServicePorts
 from .processes import Program
@@ -50,7 +50,7 @@ class Project:
         if self.settings:
             environment.setdefault("DJANGO_SETTINGS_MODULE", self.settings)
         environment.setdefault("WORKBENCH_MEDIA_ROOT", str(home.files))
-        return environment
+        return bytecode.kept(environment, self.root)
 
     def command(self, home: Home, name: str, *arguments: str, environment: Mapping[str, str]) -> Program:
         """One manage.py command, logged under its own name."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.stack import bootstrap, client, commands, gate, locks, ports, preparation
+from workbench.stack import bootstrap, bytecode, client, commands, gate, locks, ports, preparation
 from workbench.stack.commands import Site
 from workbench.stack.errors import StackError
 from workbench.stack.gate import Outcome, Step
@@ -202,6 +202,33 @@ def test_the_gate_covers_what_ci_must() -> None:
     assert names[-4:] == ["deployment check", "missing migrations", "tests with services", "browser tests"]
     unsafe = [step.name for step in gate.service_steps() if "DJANGO_ALLOW_ASYNC_UNSAFE" in step.environment]
     assert unsafe == ["browser tests"]
+
+
+def test_bytecode_is_kept_beside_the_environment_where_python_may_not_write_its_own(tmp_path: Path) -> None:
+    def compiled(environment: dict[str, str]) -> list[Path]:
+        source = tmp_path / "source"
+        source.mkdir(exist_ok=True)
+        (source / "told.py").write_text("")
+        variables = {"PATH": "", "PYTHONPATH": str(source), **environment}
+        subprocess.run([sys.executable, "-c", "import told"], check=True, env=variables, cwd="/")
+        return sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("told*.pyc"))
+
+    forbidden = {"PYTHONDONTWRITEBYTECODE": "1"}
+    assert compiled(forbidden) == []
+    (kept,) = compiled(bytecode.kept(forbidden, tmp_path))
+    assert kept.parts[:2] == (".venv", "bytecode")
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {"PYTHONDONTWRITEBYTECODE": ""},
+        {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": "/elsewhere"},
+    ],
+)
+def test_a_python_that_keeps_bytecode_is_left_alone(environment: dict[str, str]) -> None:
+    assert bytecode.kept(environment, ROOT) == environment
 
 
 @pytest.mark.parametrize("argv", [[], ["everything"], ["check", "test"]])
