@@ -32,6 +32,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "CandidateRole": "workbench.questions.models.RoleChoice.choices",
         "EntryKind": "workbench.vocabulary.models.EntryKind.choices",
+        "PairState": "workbench.labeling.models.PairState.choices",
+        "PlaceState": "workbench.labeling.models.SlotState.choices",
         "NotificationKind": "workbench.review.models.NotificationKind.choices",
     },
 }
