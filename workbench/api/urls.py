@@ -8,6 +8,7 @@ from rest_framework.routers import DefaultRouter
 
 from . import (
     comparison_views,
+    control_views,
     labeling_views,
     question_set_views,
     queue_views,
@@ -40,8 +41,14 @@ router.register("labels", labeling_views.CollectionLabelViewSet, basename="label
 router.register("comparisons", comparison_views.ComparisonViewSet, basename="comparison")
 router.register("evaluations", comparison_views.EvaluationViewSet, basename="evaluation")
 
+_models = control_views.LanguageModelsViewSet
+
 app_name = "api"
 urlpatterns = [
+    path("language-models/", _models.as_view({"get": "state"}), name="language-models"),
+    path("language-models/stop/", _models.as_view({"post": "stop"}), name="language-models-stop"),
+    path("language-models/resume/", _models.as_view({"post": "resume"}), name="language-models-resume"),
+    path("language-models/budgets/", _models.as_view({"post": "budgets"}), name="language-models-budgets"),
     path("", include(router.urls)),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
 ]

@@ -33,12 +33,14 @@ from . import serializers as shapes
 from .base import IDEMPOTENCY, ApiViewSet, idempotency_key, number_parameter
 from .document_actions import DocumentVersionActions
 from .review_actions import CandidateReviewActions, RunReviewActions
+from .threshold_actions import CollectionThresholdActions
 
 COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")
 RUN = OpenApiParameter("run", OpenApiTypes.INT, description="Key of a run.")
 
 
 class CollectionViewSet(
+    CollectionThresholdActions,
     mixins.ListModelMixin,
     mixins.RetrieveModelMixin,
     mixins.CreateModelMixin,

@@ -1,0 +1,103 @@
+"""The stop switch and the budgets. Who operates reads them; an administrator of the installation changes them, in
+person: no token carries that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.ops.control import LARGEST_BUDGET, budgets_change, llm_resume, llm_stop
+from workbench.ops.operations import may_operate
+from workbench.questions.gateway import endpoint_configured, endpoint_name, llm_control, spent_this_month
+from workbench.questions.models import LLMControl
+
+from .base import IDEMPOTENCY, ApiViewSet
+
+
+def _usd(**options: Any) -> serializers.DecimalField:
+    """An amount in dollars; null for no limit."""
+    return serializers.DecimalField(max_digits=12, decimal_places=4, allow_null=True, **options)
+
+
+class LanguageModelsSerializer(serializers.Serializer[Any]):
+    """Whether models may be asked, and what they may cost; amounts in USD. ``endpoint`` is empty where none is
+    configured."""
+
+    endpoint = serializers.CharField()
+    is_stopped = serializers.BooleanField()
+    stop_reason = serializers.CharField()
+    run_budget = _usd()
+    month_budget = _usd()
+    spent_this_month = serializers.DecimalField(max_digits=14, decimal_places=6)
+
+
+class ReasonSerializer(serializers.Serializer[Any]):
+    """Why."""
+
+    reason = serializers.CharField(max_length=300)
+
+
+class BudgetsSerializer(ReasonSerializer):
+    """What a run and a month may cost from the next call on."""
+
+    run_budget = _usd(min_value=0, max_value=LARGEST_BUDGET)
+    month_budget = _usd(min_value=0, max_value=LARGEST_BUDGET)
+
+
+class LanguageModelsViewSet(ApiViewSet[LLMControl]):
+    """The installation's language models: the stop switch and the budgets."""
+
+    queryset = LLMControl.objects.none()
+    serializer_class = LanguageModelsSerializer
+
+    @extend_schema(responses=LanguageModelsSerializer)
+    def state(self, request: Request) -> Response:
+        """Whether they may be asked, and what they may cost and have cost this month."""
+        if not may_operate(request.user):
+            raise PermissionDenied
+        return _state()
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=ReasonSerializer, responses=LanguageModelsSerializer)
+    def stop(self, request: Request) -> Response:
+        """No language model is asked from now on; everything else goes on."""
+        llm_stop(actor=request.user, reason=_checked(ReasonSerializer, request)["reason"])
+        return _state()
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=ReasonSerializer, responses=LanguageModelsSerializer)
+    def resume(self, request: Request) -> Response:
+        """Language models may be asked again."""
+        llm_resume(actor=request.user, reason=_checked(ReasonSerializer, request)["reason"])
+        return _state()
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=BudgetsSerializer, responses=LanguageModelsSerializer)
+    def budgets(self, request: Request) -> Response:
+        """Sets both limits; null takes one away."""
+        budgets_change(actor=request.user, **_checked(BudgetsSerializer, request))
+        return _state()
+
+
+def _checked(shape: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
+    form = shape(data=request.data)
+    form.is_valid(raise_exception=True)
+    return dict(form.validated_data)
+
+
+def _state() -> Response:
+    control = llm_control()
+    return Response(
+        LanguageModelsSerializer(
+            {
+                "endpoint": endpoint_name() if endpoint_configured() else "",
+                "is_stopped": control.is_stopped,
+                "stop_reason": control.stop_reason,
+                "run_budget": control.run_budget,
+                "month_budget": control.month_budget,
+                "spent_this_month": spent_this_month(),
+            }
+        ).data
+    )
