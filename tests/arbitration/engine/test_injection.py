@@ -42,11 +42,28 @@ def test_ordinary_rules_are_not_suspected(text: str) -> None:
     assert injection_reasons(text) == ()
 
 
-@pytest.mark.data
-def test_false_alarms_on_benign_look_alikes_stay_within_five_percent(shared_data: Path) -> None:
+def share_suspected(texts: list[str]) -> float:
+    assert len(texts) >= 20
+    return sum(bool(injection_reasons(text)) for text in texts) / len(texts)
+
+
+def corpus(shared_data: Path, label: str) -> list[str]:
     path = shared_data / "injection" / "bastioncorpus_injections.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    flagged = {label: [bool(injection_reasons(r["text"])) for r in rows if r["label"] == label]
-               for label in ("benign", "malicious")}  # fmt: skip
-    assert sum(flagged["benign"]) <= 0.05 * len(flagged["benign"])
-    assert sum(flagged["malicious"]) >= 0.8 * len(flagged["malicious"])
+    return [row["text"] for row in rows if row["label"] == label]
+
+
+@pytest.mark.data
+def test_most_attacks_are_suspected(shared_data: Path) -> None:
+    assert share_suspected(corpus(shared_data, "malicious")) >= 0.9
+
+
+@pytest.mark.data
+def test_at_most_one_in_twenty_benign_look_alikes_is(shared_data: Path) -> None:
+    assert share_suspected(corpus(shared_data, "benign")) <= 0.05
+
+
+@pytest.mark.data
+def test_nor_is_ordinary_mail(shared_data: Path) -> None:
+    lines = (shared_data / "injection" / "bipia_email_contexts_train.jsonl").read_text("utf-8").splitlines()
+    assert share_suspected([json.loads(line)["context"] for line in lines]) <= 0.05
