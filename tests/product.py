@@ -75,10 +75,11 @@ class RunningProduct:
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Rows of the database, as its superuser."""
-        with psycopg.connect(self._database_url(), autocommit=True) as connection:
+        with psycopg.connect(self.database_url(), autocommit=True) as connection:
             return connection.execute(query, values).fetchall()
 
-    def _database_url(self) -> str:
+    def database_url(self) -> str:
+        """The database, as its superuser."""
         state = stack_state.read(self.home.stack_state)
         assert state is not None
         assert state.ports is not None

@@ -61,10 +61,10 @@ class Visitor:
         self.page.goto(self.address + path)
         return self.page
 
-    def log_in(self, role: str) -> Page:
-        """Through the door, as a person does."""
+    def log_in(self, role: str, *, house: str = "demo") -> Page:
+        """Through the door, as a person of the demo or of another house does."""
         page = self.go("/accounts/login/")
-        page.get_by_label("Email").fill(f"{role}@demo.example")
+        page.get_by_label("Email").fill(f"{role}@{house}.example")
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("heading", name="Good day")).to_be_visible()
@@ -76,6 +76,36 @@ class Visitor:
         assert told, f"no request was answered with {status}"
         for text in told:
             self.complaints.remove(text)
+
+
+#: Told of every element that a page moves while the pointer rests on it, after the person came to rest there.
+WATCH_THE_POINTER = """
+(() => {
+    let x = -1, y = -1, rested = 0;
+    window.movedUnderPointer = [];
+    addEventListener("mousemove", (event) => {
+        [x, y, rested] = [event.clientX, event.clientY, performance.now()];
+    }, true);
+    const holds = (rect) => x >= rect.left && x <= rect.right && y >= rect.top && y <= rect.bottom;
+    new PerformanceObserver((list) => {
+        for (const shift of list.getEntries()) {
+            if (x < 0 || shift.startTime < rested) continue;
+            for (const source of shift.sources) {
+                const node = source.node && source.node.nodeType === 1 ? source.node : source.node?.parentElement;
+                const control = node?.closest("button, a.button, summary, input, select");
+                if (control && (holds(source.previousRect) || holds(source.currentRect)))
+                    window.movedUnderPointer.push(control.outerHTML.slice(0, 160));
+            }
+        }
+    }).observe({ type: "layout-shift", buffered: true });
+})();
+"""
+
+
+def moved_under_pointer(page: Page) -> list[str]:
+    """The controls that moved away from, or under, a resting pointer on this page."""
+    found: Any = page.evaluate("window.movedUnderPointer")
+    return list(found)
 
 
 def evidence_settled(page: Page) -> None:

@@ -45,7 +45,7 @@ def test_the_run_page_is_worked_by_keys(visit: Visit, product: RunningProduct, r
     page.keyboard.press("o")
     expect(current_card(page).locator(".override__form")).to_be_visible()
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
     page.keyboard.press("Escape")
 
 

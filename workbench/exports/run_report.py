@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from django.utils import timezone, translation
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from arbitration.contracts import CandidateScope
 from workbench.audit.export import head_anchor
@@ -26,6 +27,18 @@ from .figures import BoxedPage, boxed_pages
 #: Roles whose evidence an answer may rest on, and what nobody could decide: shown on their pages.
 _SHOWN = frozenset({RoleChoice.PRIMARY, RoleChoice.SUPPORTING, None})
 
+#: What nobody decided first; what was rejected last, after everything that counts.
+_ROLES = ("", *RoleChoice.values)
+_DECIDERS = {
+    "rule": gettext_lazy("Rule"),
+    "gate": gettext_lazy("Gate"),
+    "mlp": gettext_lazy("Model"),
+    "llm": gettext_lazy("LLM"),
+    "fallback": gettext_lazy("Fallback"),
+    "baseline": gettext_lazy("Baseline"),
+    "person": gettext_lazy("Person"),
+}
+
 
 def run_report(run: Run) -> Report:
     """The record of a finished run in the language that is active."""
@@ -41,10 +54,11 @@ def run_report(run: Run) -> Report:
             for section in (
                 _answer(run),
                 _conflicts(run),
-                *_groups(run, rows, pages),
+                *_groups(run, rows, pages, roles=_ROLES[:-1]),
                 _figures(pages, left_out),
                 _signatures(run),
                 _verification(run, rows),
+                *_groups(run, rows, pages, roles=_ROLES[-1:]),
                 _history(run, rows),
             )
             if section.blocks
@@ -149,12 +163,14 @@ def _conflicts(run: Run) -> Section:
     return Section(title=_("Passages that contradict each other"), blocks=tuple(blocks))
 
 
-def _groups(run: Run, rows: list[Candidate], pages: list[BoxedPage]) -> Iterable[Section]:
+def _groups(
+    run: Run, rows: list[Candidate], pages: list[BoxedPage], *, roles: Sequence[str]
+) -> Iterable[Section]:
     seconds: dict[int, list[SecondReview]] = defaultdict(list)
     for second in run.second_reviews.select_related("reviewer"):
         seconds[second.candidate_id].append(second)
     figures = {row.pk: _anchor_of_page(page) for page in reversed(pages) for row in page.candidates}
-    for role in ("", *RoleChoice.values):
+    for role in roles:
         cards = [
             _card(row, role, figure=figures.get(row.pk, ""), seconds=seconds[row.pk])
             for row in rows
@@ -193,7 +209,8 @@ def _machine(row: Candidate) -> Iterable[Row]:
     verdict = verdict_of(row)
     if verdict is None:
         return
-    decider = f"{verdict.decided_by_kind} {verdict.decided_by_name} {verdict.decided_by_version}".strip()
+    kind = _DECIDERS.get(verdict.decided_by_kind, verdict.decided_by_kind)
+    decider = f"{kind} · {verdict.decided_by_name} {verdict.decided_by_version}".strip()
     odds = f", p = {number_format(verdict.probability, 2)}" if verdict.probability is not None else ""
     yield Row(label=_("The machine's word"), value=f"{_role_word(verdict.role)} ({decider}{odds})")
     yield Row(label=_("Its reason"), value=verdict.reason)

@@ -19,6 +19,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         return {"nav": [], "app_version": app_version()}
     from workbench.review.notifications import unread_count
 
+    from .help import help_for
     from .selectors import degraded, health, navigation
 
     # Lazy: a fragment for htmx has no shell and must not pay for one.
@@ -26,9 +27,15 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "nav": SimpleLazyObject(lambda: navigation(user=user, path=request.path)),
         "health": SimpleLazyObject(health),
         "degraded": SimpleLazyObject(degraded),
+        "page_help": SimpleLazyObject(lambda: help_for(_view_name(request))),
         "unread": SimpleLazyObject(lambda: unread_count(user=user)),
         "app_version": app_version(),
     }
+
+
+def _view_name(request: HttpRequest) -> str:
+    match = request.resolver_match
+    return match.view_name if match else ""
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Operations, costs and prompts."""
+"""Trust, operations, costs and prompts."""
 
 from __future__ import annotations
 
@@ -22,11 +22,18 @@ from . import control, costs, prompts
 from .addresses import number_in
 from .forms import BudgetsForm, SwitchForm
 from .operations import may_operate, operations_page
+from .trust import trust_page
 
 
 def _require_operator(request: HttpRequest) -> None:
     if not may_operate(request.user):
         raise PermissionDenied
+
+
+@require_safe
+def trust(request: HttpRequest) -> HttpResponse:
+    """Whether the machine is right and people check it."""
+    return render(request, "ops/trust.html", trust_page(user=request.user, query=request.GET))
 
 
 @require_safe

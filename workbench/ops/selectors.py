@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 #: Who has something to do or to see in the labeling workbench.
 LABELLERS = frozenset({Permission.LABEL, Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})
 
+#: Who asks whether the machine is right and people check it.
+TRUST_READERS = frozenset({Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})
+
 _REMEMBERED = "_roles_of_this_request"
 _DEGRADED = "shell.degraded"
 
@@ -67,6 +70,7 @@ def navigation(*, user: User, path: str) -> list[dict[str, Any]]:
         (_("Queue"), "review:queue", "g q", Permission.REVIEW in may),
         (_("Labelling"), "labeling:projects", "g l", bool(may & LABELLERS)),
         (_("Strategies"), "questions:strategies", "g t", True),
+        (_("Trust"), "ops:trust", "g y", bool(may & TRUST_READERS)),
         (_("Operations"), "ops:operations", "g o", Permission.AUDIT in may or administers(user)),
         (
             _("Models"),

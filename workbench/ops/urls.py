@@ -13,6 +13,7 @@ urlpatterns = [
     path("operations/resume/", views.resume, name="resume"),
     path("operations/budgets/", views.budgets, name="budgets"),
     path("operations/runs/<int:pk>/retry/", views.run_retry, name="run-retry"),
+    path("trust/", views.trust, name="trust"),
     path("costs/", views.cost_page, name="costs"),
     path("costs.csv", views.cost_export, name="costs-export"),
     path("prompts/", views.prompt_pages, name="prompts"),

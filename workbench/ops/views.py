@@ -14,6 +14,7 @@ from workbench.documents.selectors import collections_with_counts
 from workbench.questions.selectors import runs_listed
 
 from . import selectors
+from .guide import first_questions
 from .styleguide import example_context
 
 
@@ -25,6 +26,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "stats": selectors.home_stats(user=request.user),
         "recent": runs_listed(user=request.user)[:6],
         "collections": collections_with_counts(user=request.user),
+        "first_questions": first_questions(user=request.user),
     }
     return render(request, "ops/home.html", context)
 

@@ -302,9 +302,30 @@ def review_tally(*, run: Run) -> dict[str, int]:
 
 def not_found_review(*, run: Run) -> Review | None:
     """The person's word on a not-found; None when nobody decided."""
+    return standing_review(_not_found_reviews(run))
+
+
+def not_found_words(*, run: Run, reviewer: User | None) -> dict[str, Any]:
+    """The decision on a not-found for the page, with the address that takes one's own last word back while it may."""
+    reviews = _not_found_reviews(run)
+    newest = max(reviews, key=lambda review: review.pk, default=None)
+    may_undo = (
+        reviewer is not None
+        and newest is not None
+        and newest.action != ReviewAction.UNDO
+        and newest.reviewer_id == reviewer.pk
+        and newest.created_at > timezone.now() - UNDO_WINDOW
+    )
+    return {
+        "not_found_review": standing_review(reviews),
+        "not_found_undo_url": reverse("review:not-found-undo", args=[run.pk]) if may_undo else "",
+    }
+
+
+def _not_found_reviews(run: Run) -> list[Review]:
     if not run.not_found:
-        return None
-    return standing_review(run.reviews.filter(candidate__isnull=True).select_related("reviewer"))
+        return []
+    return list(run.reviews.filter(candidate__isnull=True).select_related("reviewer"))
 
 
 STAGE_LABELS = {

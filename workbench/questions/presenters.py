@@ -120,7 +120,7 @@ def _verdicts(run: Run, reviewer: User | None) -> dict[str, Any]:
         "may_review": may_review,
         "reason_choices": ReasonCode.choices,
         "conflicts": _conflicts(run),
-        **answer_of(run=run),
+        **answer_of(run=run, reviewer=reviewer if may_review else None),
     }
 
 
@@ -128,8 +128,9 @@ def _verdicts(run: Run, reviewer: User | None) -> dict[str, Any]:
 ANSWER_SHOWN = 420
 
 
-def answer_of(*, run: Run) -> dict[str, Any]:
-    """The newest answer, its first sentences apart from the rest, or the not-found with what was searched."""
+def answer_of(*, run: Run, reviewer: User | None) -> dict[str, Any]:
+    """The newest answer, its first sentences apart from the rest, or the not-found with what was searched. ``reviewer``
+    is the person looking at it, where they may decide."""
     *earlier, answer = list(run.answers.all()) or [None]
     body = answer.body if answer else {}
     sentences = _sentences(run, body)
@@ -141,7 +142,7 @@ def answer_of(*, run: Run) -> dict[str, Any]:
         "more_sentences": sentences[shown:],
         "searched": _searched(run) if run.not_found else [],
         "is_absence_proved": run.not_found_reason.startswith(NO_KEYWORD_MATCH),
-        "not_found_review": cards.not_found_review(run=run),
+        **cards.not_found_words(run=run, reviewer=reviewer),
         "earlier_answers": [
             {
                 "version": old.version,

@@ -85,7 +85,7 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict) -> dict[str, Any
         ],
     }
     if item.candidate_id is None:
-        return context | answer_of(run=item.run)
+        return context | answer_of(run=item.run, reviewer=None)  # the page has an undo of its own
     candidate = candidate_for(user=user, pk=item.candidate_id)
     extra = {"reopened": _reopened(candidate), "dispute": _dispute(candidate, item=item, user=user)}
     return context | cards.single_card(candidate=candidate, user=user) | extra

@@ -101,10 +101,10 @@ def _select(name: str, label: str, value: str, options: list[tuple[str, str]]) -
 
 
 def _filters(*, collections: list[Collection], filters: QueueFilter) -> dict[str, Any]:
-    everything = ("", _("Any"))
     collection = next(
         (c.slug for c in collections if filters.collection in {c.slug, str(c.pk)}), filters.collection
     )
+    more = _more_filters(filters)
     return {
         "url": reverse("review:queue"),
         "clear_url": reverse("review:queue") if filters.query else "",
@@ -127,45 +127,54 @@ def _filters(*, collections: list[Collection], filters: QueueFilter) -> dict[str
                 filters.why,
                 [("", _("Any reason")), *((code, str(label)) for code, label in WHY.items())],
             ),
-            _select(
-                "role",
-                _("Machine's role"),
-                filters.role,
-                [
-                    everything,
-                    *((value, str(label)) for value, label in RoleChoice.choices),
-                    (UNDECIDED, _("undecided")),
-                ],
-            ),
-            _select(
-                "detector",
-                _("Detector"),
-                filters.detector,
-                [everything, *((name, str(label)) for name, label in METHOD_LABELS.items())],
-            ),
-            _select("decided_by", _("Decided by"), filters.decided_by, [everything, *_deciders()]),
-            _select(
-                "assignee",
-                _("Who has it"),
-                filters.assignee,
-                [everything, (MINE, _("me")), (NOBODY, _("nobody")), (OTHERS, _("somebody else"))],
-            ),
-            _select("stage", _("Stage"), filters.stage, [everything, *ItemStage.choices]),
-            _select(
-                "age",
-                _("Waits for"),
-                filters.age,
-                [
-                    everything,
-                    ("1", _("a day or more")),
-                    ("7", _("a week or more")),
-                    ("30", _("a month or more")),
-                ],
-            ),
             {"name": "document", "label": _("Document"), "kind": "text", "value": filters.document},
         ],
+        "more": more,
+        "more_is_open": any(field["value"] for field in more),
         "active": [],
     }
+
+
+def _more_filters(filters: QueueFilter) -> list[dict[str, Any]]:
+    """What is seldom asked for."""
+    everything = ("", _("Any"))
+    return [
+        _select(
+            "role",
+            _("Machine's role"),
+            filters.role,
+            [
+                everything,
+                *((value, str(label)) for value, label in RoleChoice.choices),
+                (UNDECIDED, _("undecided")),
+            ],
+        ),
+        _select(
+            "detector",
+            _("Detector"),
+            filters.detector,
+            [everything, *((name, str(label)) for name, label in METHOD_LABELS.items())],
+        ),
+        _select("decided_by", _("Decided by"), filters.decided_by, [everything, *_deciders()]),
+        _select(
+            "assignee",
+            _("Who has it"),
+            filters.assignee,
+            [everything, (MINE, _("me")), (NOBODY, _("nobody")), (OTHERS, _("somebody else"))],
+        ),
+        _select("stage", _("Stage"), filters.stage, [everything, *ItemStage.choices]),
+        _select(
+            "age",
+            _("Waits for"),
+            filters.age,
+            [
+                everything,
+                ("1", _("a day or more")),
+                ("7", _("a week or more")),
+                ("30", _("a month or more")),
+            ],
+        ),
+    ]
 
 
 def _deciders() -> list[tuple[str, str]]:

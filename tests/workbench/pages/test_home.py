@@ -58,3 +58,23 @@ def test_nobody_else_is_counted_in(cast: Cast, client_as: ClientAs, scene: Scene
 def test_a_person_without_a_collection_is_told_what_to_do(cast: Cast, client_as: ClientAs) -> None:
     page = client_as(cast.staff).get(reverse("home")).content.decode()
     assert "Ask an admin to add you" in page
+
+
+def test_who_has_asked_nothing_is_led_to_a_first_question(cast: Cast, client_as: ClientAs) -> None:
+    from workbench.documents.models import Collection
+
+    Collection.objects.filter(pk=cast.alpha.pk).update(slug="demo")
+    page = client_as(cast.analyst).get(reverse("home"))
+    questions = page.context["first_questions"]
+    assert len(questions) == 3
+    form = client_as(cast.analyst).get(questions[0].url)
+    assert questions[0].text in form.content.decode()
+    for nobody in (cast.auditor, cast.outsider):
+        assert client_as(nobody).get(reverse("home")).context["first_questions"] == []
+
+
+def test_the_guide_goes_with_the_first_question(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    from workbench.documents.models import Collection
+
+    Collection.objects.filter(pk=cast.alpha.pk).update(slug="demo")
+    assert client_as(cast.analyst).get(reverse("home")).context["first_questions"] == []

@@ -55,3 +55,16 @@ def test_nobody_else_decides(cast: Cast, client_as: ClientAs, not_found_run: Run
     address = reverse("review:not-found", args=[not_found_run.pk])
     assert client_as(cast.outsider).post(address, {"decision": "confirm"}).status_code == 404
     assert not not_found_run.reviews.exists()
+
+
+def test_whoever_decided_takes_it_back_and_nobody_else(
+    cast: Cast, client_as: ClientAs, not_found_run: Run
+) -> None:
+    decide(client_as, cast.reviewer, not_found_run, decision="confirm")
+    undo = reverse("review:not-found-undo", args=[not_found_run.pk])
+    assert undo in client_as(cast.reviewer).get(not_found_run.get_absolute_url()).content.decode()
+    assert undo not in client_as(cast.second_reviewer).get(not_found_run.get_absolute_url()).content.decode()
+    page = client_as(cast.reviewer).post(undo, follow=True).content.decode()
+    assert "Not found confirmed" not in page
+    assert undo not in page
+    assert not_found_run.queue_items.get(candidate__isnull=True).state == "waiting"

@@ -178,3 +178,11 @@ def test_the_style_guide_is_for_development(cast: Cast, client_as: ClientAs, set
     assert client.get(reverse("styleguide")).status_code == 404
     settings.DEBUG = True
     assert "How long are access records kept?" in client.get(reverse("styleguide")).content.decode()
+
+
+def test_every_page_says_what_it_is_for(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    client = client_as(cast.reviewer)
+    queue, run = (client.get(path).content.decode() for path in ("/queue/", scene.run.get_absolute_url()))
+    assert "Verdicts that people must decide, the most uncertain first" in queue
+    assert "The answer with its citations stands first" in run
+    assert "keys-dialog" in client.get("/notifications/").content.decode()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from django.utils.translation import gettext_noop as _
+
 
 @dataclass(frozen=True, slots=True)
 class DemoQuestion:
@@ -30,12 +32,14 @@ _TELEWORK = "politica-de-teletrabajo.md"
 DEMO_QUESTIONS = (
     DemoQuestion(
         "Within how many days must the Client pay an undisputed invoice?",
-        shows="An amendment that contradicts the contract: two primary candidates that a person must weigh.",
+        shows=_(
+            "An amendment that contradicts the contract: two primary candidates that a person must weigh."
+        ),
         expects={_CONTRACT: "within thirty (30) days", _AMENDMENT: "within forty-five (45) days"},
     ),
     DemoQuestion(
         "How long must recordings of telephone calls be kept?",
-        shows="The same subject in a regulation and in a policy.",
+        shows=_("The same subject in a regulation and in a policy."),
         expects={
             _REGULATION: "Recordings of other telephone calls",
             _POLICY: "Recordings of telephone calls are kept for 12 months",
@@ -43,31 +47,31 @@ DEMO_QUESTIONS = (
     ),
     DemoQuestion(
         "What does Article 20 require when an automated system selects information?",
-        shows="A reference to a numbered article, found by its heading.",
+        shows=_("A reference to a numbered article, found by its heading."),
         document=_REGULATION,
         expects={_REGULATION: "what it selected, what it discarded and on what ground"},
     ),
     DemoQuestion(
         "How quickly must critical security updates be installed?",
-        shows="An answer that stands in a row of a table.",
+        shows=_("An answer that stands in a row of a table."),
         document=_POLICY,
         expects={_POLICY: "48 hours"},
     ),
     DemoQuestion(
         "Which breaches are not subject to the cap on liability?",
-        shows="A list of items under one clause, and the clause it refers to.",
+        shows=_("A list of items under one clause, and the clause it refers to."),
         document=_CONTRACT,
         expects={_CONTRACT: "breach of clause 7 or clause 8"},
     ),
     DemoQuestion(
         "¿Cuántos días por semana se puede teletrabajar?",
-        shows="A Spanish question on a Spanish document.",
+        shows=_("A Spanish question on a Spanish document."),
         document=_TELEWORK,
         expects={_TELEWORK: "hasta tres días por semana"},
     ),
     DemoQuestion(
         "What does the policy say about cryptocurrency custody?",
-        shows="A not-found that is proved: no line and no title holds any of the words.",
+        shows=_("A not-found that is proved: no line and no title holds any of the words."),
         document=_POLICY,
     ),
 )

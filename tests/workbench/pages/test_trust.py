@@ -1,0 +1,74 @@
+"""The Trust page: shares of what people decided, with the numbers behind them."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from tests.workbench.cast import Cast
+from tests.workbench.pages.conftest import ClientAs, queries_of, role_other_than
+from tests.workbench.scene import Scene
+from workbench.accounts.models import User
+from workbench.ops.trust import conduct_of, misses_by_month
+from workbench.questions.models import Candidate
+from workbench.review.evidence import evidence_add
+from workbench.review.models import ReasonCode, Review, ReviewAction
+
+
+def decide(candidate: Candidate, person: User, *, role: str, seconds: float) -> None:
+    """A decision that took so long: written as the service writes it, which reads the clock."""
+    machine_role = candidate.verdict.role
+    action = ReviewAction.APPROVE if role == machine_role else ReviewAction.OVERRIDE
+    Review.objects.create(
+        run=candidate.run,
+        candidate=candidate,
+        reviewer=person,
+        action=action,
+        role=role,
+        machine_role=machine_role,
+        reason_code="" if role == machine_role else ReasonCode.WRONG_ROLE,
+        seconds_on_card=seconds,
+    )
+
+
+def test_agreement_is_counted_by_time_on_the_card(cast: Cast, scene: Scene) -> None:
+    first, second = scene.run.candidates.filter(verdict__role__isnull=False, reviews__isnull=True)[:2]
+    decide(first, cast.reviewer, role=first.verdict.role, seconds=2.0)
+    decide(second, cast.reviewer, role=role_other_than(second.verdict.role), seconds=40.0)
+    conduct = conduct_of(collection=cast.alpha)
+    assert (conduct.seen.part, conduct.seen.figure.n) == (2, 3)  # one was approved before, without a time
+    assert [(row.name, row.part, row.figure.n) for row in conduct.by_time] == [
+        ("under 3 s", 1, 1),
+        ("30 s to 2 min", 0, 1),
+    ]
+    assert conduct.blind.figure.n == conduct.second.figure.n == 0
+    assert conduct_of(collection=cast.beta).seen.figure.n == 0
+
+
+def test_evidence_that_a_person_added_counts_as_missed(cast: Cast, scene: Scene) -> None:
+    (before,) = misses_by_month(collection=cast.alpha)
+    assert (before.part, before.figure.n) == (0, 1)
+    evidence_add(
+        actor=cast.reviewer,
+        run=scene.run,
+        document=scene.document,
+        first=(1, 2),
+        last=(1, 3),
+        role="primary",
+        reason="It says who it applies to.",
+    )
+    (after,) = misses_by_month(collection=cast.alpha)
+    assert (after.part, after.figure.n, after.figure.value) == (1, 1, 1.0)
+
+
+def test_the_page_is_for_those_who_answer_for_the_verdicts(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    address = reverse("ops:trust")
+    for person in (cast.reviewer, cast.admin, cast.auditor):
+        page = client_as(person).get(address).content.decode()
+        assert "Evidence the machine missed" in page
+        assert "No sample of discarded candidates was drawn yet." in page
+    for person in (cast.analyst, cast.annotator):
+        assert "No collection to look at" in client_as(person).get(address).content.decode()
+    assert "Alpha" not in client_as(cast.outsider).get(f"{address}?collection=alpha").content.decode()
+    assert queries_of(client_as(cast.admin), address) <= 15
