@@ -58,6 +58,14 @@ def _shared_executor() -> Executor:
     return ThreadPoolExecutor(max_workers=len(DETECTORS), thread_name_prefix="detector")
 
 
+def end_threads() -> None:
+    """Ends the threads that detectors share, and with them what their stores hold per thread, such as connections.
+    The next question starts new ones."""
+    if _shared_executor.cache_info().currsize:
+        _shared_executor().shutdown()
+        _shared_executor.cache_clear()
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     outcome: DetectorOutcome

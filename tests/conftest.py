@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,18 @@ ROOT = Path(__file__).resolve().parent.parent
 # Machines are shared and slow at times: no deadline per example, and the same examples in every run.
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """``--dist loadgroup`` keeps a file in one process, as its fixtures like it, and all that share a running product
+    in one, so that there is one product. Tests of the stack that need no service are ``bare``."""
+    product, stack = ROOT / "tests" / "integration", ROOT / "tests" / "workbench" / "stack"
+    for item in items:
+        shared = item.path.is_relative_to(product)
+        item.add_marker(pytest.mark.xdist_group("product" if shared else str(item.path)))
+        if item.path.is_relative_to(stack) and not item.get_closest_marker("integration"):
+            item.add_marker(pytest.mark.bare)
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +53,16 @@ def django_db_modify_db_settings(
     if django_db_use_migrations and connection.vendor == "postgresql":
         with django_db_blocker.unblock():
             connection.settings_dict["TEST"]["TEMPLATE"] = ensure_template(connection)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """No thread keeps a session in the test database when it is dropped."""
+    yield
+    from arbitration.detection import end_threads
+
+    end_threads()
+    gc.collect()  # a connection that its thread left is closed with its last reference
 
 
 @pytest.fixture(scope="session")

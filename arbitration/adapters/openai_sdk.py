@@ -11,13 +11,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
 
 import httpx2
-import openai
 
 from arbitration.adapters.endpoints import Endpoint
 from arbitration.adapters.http_client import AddressRule, bounded_client
 from arbitration.errors import LLMFailure
+
+if TYPE_CHECKING:
+    import openai
 
 #: 429 codes that waiting does not cure.
 _SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
@@ -49,6 +52,9 @@ class CallFailure(LLMFailure):
 
 def sdk_client(endpoint: Endpoint, *, address_rule: AddressRule | None) -> openai.OpenAI:
     """A client for this endpoint alone; its requests never carry another endpoint's key."""
+    # Here and not above: the SDK's thousand modules take a second, which a process without a call need not spend.
+    import openai
+
     return openai.OpenAI(
         # Never empty: the SDK would then send the key of the environment to this endpoint.
         api_key=endpoint.api_key or "none",
@@ -63,6 +69,8 @@ def sdk_client(endpoint: Endpoint, *, address_rule: AddressRule | None) -> opena
 def as_call_failure(endpoint: Endpoint) -> Iterator[None]:
     """Turns whatever the SDK raises into a :class:`CallFailure`. Causes are cut off (``from None``): they
     hold the request with its key, and the server's words."""
+    import openai
+
     name = f"endpoint {endpoint.name}"
     try:
         yield

@@ -293,9 +293,15 @@ class DatabaseCandidateStore:
 
 def fresh_connection() -> BaseDatabaseWrapper:
     """This thread's connection, made anew if the last use of it failed. Detectors run in long-lived threads, which
-    Django does not tidy up after a request or a task: a restarted database must not break them for ever."""
+    Django does not tidy up after a request or a task: a restarted database must not break them for ever.
+
+    Age alone closes none here: the next read would only open another. Where a request or a task ends, Django looks
+    at the age."""
     if not connection.in_atomic_block:
+        close_at, connection.close_at = connection.close_at, None
         connection.close_if_unusable_or_obsolete()
+        if connection.connection is not None:
+            connection.close_at = close_at
     return connection  # type: ignore[return-value]
 
 

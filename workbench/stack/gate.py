@@ -13,8 +13,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 from . import bringup, bytecode
 from .console import say
@@ -23,7 +26,8 @@ from .project import Project
 from .signals import Signals
 
 UNIT_TESTS = ("tests/arbitration", "tests/training", "tests/workbench/stack", "tests/test_docs.py")
-SERVICE_TESTS = ("tests/workbench", "tests/integration")
+#: The tests that start the product wait most of the time: they come first, and the others fill the other core.
+SERVICE_TESTS = ("tests/integration", "tests/workbench")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: Variables of a developer's shell that must not change what is tested.
 PERSONAL = (
@@ -55,6 +59,15 @@ class Outcome:
     name: str
     code: int
     seconds: float
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a step that ran beside others left: exit status, seconds, its words."""
+
+    code: int
+    seconds: float
+    output: str
 
 
 Runner = Callable[[Step], int]
@@ -90,8 +103,13 @@ def service_steps() -> list[Step]:
     return [
         Step("deployment check", (*manage, "check", "--deploy", "--fail-level", "WARNING"), production),
         Step("missing migrations", (*manage, "makemigrations", "--check", "--dry-run")),
+        # A file is one group, and all that share a running product are one (tests/conftest.py).
         Step(
-            "tests with services", _pytest("-n", "2", "--dist", "loadfile", "-m", "not e2e", *SERVICE_TESTS)
+            "tests with services",
+            _pytest(
+                *("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"),
+                *("-m", "not e2e and not bare", *SERVICE_TESTS),
+            ),
         ),
         # Playwright's sync API runs a loop of its own in this thread, which Django takes for async code.
         Step(
@@ -108,10 +126,20 @@ def run_steps(steps: Sequence[Step], run: Runner) -> list[Outcome]:
     for step in steps:
         print(f"\n=== {step.name}", flush=True)
         start = time.monotonic()
-        code = run(step)
-        outcomes.append(Outcome(step.name, code, time.monotonic() - start))
-        print(f"=== {step.name}: {'ok' if code == 0 else f'FAILED ({code})'} in {outcomes[-1].seconds:.1f} s")
+        outcomes.append(_concluded(Outcome(step.name, run(step), time.monotonic() - start)))
     return outcomes
+
+
+def tell(step: Step, ended: Ended) -> Outcome:
+    """Print what a step said that ran beside others."""
+    print(f"\n=== {step.name}\n{ended.output}", end="", flush=True)
+    return _concluded(Outcome(step.name, ended.code, ended.seconds))
+
+
+def _concluded(outcome: Outcome) -> Outcome:
+    how = "ok" if outcome.code == 0 else f"FAILED ({outcome.code})"
+    print(f"=== {outcome.name}: {how} in {outcome.seconds:.1f} s", flush=True)
+    return outcome
 
 
 def summarise(outcomes: Sequence[Outcome]) -> int:
@@ -125,15 +153,33 @@ def summarise(outcomes: Sequence[Outcome]) -> int:
 
 
 def check(project: Project) -> list[Outcome]:
-    """The steps without services."""
+    """The steps without services: the static ones beside the tests, and told of after them."""
     environment = bytecode.kept(clean_environment(), project.root)
 
-    def run(step: Step) -> int:
+    def run(step: Step, **options: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            step.argv, check=False, cwd=project.root, env={**environment, **step.environment}
-        ).returncode
+            step.argv,
+            check=False,
+            cwd=project.root,
+            env={**environment, **step.environment},
+            text=True,
+            **options,
+        )
 
-    return run_steps([*static_steps(project.root), unit_step()], run)
+    def run_apart(step: Step) -> Ended:
+        start = time.monotonic()
+        done = run(step, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return Ended(done.returncode, time.monotonic() - start, done.stdout)
+
+    steps = static_steps(project.root)
+    beside = ThreadPoolExecutor(1)
+    try:
+        ended = list(map(beside.submit, repeat(run_apart), steps))
+        tested = run_steps([unit_step()], lambda step: run(step).returncode)
+        outcomes = [tell(step, future.result()) for step, future in zip(steps, ended, strict=True)]
+    finally:
+        beside.shutdown(cancel_futures=True)
+    return [*outcomes, *tested]
 
 
 def test(project: Project) -> list[Outcome]:

@@ -3,7 +3,7 @@ scope, whatever happens around it."""
 
 from __future__ import annotations
 
-import threading
+import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from django.db import connection
 
-from arbitration.detection import detect
+from arbitration.detection import detect, end_threads
 from arbitration.documents import Line, ParsedDocument
 from arbitration.errors import ArbitrationError
 from arbitration.parsing.drafts import to_wire
@@ -21,13 +21,14 @@ from arbitration.parsing.registry import parse_here
 from arbitration.protocols import LineRow, PassageRow, SectionRow
 from arbitration.settings import EngineSettings
 from arbitration.testing import InMemoryStore, StoredDocument
+from tests.product import eventually
 from tests.workbench.cast import Cast
 from tests.workbench.scene import HashEmbedder, make_document
 from workbench.documents import ingest, store
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection, Document, DocumentStatus, PassageVector
 from workbench.documents.services import index_epoch_bump
-from workbench.documents.store import DatabaseCandidateStore
+from workbench.documents.store import DatabaseCandidateStore, fresh_connection
 
 CHARTER = """# Security charter
 
@@ -493,13 +494,53 @@ def test_detectors_go_on_after_the_database_dropped_their_connections(
         assert pool.candidates
         return [outcome.error for outcome in pool.outcomes]
 
-    with _connections_of_detectors_closed_at_the_end():
+    try:
         before = errors()
         assert _terminate_others() > 0
         after = errors()
+    finally:
+        end_threads()
 
     assert len(before) > 2
     assert before == after == [None] * len(before)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_age_alone_closes_no_connection_between_two_reads(production_connections: None) -> None:
+    def session() -> int:
+        with fresh_connection().cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            return int(cursor.fetchone()[0])
+
+    before = session()
+    connection.close_at = 0.0
+    assert session() == before
+    connection.close_if_unusable_or_obsolete()
+    assert session() != before, "where a request ends, its age still counts"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_threads_of_detectors_end_with_their_sessions(
+    cast: Cast, here: None, production_connections: None
+) -> None:
+    document = make_document(collection=cast.alpha, owner=cast.analyst)
+    scope = DatabaseCandidateStore(collection=cast.alpha, space=active_space(), documents=[document])
+    detect(question="How long are access records kept?", store=scope, embedder=HashEmbedder())
+    assert _other_sessions() > 0
+
+    end_threads()
+    gc.collect()
+
+    eventually(lambda: _other_sessions() == 0, seconds=10, what="the sessions end")
+
+
+def _other_sessions() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        return int(cursor.fetchone()[0])
 
 
 def _terminate_others() -> int:
@@ -510,24 +551,6 @@ def _terminate_others() -> int:
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
         return int(cursor.fetchone()[0])
-
-
-class _connections_of_detectors_closed_at_the_end:  # noqa: N801  (reads as a sentence)
-    """The engine's threads outlive the test; their connections must not keep its database in use."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        from arbitration.detection import DETECTORS, _shared_executor
-
-        together = threading.Barrier(len(DETECTORS), timeout=20)
-
-        def close(_: int) -> None:
-            together.wait()
-            connection.close()
-
-        list(_shared_executor().map(close, range(len(DETECTORS))))
 
 
 @pytest.fixture(autouse=True)

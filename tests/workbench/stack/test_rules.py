@@ -196,6 +196,30 @@ def test_the_gate_runs_every_step_and_fails_when_one_does(capsys: pytest.Capture
     assert gate.summarise([Outcome("a", 0, 0.0)]) == 0
 
 
+def test_what_ran_beside_the_tests_is_told_and_fails_the_gate_likewise(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    outcome = gate.tell(Step("types", ()), gate.Ended(1, 2.0, "a type is wrong\n"))
+    assert outcome == Outcome("types", 1, 2.0)
+    assert "a type is wrong" in capsys.readouterr().out
+
+
+def test_check_runs_the_static_steps_and_the_unit_tests(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def says(text: str, code: int) -> Step:
+        return Step(text, (sys.executable, "-c", f"import sys; print('says {text}'); sys.exit({code})"))
+
+    monkeypatch.setattr(gate, "static_steps", lambda root: [says("one", 0), says("two", 3)])
+    monkeypatch.setattr(gate, "unit_step", lambda: says("units", 0))
+
+    outcomes = gate.check(Project())
+
+    assert [(outcome.name, outcome.code) for outcome in outcomes] == [("one", 0), ("two", 3), ("units", 0)]
+    shown = capfd.readouterr().out
+    assert all(f"says {name}" in shown for name in ("one", "two", "units"))
+
+
 def test_the_gate_covers_what_ci_must() -> None:
     names = [step.name for step in (*gate.static_steps(ROOT), gate.unit_step(), *gate.service_steps())]
     assert names[:4] == ["lint", "format", "types", "import contracts"]
