@@ -72,7 +72,7 @@ class EngineSettings(BaseModel):
     # language models
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
     timeout_s: float = Field(default=60.0, gt=0.0)
-    max_output_tokens: int = Field(default=8192, ge=64)
+    max_output_tokens: int = Field(default=8192, ge=64)  # the most that any call may write
 
     # answers
     answer_sentences: int = Field(default=6, ge=1)
@@ -88,6 +88,10 @@ class EngineSettings(BaseModel):
         if threshold is None:
             return Bars(self.rules_accept, self.rules_reject, self.rules_primary)
         return Bars(_moved(self.accept, threshold), _moved(self.reject, threshold), primary=0.0)
+
+    def output_tokens(self, wanted: int) -> int:
+        """The tokens that a call which needs ``wanted`` may write."""
+        return min(wanted, self.max_output_tokens)
 
     def digest(self) -> str:
         """SHA-256 over all values, for cache keys."""

@@ -119,7 +119,7 @@ def _request(pool: CandidatePool, evidence: dict[str, _Passage]) -> ChatRequest:
     )
     return prompt.request(
         schema=AnswerDraft,
-        max_output_tokens=2048,
+        max_output_tokens=pool.settings.output_tokens(2048),
         temperature=pool.settings.temperature,
         timeout_s=pool.settings.timeout_s,
         retries=1,

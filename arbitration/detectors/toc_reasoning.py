@@ -106,7 +106,7 @@ def _request(context: DetectorContext, shown: Sequence[SectionRow]) -> ChatReque
     )
     return prompt.request(
         schema=SectionPick,
-        max_output_tokens=1024,
+        max_output_tokens=context.settings.output_tokens(1024),
         temperature=context.settings.temperature,
         timeout_s=context.settings.timeout_s,
         retries=1,

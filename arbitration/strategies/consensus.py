@@ -209,7 +209,7 @@ class _Consensus:
     ) -> ChatReply:
         return self.calls.complete(
             prompt.request(
-                max_output_tokens=tokens,
+                max_output_tokens=self.pool.settings.output_tokens(tokens),
                 temperature=0.0,
                 timeout_s=self.pool.settings.timeout_s,
                 want_logprobs=logprobs,

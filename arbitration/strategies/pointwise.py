@@ -203,7 +203,7 @@ class _Grading:
             passages=[{"id": i, "text": fence(c.anchor_text, label=i)} for i, c in candidates.items()],
         )
         request = prompt.request(
-            max_output_tokens=self.options.max_output_tokens,
+            max_output_tokens=self.pool.settings.output_tokens(self.options.max_output_tokens),
             temperature=self.pool.settings.temperature,
             timeout_s=self.timeout_s,
             retries=0,

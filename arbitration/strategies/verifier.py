@@ -56,7 +56,7 @@ def _verify_one(pool: CandidatePool, candidate: PoolCandidate, calls: Calls) -> 
     request = prompt.request(
         schema=VerifierReply,
         temperature=pool.settings.temperature,
-        max_output_tokens=400,
+        max_output_tokens=pool.settings.output_tokens(400),
         timeout_s=pool.settings.timeout_s,
         stage="verify",
     )

@@ -8,6 +8,7 @@ from tests.workbench.cast import Cast
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.labeling.models import Label
 from workbench.questions.comparison import compared, comparison_decide, comparison_start
 from workbench.questions.execution import run_answer, run_arbitrate, run_detect
 from workbench.questions.models import Comparison, Run
@@ -65,6 +66,19 @@ def test_one_decision_counts_in_every_run(cast: Cast, comparison: Comparison) ->
 
     assert {review.run_id for review in made} == set(comparison.runs.values_list("pk", flat=True))
     assert {review.role for review in made} == {"tangential"}
+
+
+def test_the_decision_is_a_label_of_every_runs_candidate(cast: Cast, comparison: Comparison) -> None:
+    name = shared(comparison)
+
+    made = comparison_decide(actor=cast.reviewer, comparison=comparison, candidate_id=name, role="supporting")
+
+    labels = Label.objects.filter(review__in=made)
+    assert {label.candidate.run_id for label in labels} == set(comparison.runs.values_list("pk", flat=True))
+    assert {(label.role, label.binary_label, label.person_id) for label in labels} == {
+        ("supporting", 1, cast.reviewer.pk)
+    }
+    assert len({label.question_hash for label in labels}) == 1
 
 
 def test_all_or_none(cast: Cast, comparison: Comparison) -> None:
