@@ -14,7 +14,7 @@ DEMO = "demo"
 @pytest.fixture(scope="session")
 def product() -> Iterator[RunningProduct]:
     """The product with its demo documents ready."""
-    with running_product() as running:
+    with running_product({"DJANGO_SETTINGS_MODULE": "tests.integration.dev"}) as running:
         eventually(lambda: _demo_is_ready(running), seconds=240, what="the demo documents are ready")
         yield running
 

@@ -8,6 +8,7 @@ import pytest
 from django.db.models.functions import Now
 
 from arbitration.adapters.breaker import forget_breakers
+from arbitration.strategies.registry import STRATEGIES
 from tests.integration.llm_scene import (
     CAPABILITIES,
     LLM_MARKS,
@@ -24,13 +25,18 @@ def calls(installation: Installation) -> int:
     return len(installation.fake.requests)
 
 
-@pytest.mark.parametrize("strategy", LLM_STRATEGIES)
+#: All that can run without a trained model.
+EVERY_STRATEGY = sorted(name for name in STRATEGIES if "scorer" not in STRATEGIES[name].requires)
+
+
+@pytest.mark.parametrize("strategy", EVERY_STRATEGY)
 def test_the_same_question_again_makes_no_call_and_embeds_nothing(
     installation: Installation, strategy: str
 ) -> None:
     text = f"Which audit records are kept under {strategy}?"
     first = installation.ask(strategy, text=text, use_cache=True)
-    assert calls(installation) > 0 or strategy == "r-flow", "there the rules may be certain of everything"
+    if strategy in LLM_STRATEGIES and strategy != "r-flow":  # there the rules may be certain of everything
+        assert calls(installation) > 0
     assert CountingEmbedder.texts
     made, CountingEmbedder.texts = calls(installation), []
 

@@ -7,27 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.integration.llm_faults import ABOUT_IDS, BENT, MARGIN_MS, SPEAK_OF_IDS, UNANSWERED
 from tests.integration.llm_scene import LLM_MARKS, LLM_STRATEGIES, TIMEOUT_S, Installation
 
 pytest_plugins = ["tests.fake_llm.plugin", "tests.integration.llm_scene"]
 pytestmark = LLM_MARKS
-
-#: Faults after which no answer can be used, whatever was asked, and the outcome the ledger gives them.
-UNANSWERED = {
-    "hang": "timeout",
-    "drop": "connection",
-    "half_body": "connection",
-    "html_page": "unparseable",
-    "rate_limit": "rate_limited",
-    "server_error": "server_error",
-    "refusal": "refused",
-    "empty": "unparseable",
-}
-#: Faults of the answer itself: what they amount to depends on what was asked for.
-BENT = ("cut_off", "wrong_schema", "not_json", "refusal_text")
-ABOUT_IDS = ("invented_ids", "missing_ids", "repeated_ids")
-#: A call that takes longer than its time-out plus this was not ended by it. Machines are slow at times.
-MARGIN_MS = 2000
 
 
 def outcomes(run: Any) -> dict[str, Any]:
@@ -137,7 +121,7 @@ def test_ids_that_were_never_offered_or_come_twice_change_no_candidate(
 
     seen = decided(outcomes(run))
     assert set(seen) == set(quiet)
-    speaks_of_ids = strategy in ("arbiter", "pointwise", "multi-criteria", "multi-criteria-2")
+    speaks_of_ids = strategy in SPEAK_OF_IDS
     if fault != "missing_ids" or not speaks_of_ids:
         assert seen == quiet
     if speaks_of_ids and fault == "invented_ids":

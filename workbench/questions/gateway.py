@@ -33,9 +33,8 @@ from .models import LLMCall, LLMCallBody, LLMControl, LLMEndpoint, LLMReply, Run
 logger = structlog.get_logger(__name__)
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
-#: So many failures in a row open an endpoint's circuit in a worker; after the pause one call tries it again.
-BREAKER_FAILURES, BREAKER_PAUSE_S = 5, 30.0
-#: How far back the ledger is asked whether the endpoint answers.
+#: How many calls, and how far back, the ledger is asked whether the endpoint answers.
+TROUBLE_CALLS = 5
 TROUBLE_WINDOW = timedelta(minutes=5)
 PROBE_TIMEOUT_S = 30.0
 #: Outcomes of attempts that were refused here, before anything was sent.
@@ -109,7 +108,11 @@ class _Hooks:
         return cls(
             DatabaseLedger(run=run, collection=collection),
             BudgetGuard(run=run, collection=collection),
-            breaker_of(endpoint, failures=BREAKER_FAILURES, pause_s=BREAKER_PAUSE_S),
+            breaker_of(
+                endpoint,
+                failures=settings.LLM_BREAKER_FAILURES,
+                pause_s=settings.LLM_BREAKER_PAUSE_SECONDS,
+            ),
         )
 
 
@@ -307,7 +310,7 @@ class EndpointTrouble:
 
 def endpoint_trouble() -> EndpointTrouble | None:
     """Whether the installation's endpoint keeps failing, by the ledger of all workers: its last
-    ``BREAKER_FAILURES`` calls, none older than ``TROUBLE_WINDOW``. One query that reads the ledger's end; for the
+    ``TROUBLE_CALLS`` calls, none older than ``TROUBLE_WINDOW``. One query that reads the ledger's end; for the
     banner that says that runs go on in a degraded way. None when it answers, is not configured, or was not asked
     lately."""
     if not endpoint_configured():
@@ -317,9 +320,9 @@ def endpoint_trouble() -> EndpointTrouble | None:
     last = list(
         sent.annotate(is_recent=is_recent)
         .order_by("-id")
-        .values_list("outcome", "created_at", "is_recent")[:BREAKER_FAILURES]
+        .values_list("outcome", "created_at", "is_recent")[:TROUBLE_CALLS]
     )
     failed = [outcome in ENDPOINT_FAILURES and recent for outcome, _at, recent in last]
-    if len(last) < BREAKER_FAILURES or not all(failed):
+    if len(last) < TROUBLE_CALLS or not all(failed):
         return None
     return EndpointTrouble(endpoint_name(), last[0][0], last[-1][1])

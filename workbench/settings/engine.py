@@ -14,6 +14,8 @@ JUDGE_MODEL = env.text("JUDGE_MODEL")
 LLM_PRICES = {"default": (0.25, 0.025, 2.0)}
 LLM_TIMEOUT_SECONDS = env.integer("LLM_TIMEOUT_SECONDS", 60)
 LLM_MAX_CONCURRENCY = env.integer("LLM_MAX_CONCURRENCY", 8)
+#: So many failures in a row open an endpoint's circuit in a worker, 0 never; after the pause one call tries it again.
+LLM_BREAKER_FAILURES, LLM_BREAKER_PAUSE_SECONDS = 5, 30.0
 
 #: Folder with model.onnx and tokenizer.json; empty = the encoder that ships with the product.
 EMBEDDER_FOLDER = env.text("EMBEDDER_FOLDER")
