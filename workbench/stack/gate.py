@@ -1,7 +1,7 @@
 """``python -m workbench.stack.gate check|test``: everything that must hold before a change lands.
 
 `check` needs no services. `test` is `check`, then services of its own on free ports, and against them
-Django's deployment and migration checks, the tests, and the browser tests as a run of their own.
+Django's deployment and migration checks, the tests, and beside these the browser tests as a run of their own.
 Every step runs, so that one look shows all that is wrong; any failure fails the whole.
 """
 
@@ -9,25 +9,33 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from . import bringup, bytecode
 from .console import say
 from .errors import StackError, StopRequested
+from .processes import before_exec
 from .project import Project
 from .signals import Signals
+from .supervisor import TICK_SECONDS
 
 UNIT_TESTS = ("tests/arbitration", "tests/training", "tests/workbench/stack", "tests/test_docs.py")
 #: The tests that start the product wait most of the time: they come first, and the others fill the other core.
 SERVICE_TESTS = ("tests/integration", "tests/workbench")
+#: Named one by one where they stand among others: collecting thousands of tests to run twenty takes long.
+BROWSER_TESTS = ("tests/e2e", "tests/workbench/test_templates_browser.py")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: Variables of a developer's shell that must not change what is tested.
 PERSONAL = (
@@ -114,7 +122,7 @@ def service_steps() -> list[Step]:
         # Playwright's sync API runs a loop of its own in this thread, which Django takes for async code.
         Step(
             "browser tests",
-            _pytest("-m", "e2e", "tests/e2e", "tests/workbench"),
+            _pytest("-m", "e2e", *BROWSER_TESTS),
             {"DJANGO_ALLOW_ASYNC_UNSAFE": "1"},
         ),
     ]
@@ -172,13 +180,13 @@ def check(project: Project) -> list[Outcome]:
         return Ended(done.returncode, time.monotonic() - start, done.stdout)
 
     steps = static_steps(project.root)
-    beside = ThreadPoolExecutor(1)
+    apart = ThreadPoolExecutor(1)
     try:
-        ended = list(map(beside.submit, repeat(run_apart), steps))
+        ended = list(map(apart.submit, repeat(run_apart), steps))
         tested = run_steps([unit_step()], lambda step: run(step).returncode)
         outcomes = [tell(step, future.result()) for step, future in zip(steps, ended, strict=True)]
     finally:
-        beside.shutdown(cancel_futures=True)
+        apart.shutdown(cancel_futures=True)
     return [*outcomes, *tested]
 
 
@@ -195,7 +203,55 @@ def test(project: Project) -> list[Outcome]:
                 step.argv, {**environment, **step.environment}, cwd=project.root
             )
 
-        return run_steps(service_steps(), run)
+        # A browser waits for pages, and tests with services for workers: together they leave no core idle.
+        *steps, browsing = service_steps()
+        with beside(browsing, environment, cwd=project.root) as ended:
+            outcomes = run_steps(steps, run)
+            say(f"waiting for the {browsing.name}")
+            return [*outcomes, tell(browsing, ended(signals.wait))]
+
+
+@contextmanager
+def beside(
+    step: Step, environment: Mapping[str, str], *, cwd: Path
+) -> Iterator[Callable[[Callable[[float], object]], Ended]]:
+    """The step runs while the block does. What the block gets waits for its end, by pauses of the given function."""
+    with tempfile.TemporaryFile() as said:
+        start = time.monotonic()
+        process = subprocess.Popen(
+            step.argv,
+            env={**environment, **step.environment},
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            preexec_fn=before_exec(signal.SIGTERM),
+        )
+        ends: list[float] = []
+
+        def await_end() -> None:
+            process.wait()
+            ends.append(time.monotonic())
+
+        clock = Thread(target=await_end, daemon=True)
+        clock.start()
+
+        def ended(pause: Callable[[float], object]) -> Ended:
+            while process.poll() is None:
+                pause(TICK_SECONDS)
+            clock.join()
+            said.seek(0)
+            return Ended(process.returncode, ends[0] - start, said.read().decode(errors="replace"))
+
+        try:
+            yield ended
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=10)
+                process.kill()
+                process.wait()
 
 
 def clean_environment() -> dict[str, str]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
+import psutil
 import pytest
 
+from tests.workbench.stack.conftest import eventually
 from workbench.stack import bootstrap, bytecode, client, commands, gate, locks, ports, preparation
 from workbench.stack.commands import Site
 from workbench.stack.errors import StackError
@@ -253,6 +258,39 @@ def test_bytecode_is_kept_beside_the_environment_where_python_may_not_write_its_
 )
 def test_a_python_that_keeps_bytecode_is_left_alone(environment: dict[str, str]) -> None:
     assert bytecode.kept(environment, ROOT) == environment
+
+
+def test_every_browser_test_is_among_those_of_the_gate() -> None:
+    marked = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if re.search(
+            r"^pytestmark = .*pytest\.mark\.e2e|^@pytest\.mark\.e2e", path.read_text("utf-8"), re.MULTILINE
+        )
+    ]
+    assert marked
+    assert [path for path in marked if not path.startswith(gate.BROWSER_TESTS)] == []
+
+
+def _script(text: str) -> Step:
+    return Step("a script", (sys.executable, "-c", text), {"TOLD": "aloud"})
+
+
+def test_a_step_beside_others_keeps_its_words_and_its_status() -> None:
+    step = _script("import os, sys; print(os.environ['TOLD']); sys.exit(3)")
+    with gate.beside(step, os.environ, cwd=ROOT) as ended:
+        found = ended(threading.Event().wait)
+    assert (found.code, found.output) == (3, "aloud\n")
+    assert found.seconds > 0
+
+
+def test_a_step_beside_others_ends_with_them(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    step = _script(f"import os, time; open({str(pid_file)!r}, 'w').write(str(os.getpid())); time.sleep(600)")
+    with pytest.raises(KeyboardInterrupt), gate.beside(step, os.environ, cwd=ROOT):  # noqa: PT012
+        eventually(lambda: pid_file.exists() and pid_file.read_text())
+        raise KeyboardInterrupt
+    assert not psutil.pid_exists(int(pid_file.read_text()))
 
 
 @pytest.mark.parametrize("argv", [[], ["everything"], ["check", "test"]])
