@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 from arbitration.absence import exhaustive_terms, prove_absence
 from arbitration.aggregation import aggregate
@@ -221,7 +222,22 @@ def _candidates(
     limit = context.settings.pool_size
     if len(candidates) <= limit:
         return candidates, ()
-    return candidates[:limit], (f"{len(candidates)} candidates found; the best {limit} by RRF are kept",)
+    note = (
+        f"{len(candidates)} candidates found; the best {limit} by RRF are kept, of each document at least one"
+    )
+    return _best_of_all(candidates, limit), (note,)
+
+
+def _best_of_all(candidates: Sequence[PoolCandidate], limit: int) -> list[PoolCandidate]:
+    """The first ``limit``, but of each document at least its best one, in the order given: a long document does not
+    crowd out a short one. With more documents than places, those of the best candidates have one each."""
+    best: dict[str, int] = {}
+    for place, candidate in enumerate(candidates):
+        best.setdefault(candidate.document_id, place)
+    kept = set(list(best.values())[:limit])
+    others = (place for place in range(len(candidates)) if place not in kept)
+    kept.update(islice(others, limit - len(kept)))
+    return [candidates[place] for place in sorted(kept)]
 
 
 def _documents(profile: ScopeProfile, candidates: Sequence[PoolCandidate]) -> tuple[PoolDocument, ...]:

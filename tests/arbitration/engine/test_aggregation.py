@@ -126,3 +126,30 @@ def test_the_order_of_threads_does_not_change_the_pool() -> None:
     one = pool_of("What are the retention periods of audit records?", concurrent=False)
     other = pool_of("What are the retention periods of audit records?", concurrent=True)
     assert one.candidates == other.candidates
+
+
+def test_a_long_document_does_not_crowd_out_a_short_one() -> None:
+    long = make_document(
+        *(
+            SectionText(f"{n} Audit records", (f"Audit records of kind {n} are kept for {n} years.",))
+            for n in range(1, 13)
+        )
+    )
+    short = make_document(SectionText("1 Storage", ("An audit is held each spring.",)))
+    everything = pool_of("How long are audit records kept?", long, short)
+    best_of_short = next(c.candidate_id for c in everything.candidates if c.document_id == "d2")
+    assert [c.document_id for c in everything.candidates[:3]] == ["d1"] * 3
+
+    kept = pool_of("How long are audit records kept?", long, short, pool_size=3).candidates
+    assert [c.document_id for c in kept] == ["d1", "d1", "d2"]
+    assert kept[2].candidate_id == best_of_short
+    assert [c.rrf_rank for c in kept] == sorted(c.rrf_rank for c in kept)
+
+
+def test_with_more_documents_than_places_the_best_have_one_each() -> None:
+    documents = [
+        make_document(SectionText(f"{n} Audit", (f"Audit records {n}.", "Audit records are kept.")))
+        for n in range(1, 5)
+    ]
+    kept = pool_of("How long are audit records kept?", *documents, pool_size=2).candidates
+    assert len({c.document_id for c in kept}) == len(kept) == 2
