@@ -9,21 +9,30 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
+from django.conf import settings
 from django.core.files.base import ContentFile
 from django.db.models.functions import Now
 
 from arbitration.documents import Line, Page, ParsedDocument, Passage, Section
+from tests.workbench.cast import Cast
 from workbench.accounts.models import User
 from workbench.documents import ingest
 from workbench.documents.models import Collection, Document, DocumentStatus, PassageVector
 from workbench.documents.services import index_epoch_bump
 from workbench.question_sets.models import Round
+from workbench.question_sets.services import question_set_create, round_fill, round_start
+from workbench.questions import execution, strategies
+from workbench.questions.comparison import comparison_start
 from workbench.questions.execution import run_answer, run_arbitrate, run_detect
 from workbench.questions.models import Comparison, Run
 from workbench.questions.services import question_ask
+from workbench.review.services import candidate_approve
 from workbench.vocabulary.models import DictionaryEntry
 
 TEXT = {
@@ -186,3 +195,48 @@ def make_run(
     for stage in (run_detect, run_arbitrate, run_answer):
         stage(run_id=outcome.run.pk)
     return Run.objects.select_related("question__document", "collection").get(pk=outcome.run.pk)
+
+
+def work_here(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, Any]:
+    """Everything in this process: a small embedder, detectors one after another, no broker. Gives the settings that
+    put files and index into the folder."""
+    engine_settings = strategies.engine_settings
+
+    def in_this_thread(**arguments: Any) -> Any:
+        return engine_settings(**arguments).model_copy(update={"concurrent": False})
+
+    monkeypatch.setattr(execution, "current_embedder", HashEmbedder)
+    monkeypatch.setattr("workbench.questions.services.engine_settings", in_this_thread)
+    monkeypatch.setattr("workbench.ops.dispatch.dispatch", lambda *args, **kwargs: True)
+    monkeypatch.setattr("workbench.ops.leases.Heartbeat._renew", lambda self: None)
+    files = {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": str(folder / "files")},
+    }
+    return {"WORKBENCH_HOME": folder, "STORAGES": settings.STORAGES | {"default": files}}
+
+
+def make_scene(cast: Cast) -> Scene:
+    """A finished run of alpha with a decision on it, a comparison and a round of a question set."""
+    document = make_document(collection=cast.alpha, owner=cast.analyst)
+    run = make_run(asker=cast.analyst, document=document)
+    decided = run.candidates.filter(verdict__role__isnull=False).first()
+    candidate_approve(actor=cast.reviewer, candidate=decided)
+    comparison = comparison_start(
+        actor=cast.analyst,
+        collection=cast.alpha,
+        document=document,
+        text=run.question.text,
+        strategies=["offline", "bm25"],
+    )
+    question_set = question_set_create(
+        actor=cast.analyst, collection=cast.alpha, name="Records", questions=[run.question.text]
+    )
+    round_ = round_start(
+        actor=cast.analyst, question_set=question_set, documents=[document], strategy="offline"
+    )
+    round_fill(round_id=round_.pk)
+    entry = DictionaryEntry.objects.create(
+        collection=cast.alpha, term="log", variant="access records", proposed_by=cast.admin
+    )
+    return Scene(document=document, run=run, comparison=comparison, round=round_, entry=entry)

@@ -18,9 +18,9 @@ from django.template import Context, Template
 from django.test import Client
 from django.utils import translation
 
+from tests.workbench.addresses import ALL, path_of
 from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene
-from tests.workbench.test_border import ALL, path_of
 from workbench.accounts.models import MemberRole, Membership, User
 from workbench.accounts.services import language_choose, user_invite
 from workbench.errors import WorkbenchError

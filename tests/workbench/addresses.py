@@ -1,0 +1,211 @@
+"""The URL map of the product, each address filled with an object of the scene: for tests that ask every address.
+
+The addresses come from the map itself, so that a new one is covered by being there. An address whose arguments cannot
+be filled fails the test: say here what it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from tests.workbench.labeling.makers import any_pair, any_project, any_slot
+from tests.workbench.models_registry.makers import any_model, any_training
+from tests.workbench.review.signed import signed
+from tests.workbench.scene import Scene
+from workbench.accounts.models import User
+
+if TYPE_CHECKING:
+    from workbench.exports.models import Export
+
+#: Parts of the map that belong to other packages and hold nothing of a collection.
+PACKAGES = ("admin", "account", "mfa", "allauth")
+#: Objects that only their own address needs, made when it is asked.
+MADE: dict[str, Callable[[Scene], object]] = {
+    "api:signature-detail": lambda scene: signed(scene.run).pk,
+    "review:view-delete": lambda scene: saved_view(scene),
+    "api:comment-detail": lambda scene: a_comment(scene),
+    "labeling:answer": lambda scene: any_slot(scene.document).pk,
+    "labeling:pass": lambda scene: any_slot(scene.document).pk,
+    "labeling:release": lambda scene: any_slot(scene.document).pk,
+    "labeling:dispute": lambda scene: any_pair(scene.document).pk,
+    **{
+        f"labeling:{name}": lambda scene: any_project(scene.document).pk
+        for name in ("project", "fill", "supply", "elusion", "guidelines", "import", "open", "work", "undo")
+    },
+    "exports:export": lambda scene: an_export(scene).pk,
+    "exports:fetch": lambda scene: an_export(scene).files.get().pk,
+    **{
+        f"api:labeling-project-{name}": lambda scene: any_project(scene.document).pk
+        for name in ("detail", "fill", "supply", "open", "guidelines", "next", "undo")
+    },
+    **{
+        f"api:labeling-desk-{name}": lambda scene: any_slot(scene.document).pk
+        for name in ("detail", "answer", "pass-over", "release")
+    },
+    **{
+        f"api:dispute-{name}": lambda scene: any_pair(scene.document).pk
+        for name in ("detail", "adjudicate", "set-aside")
+    },
+    "models:label": lambda scene: scene.run.reviews.get(label__isnull=False).label.pk,
+    "models:version": lambda scene: any_model().number,
+    "models:roll-back": lambda scene: any_model().number,
+    "models:shadow": lambda scene: any_model().number,
+    "models:training": lambda scene: any_training().pk,
+    "models:progress": lambda scene: any_training().pk,
+    "models:cancel": lambda scene: any_training().pk,
+}
+
+
+def a_comment(scene: Scene) -> int:
+    """Words on the run."""
+    from workbench.review.comments import comment_add
+
+    return comment_add(actor=scene.run.requested_by, run=scene.run, body="Look at this.").comment.pk
+
+
+def an_export(scene: Scene) -> Export:
+    """The run as a file, asked for by its asker."""
+    from django.core.files.base import ContentFile
+    from django.core.files.storage import default_storage
+
+    from workbench.exports.models import Export, ExportFile
+
+    asked = {"collection": scene.run.collection, "requested_by": scene.run.requested_by, "state": "ready"}
+    export = Export.objects.create(run=scene.run, **asked)
+    path = default_storage.save(f"exports/{export.pk}/run.html", ContentFile(b"record"))
+    facts = {"name": "run.html", "content_type": "text/html", "size": 6, "sha256": "0" * 64}
+    ExportFile.objects.create(export=export, path=path, **facts)
+    return export
+
+
+def saved_view(scene: Scene) -> int:
+    """A view of the collection's admin: each person has their own."""
+    from workbench.review.models import SavedView
+
+    admin = User.objects.get(memberships__collection=scene.document.collection, memberships__role="admin")
+    return SavedView.objects.get_or_create(user=admin, name="Mine")[0].pk
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One entry of the URL map."""
+
+    name: str
+    route: str
+    arguments: tuple[str, ...]
+
+
+def addresses(resolver: URLResolver | None = None, prefix: str = "", space: str = "") -> Iterator[Address]:
+    """Every named address of our own; those of other packages are told apart by ``PACKAGES``."""
+    resolver = resolver or get_resolver()
+    for entry in resolver.url_patterns:
+        route = prefix + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            name = ":".join(part for part in (space, entry.namespace or "") if part)
+            if (entry.app_name or "") not in PACKAGES and not route.startswith("accounts/"):
+                yield from addresses(entry, route, name)
+        elif isinstance(entry, URLPattern) and not route.startswith("accounts/"):
+            yield Address(f"{space}:{entry.name}" if space else str(entry.name), route, _arguments(entry))
+
+
+def _arguments(entry: URLPattern) -> tuple[str, ...]:
+    return tuple(entry.pattern.regex.groupindex)
+
+
+def fill(address: Address, scene: Scene) -> dict[str, object] | None:
+    """Arguments that name an object of the scene; None for an address without any."""
+    names = set(address.arguments) - {"format"}
+    if not names:
+        return None
+    run = scene.run
+    item = run.queue_items.order_by("id").first()
+    candidate = run.candidates.first()
+    review = run.reviews.first()
+    by_space: dict[str, object] = {
+        "accounts:": scene.run.requested_by_id,
+        "documents:": scene.document.pk,
+        "questions:evidence": candidate.pk,
+        "questions:comparison": scene.comparison.pk,
+        "question_sets:set": scene.round.question_set_id,
+        "question_sets:change": scene.round.question_set_id,
+        "question_sets:start": scene.round.question_set_id,
+        "question_sets:retry": scene.round.cells.first().pk,
+        "question_sets:": scene.round.pk,
+        "questions:": run.pk,
+        "exports:run": run.pk,
+        "vocabulary:": scene.entry.pk,
+        "ops:run-retry": run.pk,
+        "tokens:": _token_of(scene.entry.proposed_by),
+        "review:approve": candidate.pk,
+        "review:override": candidate.pk,
+        "review:unsure": candidate.pk,
+        "review:not-found": run.pk,
+        "review:sign": run.pk,
+        "review:reopen": run.pk,
+        "review:documents": run.pk,
+        "review:lines": run.pk,
+        "review:regenerate": run.pk,
+        "review:against": run.pk,
+        "review:receipt": candidate.pk,
+        "review:comment": run.pk,
+        "review:as-of": run.pk,
+        "review:choose": candidate.pk,
+        "review:adjudicate": candidate.pk,
+        "review:undo": candidate.pk,
+        "review:": item.pk,
+        "api:document": scene.document.pk,
+        "api:queue": item.pk,
+        "api:run": run.pk,
+        "api:vocabulary": scene.entry.pk,
+        "api:question-set": scene.round.question_set_id,
+        "api:round": scene.round.pk,
+        "api:cell": scene.round.cells.first().pk,
+        "api:comparison": scene.comparison.pk,
+        "api:evaluation": _evaluation(),
+        "api:candidate": candidate.pk,
+        "api:review": review.pk if review else None,
+    }
+    key = next((value for start, value in by_space.items() if address.name.startswith(start)), None)
+    if address.name in MADE:
+        key = MADE[address.name](scene)
+    known = {
+        "slug": scene.document.collection.slug,
+        "pk": key,
+        "page_num": 1,
+        "kind": "csv",
+        "document": scene.document.pk,
+    }
+    missing = [name for name in names if known.get(name) is None]
+    assert not missing, f"say in tests/workbench/addresses.py what {missing} of {address.name} names"
+    return {name: known[name] for name in names}
+
+
+def _evaluation() -> int:
+    """An evaluation of strategies on a labelled set."""
+    from workbench.questions.models import EvaluationRun
+
+    return EvaluationRun.objects.get_or_create(dataset="set", defaults={"report": {}, "seconds": 1})[0].pk
+
+
+def _token_of(user: User) -> int:
+    """A token of somebody in alpha."""
+    from workbench.api.models import ApiToken
+    from workbench.api.tokens import token_create
+
+    token = ApiToken.objects.filter(owner=user, revoked_at__isnull=True).first()
+    return (token or token_create(actor=user, name="job", scopes=["view"], days=1)[0]).pk
+
+
+def path_of(address: Address, scene: Scene) -> str:
+    """The address as a path."""
+    from django.urls import reverse
+
+    return reverse(address.name, kwargs=fill(address, scene))
+
+
+#: Every address of our own, each once.
+ALL = [address for address in addresses() if "format" not in address.arguments]

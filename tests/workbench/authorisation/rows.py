@@ -1,0 +1,369 @@
+"""Who may do what: every address and method of the product, and the people for whom it does something.
+
+A letter is a person. Members of the collection that the address speaks of:
+
+    A analyst   R reviewer   N annotator   D admin   U auditor
+
+the same roles in another collection in small letters, ``S`` staff of the installation without a role, ``!`` a
+superuser without a role, ``?`` a stranger. A GET does something when it answers with a page; any other method when it
+changes a row of the database. So a row says both: these can, and nobody else can.
+
+A new address, or a new method of an old one, fails the test until it has a row.
+"""
+
+from __future__ import annotations
+
+from . import parts
+from .parts import EVERYBODY, MEMBERS, ROLES, SIGNED_IN, Row, a_file, fields, get, post
+
+CSV = "question,document,page,line_from,line_to,role\n"
+
+OPEN: list[Row] = [
+    get("healthz", EVERYBODY),
+    get("readyz", EVERYBODY),
+    post("set_language", SIGNED_IN, fields(language="es")),
+    get("styleguide", ""),  # only where the product is being developed
+    get("home", SIGNED_IN),
+]
+
+DOCUMENTS: list[Row] = [
+    get("documents:collections", SIGNED_IN),
+    post("documents:collections", SIGNED_IN, fields(name="Mine")),
+    get("documents:collection", MEMBERS),
+    post("documents:upload", "AD", a_file("new.txt", "Words.", "files")),
+    get("documents:document", MEMBERS),
+    get("documents:status", MEMBERS),
+    get("documents:original", MEMBERS),
+    get("documents:page-image", ""),  # a text document has no pages to draw
+    get("documents:versions", MEMBERS),
+    post("documents:retry", "AD", given=parts.failed_document),
+    post("documents:cancel", "AD", given=parts.document_on_its_way),
+    post("documents:version-decide", "AD", fields(decision="decline"), parts.offered),
+]
+
+QUESTIONS: list[Row] = [
+    get("questions:ask", SIGNED_IN),
+    post("questions:ask", "ARD", parts.question),
+    get("questions:runs", SIGNED_IN),
+    get("questions:run", MEMBERS),
+    get("questions:record", MEMBERS),
+    post("questions:cancel", "ARD", given=parts.run_on_its_way),
+    post("questions:rerun", "ARD", fields(primary="records")),
+    get("questions:evidence", MEMBERS),
+    get("questions:strategies", SIGNED_IN),
+    get("questions:compare", SIGNED_IN),
+    post("questions:compare", "ARD", parts.comparison),
+    get("questions:comparison", MEMBERS),
+    post("questions:comparison-decide", "R", parts.compared),
+]
+
+REVIEW: list[Row] = [
+    get("review:queue", SIGNED_IN),
+    post("review:next", "R", given=parts.waiting),
+    get("review:claims", SIGNED_IN),
+    get("review:bulk", SIGNED_IN),
+    post("review:bulk", "R", parts.bulk, parts.waiting),
+    post("review:view-save", SIGNED_IN, fields(name="Mine")),
+    post("review:view-delete", "D"),  # the view is the admin's own
+    get("review:item", "R"),
+    post("review:claim", "R", given=parts.waiting),
+    post("review:release", "RD", given=parts.claimed),
+    post("review:hand-over", "RD", parts.hand_over, parts.claimed),
+    get("review:policy", "D"),
+    post("review:policy", "D", fields(blind_share="0.3", second_share="0.1")),
+    post("review:approve", "R"),
+    post("review:override", "R", parts.override),
+    post("review:unsure", "R"),
+    post("review:choose", "R", parts.other_role, parts.blind),
+    post("review:adjudicate", "R", parts.other_role, parts.disputed),
+    post("review:undo", "R", given=parts.decided_by_the_reviewer),
+    post("review:not-found", "R", fields(decision="confirm"), parts.not_found),
+    post("review:not-found-undo", "R", given=parts.not_found_confirmed),
+    get("review:documents", "R"),
+    get("review:lines", "R"),
+    post("review:lines", "R", parts.lines_of),
+    post("review:regenerate", "ARD", given=parts.stale_answer),
+    get("review:against", MEMBERS),
+    post("review:against", "ARD"),
+    get("review:receipt", MEMBERS),
+    get("review:receipt-json", MEMBERS),
+    post("review:comment", MEMBERS, fields(body="Look at this.")),
+    get("review:as-of", MEMBERS),
+    get("review:notifications", SIGNED_IN),
+    post("review:notifications", SIGNED_IN, fields(email="daily")),
+    post("review:notification-read", SIGNED_IN, given=parts.a_notification),
+    get("review:sign", MEMBERS),
+    post("review:sign", "R", parts.page_signature, parts.all_decided),
+    post("review:reopen", "RD", fields(reason="New evidence."), parts.signed_run),
+]
+
+SETS: list[Row] = [
+    get("question_sets:sets", SIGNED_IN),
+    post("question_sets:sets", "ARD", fields(collection="alpha", name="More", questions="Who signs?")),
+    get("question_sets:set", MEMBERS),
+    post("question_sets:change", "ARD", fields(questions="Who signs?\nWho pays?")),
+    post(
+        "question_sets:start", "ARD", lambda scene: {"documents": [scene.document.pk], "strategy": "offline"}
+    ),
+    get("question_sets:round", MEMBERS),
+    get("question_sets:export", MEMBERS),
+    post("question_sets:retry", "ARD", given=parts.failed_cell),
+]
+
+VOCABULARY: list[Row] = [
+    get("vocabulary:vocabulary", MEMBERS),
+    post("vocabulary:vocabulary", "RD", fields(term="log", variant="journal", kind="alias", language="en")),
+    post("vocabulary:import", "RD", a_file("pairs.csv", "term,variant\nlog,journal\n")),
+    get("vocabulary:export", MEMBERS),
+    post("vocabulary:decide", "RD", fields(decision="approve")),
+]
+
+LABELLING: list[Row] = [
+    get("labeling:projects", SIGNED_IN),
+    post(
+        "labeling:projects",
+        "D",
+        fields(collection="alpha", name="More", double_share=15, gold_share=5, random_share=20),
+    ),
+    get("labeling:corrected", SIGNED_IN),
+    get("labeling:project", MEMBERS),
+    post("labeling:fill", "D", fields(limit=10)),
+    post("labeling:supply", "D", fields(keep_waiting=5)),
+    post("labeling:elusion", "D", fields(**{"elusion-size": 1})),
+    post("labeling:guidelines", "D", fields(body="Primary carries the answer.")),
+    post("labeling:import", "D", a_file("pairs.csv", CSV + "Who?,policy.txt,1,1,2,\n", kind="pairs")),
+    post("labeling:open", "D", fields(open="0")),
+    get("labeling:work", "N"),
+    post("labeling:work", "N", given=parts.pair_supplied),
+    post("labeling:undo", "N", given=parts.labelled),
+    post("labeling:answer", "N", fields(role="primary"), parts.on_the_desk),
+    post("labeling:pass", "N", fields(kind="unsure"), parts.on_the_desk),
+    post("labeling:release", "N", given=parts.on_the_desk),
+    get("labeling:adjudication", SIGNED_IN),
+    get("labeling:dispute", "R"),
+    post(
+        "labeling:dispute", "R", fields(role="primary", comment="It carries the answer."), parts.two_judgments
+    ),
+    get("labeling:agreement", SIGNED_IN),
+    get("labeling:export", "D"),
+]
+
+SETTINGS: list[Row] = [
+    get("collection_settings:settings", "DU"),
+    post("collection_settings:change", "D", fields(description="Other words.")),
+    post("collection_settings:thresholds", "D", parts.thresholds),
+    post("collection_settings:apply", "D", parts.proposal, parts.a_proposal),
+    post("collection_settings:remove", "D", fields(reason="Wrong.", seen_revision=1), parts.thresholds_set),
+    get("accounts:people", "DU"),
+    post("accounts:invite", "D", fields(email="new@example.org", role="analyst")),
+    post("accounts:grant", "D", fields(role="auditor")),
+    post("accounts:revoke", "D", fields(role="analyst")),
+    post("accounts:invite-again", "D", given=parts.without_password),
+]
+
+#: A model belongs to the installation; what its pages show of a collection is filtered.
+MODELS: list[Row] = [
+    get("models:models", SIGNED_IN),
+    get("models:plan", SIGNED_IN),
+    get("models:drift", SIGNED_IN),
+    get("models:version", SIGNED_IN),
+    get("models:training", SIGNED_IN),
+    get("models:progress", SIGNED_IN),
+    get("models:label", MEMBERS),
+    post("models:start", "DdS!"),
+    post(
+        "models:schedule",
+        "DdS!",
+        fields(day=3, hour=4, min_new_labels=1, min_positives=1, min_negatives=1, min_questions=1),
+    ),
+    post("models:roll-back", "DdS!", fields(reason="Worse."), parts.once_passed),
+    post("models:shadow", "DdS!", fields(end="1"), parts.in_shadow),
+    post("models:cancel", "DdS!"),
+]
+
+INSTALLATION: list[Row] = [
+    get("ops:operations", "DUduS!"),
+    post("ops:stop", "S!", fields(reason="Too dear.")),
+    post("ops:resume", "S!", fields(reason="Cheap again."), parts.models_stopped),
+    post("ops:budgets", "S!", fields(run_budget="1", month_budget="50", reason="A limit.")),
+    post("ops:run-retry", "ARD", given=parts.failed_run),
+    get("ops:trust", SIGNED_IN),  # figures of one's own collections
+    get("ops:costs", "DUduS!"),
+    get("ops:costs-export", "DUduS!"),
+    get("ops:prompts", "DUduS!"),
+    get("audit:trail", "DUduS!"),
+    post("audit:verify", ""),  # reads; the page shows the outcome
+    get("tokens:tokens", SIGNED_IN),
+    post("tokens:tokens", SIGNED_IN, fields(name="job", scopes=["view"], days=3)),
+    post("tokens:revoke", "D"),  # the token is the admin's own
+]
+
+#: An export is read by its asker and by those who read the collection's trail.
+EXPORTS: list[Row] = [
+    get("exports:exports", SIGNED_IN),
+    post("exports:exports", "DU", parts.period),
+    get("exports:export", "ADU"),
+    get("exports:fetch", "ADU"),
+    post("exports:run", MEMBERS),
+]
+
+API_LABELLING: list[Row] = [
+    get("api:labeling-project-list", SIGNED_IN),
+    post("api:labeling-project-list", "D", fields(collection="alpha", name="More")),
+    get("api:labeling-project-detail", MEMBERS),
+    post("api:labeling-project-fill", "D", fields(limit=10)),
+    post("api:labeling-project-supply", "D", fields(keep_waiting=5)),
+    post("api:labeling-project-open", "D", fields(is_open=False)),
+    get("api:labeling-project-guidelines", MEMBERS),
+    post("api:labeling-project-guidelines", "D", fields(body="Primary carries the answer.")),
+    post("api:labeling-project-next", "N", given=parts.pair_supplied),
+    post("api:labeling-project-undo", "N", given=parts.labelled),
+    get("api:labeling-desk-detail", "N", given=parts.on_the_desk),
+    post("api:labeling-desk-answer", "N", fields(role="primary"), parts.on_the_desk),
+    post("api:labeling-desk-pass-over", "N", fields(kind="unsure"), parts.on_the_desk),
+    post("api:labeling-desk-release", "N", given=parts.on_the_desk),
+    get("api:dispute-list", SIGNED_IN),
+    get("api:dispute-detail", "R"),
+    post("api:dispute-adjudicate", "R", fields(role="primary", comment="It does."), parts.two_judgments),
+    post("api:dispute-set-aside", "R", fields(comment="It cannot be told."), parts.two_judgments),
+    get("api:labels-agreement", "RDU"),
+    get("api:labels-export", "D"),
+]
+
+API_ADMINISTRATION: list[Row] = [
+    get("api:language-models", "DUduS!"),
+    post("api:language-models-stop", "S!", fields(reason="Too dear.")),
+    post("api:language-models-resume", "S!", fields(reason="Cheap again."), parts.models_stopped),
+    post("api:language-models-budgets", "S!", fields(run_budget="1", month_budget="50", reason="A limit.")),
+    get("api:collection-thresholds", "DU"),
+    post("api:collection-thresholds", "D", parts.api_thresholds),
+    post(
+        "api:collection-remove-thresholds",
+        "D",
+        fields(reason="Wrong.", seen_revision=1),
+        parts.thresholds_set,
+    ),
+    get("api:collection-threshold-proposals", "DU"),
+]
+
+API: list[Row] = [
+    get("api:schema", SIGNED_IN),
+    get("api:collection-list", SIGNED_IN),
+    post("api:collection-list", SIGNED_IN, fields(name="Mine")),
+    get("api:collection-detail", MEMBERS),
+    get("api:document-list", SIGNED_IN),
+    post("api:document-list", "AD", a_file("new.txt", "Words.", collection="alpha")),
+    get("api:document-detail", MEMBERS),
+    post("api:document-cancel", "AD", given=parts.document_on_its_way),
+    post("api:document-retry", "AD", given=parts.failed_document),
+    post("api:document-version-decision", "AD", fields(decision="declined"), parts.offered),
+    get("api:document-versions", MEMBERS),
+    post("api:question-list", "ARD", parts.question),
+    get("api:run-list", SIGNED_IN),
+    get("api:run-detail", MEMBERS),
+    post("api:run-again", "ARD"),
+    post("api:run-answer", "ARD", given=parts.stale_answer),
+    get("api:run-as-of", MEMBERS, fields(at="2026-01-01T00:00:00Z")),
+    post("api:run-cancel", "ARD", given=parts.run_on_its_way),
+    post("api:run-evidence", "R", parts.api_lines),
+    get("api:run-record", MEMBERS),
+    get("api:run-signing", MEMBERS),
+    get("api:candidate-list", SIGNED_IN),
+    get("api:candidate-detail", MEMBERS),
+    post("api:candidate-adjudicate", "R", parts.other_role, parts.disputed),
+    post("api:candidate-choose", "R", parts.other_role, parts.blind),
+    get("api:candidate-receipt", MEMBERS),
+    post("api:candidate-undo", "R", given=parts.decided_by_the_reviewer),
+    get("api:review-list", SIGNED_IN),
+    post("api:review-list", "R", parts.decision),
+    get("api:review-detail", MEMBERS),
+    get("api:signature-list", SIGNED_IN),
+    post("api:signature-list", "R", parts.api_signature, parts.all_decided),
+    get("api:signature-detail", MEMBERS),
+    post("api:reopening-list", "RD", lambda scene: {"run": scene.run.pk, "reason": "New."}, parts.signed_run),
+    get("api:queue-list", SIGNED_IN),
+    get("api:queue-bulk", SIGNED_IN),
+    post("api:queue-bulk", "R", parts.bulk, parts.waiting),
+    post("api:queue-next", "R", given=parts.waiting),
+    get("api:queue-detail", "R"),
+    post("api:queue-claim", "R", given=parts.waiting),
+    post("api:queue-hand-over", "RD", parts.hand_over, parts.claimed),
+    post("api:queue-release", "RD", given=parts.claimed),
+    get("api:comment-list", SIGNED_IN),
+    post("api:comment-list", MEMBERS, lambda scene: {"run": scene.run.pk, "body": "Look."}),
+    get("api:comment-detail", MEMBERS),
+    get("api:notification-list", SIGNED_IN),
+    post("api:notification-read", SIGNED_IN, given=parts.a_notification),
+    get("api:vocabulary-list", SIGNED_IN),
+    post("api:vocabulary-list", "RD", fields(collection="alpha", term="log", variant="journal")),
+    get("api:vocabulary-detail", MEMBERS),
+    post("api:vocabulary-approve", "RD"),
+    post("api:vocabulary-reject", "RD"),
+    get("api:question-set-list", SIGNED_IN),
+    post("api:question-set-list", "ARD", fields(collection="alpha", name="More", questions=["Who signs?"])),
+    get("api:question-set-detail", MEMBERS),
+    post("api:question-set-change", "ARD", fields(questions=["Who signs?"])),
+    get("api:round-list", SIGNED_IN),
+    post(
+        "api:round-list",
+        "ARD",
+        lambda scene: {
+            "question_set": scene.round.question_set_id,
+            "documents": [scene.document.pk],
+            "strategy": "offline",
+        },
+    ),
+    get("api:round-detail", MEMBERS),
+    get("api:round-grid", MEMBERS),
+    post("api:cell-retry", "ARD", given=parts.failed_cell),
+    get("api:comparison-list", SIGNED_IN),
+    post("api:comparison-list", "ARD", parts.comparison),
+    get("api:comparison-detail", MEMBERS),
+    get("api:comparison-candidates", MEMBERS),
+    post("api:comparison-decide", "R", parts.compared),
+    get("api:evaluation-list", SIGNED_IN),
+    get("api:evaluation-detail", SIGNED_IN),
+]
+
+ROWS: list[Row] = [
+    *(OPEN + DOCUMENTS + QUESTIONS + REVIEW + SETS),
+    *(VOCABULARY + LABELLING + SETTINGS + MODELS + INSTALLATION),
+    *(EXPORTS + API + API_LABELLING + API_ADMINISTRATION),
+]
+
+#: Pages of one's own account, made by django-allauth; those a stranger needs are open.
+OWN_ACCOUNT_OPEN = frozenset(
+    {
+        "account_login",
+        "account_signup",
+        "account_logout",
+        "account_inactive",
+        "account_confirm_email",
+        "account_email_verification_sent",
+        "account_confirm_login_code",
+        "account_reset_password",
+        "account_reset_password_done",
+        "account_reset_password_from_key",
+        "account_reset_password_from_key_done",
+        "mfa_authenticate",
+    }
+)
+OWN_ACCOUNT = frozenset(
+    {
+        "account_reauthenticate",
+        "account_email",
+        "account_change_password",
+        "account_set_password",
+        "mfa_index",
+        "mfa_reauthenticate",
+        "mfa_activate_totp",
+        "mfa_deactivate_totp",
+        "mfa_view_recovery_codes",
+        "mfa_generate_recovery_codes",
+        "mfa_download_recovery_codes",
+    }
+)
+#: Every address below here belongs to superusers alone, its login page aside.
+ADMIN_SITE = "backdoor/"
+
+__all__ = ["ADMIN_SITE", "OWN_ACCOUNT", "OWN_ACCOUNT_OPEN", "ROLES", "ROWS"]

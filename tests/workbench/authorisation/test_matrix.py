@@ -1,0 +1,163 @@
+"""Every address and method asked by everybody: it does something for exactly those whom its row names (``rows.py``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection, transaction
+from django.test import Client, override_settings
+
+from tests.workbench.addresses import ALL, Address, path_of
+from tests.workbench.cast import Cast, create_cast
+from tests.workbench.scene import Scene, make_scene, work_here
+from workbench.accounts.models import User
+
+from .parts import EVERYBODY, Row, singletons
+from .rows import ROWS
+
+pytestmark = pytest.mark.django_db
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+#: Tables that hold nothing anybody decided.
+PASSING = ("django_session", "api_idempotentrequest")
+
+
+class Writes:
+    """Counts the statements that change a table and are not taken back, while one request is served."""
+
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+        self._marks: dict[str, int] = {}
+
+    def __call__(self, execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
+        words = str(sql).split(None, 3)
+        verb = words[0].upper() if words else ""
+        if verb == "SAVEPOINT":
+            self._marks[words[1]] = len(self.kept)
+        elif verb == "ROLLBACK" and words[-1] in self._marks:
+            del self.kept[self._marks[words[-1]] :]
+        elif verb in {"INSERT", "UPDATE", "DELETE"} and not any(name in str(sql)[:80] for name in PASSING):
+            self.kept.append(str(sql)[:120])
+        return execute(sql, params, many, context)
+
+
+@dataclass
+class Stage:
+    """One scene for the whole module; each request is taken back after it."""
+
+    cast: Cast
+    scene: Scene
+    people: dict[str, User | None]
+    sessions: dict[str, str] = field(default_factory=dict)
+    #: What the last request did, for the message of a failure.
+    written: list[str] = field(default_factory=list)
+
+    def client(self, letter: str) -> Client:
+        """A browser in which the person is signed in."""
+        client = Client()
+        if letter in self.sessions:
+            client.cookies[settings.SESSION_COOKIE_NAME] = self.sessions[letter]
+        return client
+
+    def ask(self, letter: str, row: Row, path: str) -> bool:
+        """Whether the request does something for the person."""
+        with transaction.atomic():
+            person = self.people[letter]
+            row.given(self.scene, person or self.cast.analyst)
+            data = dict(row.data(self.scene))
+            writes = Writes()
+            with connection.execute_wrapper(writes):
+                response = self._send(self.client(letter), row, path, data)
+            assert response.status_code < 500, f"{row.method} {path}: {response.status_code}"
+            self.written += [f"{letter}: {sql}" for sql in writes.kept]
+            done = self._answered(response) if row.method == "GET" else bool(writes.kept)
+            if response.streaming:
+                list(response.streaming_content)  # closes the file
+            transaction.set_rollback(True)
+        return done
+
+    def _send(self, client: Client, row: Row, path: str, data: dict[str, Any]) -> Any:
+        if row.method == "GET":
+            return client.get(path, data)
+        has_file = any(hasattr(value, "read") for value in data.values())
+        if row.name.startswith("api:") and not has_file:
+            return client.generic(row.method, path, json.dumps(data), content_type="application/json")
+        return client.post(path, data)
+
+    @staticmethod
+    def _answered(response: Any) -> bool:
+        if response.status_code in {301, 302}:
+            return not response["Location"].startswith("/accounts/login/")
+        return bool(response.status_code == 200)
+
+
+@pytest.fixture(scope="module")
+def stage(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stage]:
+    folder: Path = tmp_path_factory.mktemp("stage")
+    with (
+        django_db_blocker.unblock(),
+        pytest.MonkeyPatch.context() as patch,
+        override_settings(**work_here(patch, folder)),
+        transaction.atomic(),
+    ):
+        cast = create_cast()
+        patch.setattr("workbench.models_registry.champion.model_load", lambda version: None)
+        singletons()
+        made = Stage(cast, make_scene(cast), _people(cast))
+        for letter, person in made.people.items():
+            if person is not None:
+                made.sessions[letter] = _session_of(person)
+        yield made
+        transaction.set_rollback(True)
+
+
+def _session_of(person: User) -> str:
+    client = Client()
+    client.force_login(person)
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
+
+
+def _people(cast: Cast) -> dict[str, User | None]:
+    names = ["analyst", "reviewer", "annotator", "admin", "auditor"]
+    own = dict(zip("ARNDU", (getattr(cast, name) for name in names), strict=True))
+    others = dict(zip("arndu", (cast.outsiders[name] for name in names), strict=True))
+    superuser = User.objects.create_superuser("root@example.org", "correct-horse-battery-staple")
+    people: dict[str, User | None] = {**own, **others, "S": cast.staff, "!": superuser, "?": None}
+    assert set(people) == set(EVERYBODY)
+    return people
+
+
+ADDRESS = {address.name: address for address in ALL}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.name}")
+def test_it_does_something_for_exactly_these(row: Row, stage: Stage) -> None:
+    path = path_of(ADDRESS[row.name], stage.scene)
+    stage.written.clear()
+    done = "".join(letter for letter in EVERYBODY if stage.ask(letter, row, path))
+    expected = "".join(letter for letter in EVERYBODY if letter in row.who)
+    assert done == expected, [said for said in stage.written if said[0] in set(done) ^ set(expected)]
+
+
+def test_every_address_has_a_row_and_every_row_an_address() -> None:
+    assert {row.name for row in ROWS} == set(ADDRESS)
+    assert len({(row.name, row.method) for row in ROWS}) == len(ROWS), "a row stands twice"
+
+
+@pytest.mark.parametrize("address", ALL, ids=lambda address: address.name)
+def test_no_method_works_without_a_row(address: Address, stage: Stage) -> None:
+    known = {row.method for row in ROWS if row.name == address.name}
+    path = path_of(address, stage.scene)
+    for method in sorted(set(METHODS) - known):
+        with transaction.atomic():
+            response = stage.client("!").generic(method, path)
+            transaction.set_rollback(True)
+        assert response.status_code in {404, 405}, f"{method} {path}: {response.status_code}; give it a row"
