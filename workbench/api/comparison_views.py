@@ -24,6 +24,7 @@ from workbench.questions.comparison import (
 from workbench.questions.models import Comparison, EvaluationRun, RoleChoice
 from workbench.questions.services import MAX_QUESTION_CHARACTERS
 from workbench.review.models import ReasonCode
+from workbench.review.sight import require_sight
 
 from .base import IDEMPOTENCY, ApiViewSet
 from .serializers import ReviewSerializer
@@ -134,6 +135,7 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     def candidates(self, request: Request, pk: str) -> Response:
         """Roles side by side, disagreements first."""
         runs = list(self.get_object().runs.order_by("pk"))
+        require_sight(user=request.user, runs=runs)
         shown = {"runs": [run.pk for run in runs], "candidates": compared(runs)}
         return Response(ComparedSerializer(shown).data)
 

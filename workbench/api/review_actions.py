@@ -24,6 +24,7 @@ from workbench.review.regeneration import answer_regenerate
 from workbench.review.rerun import run_again
 from workbench.review.second import dispute_adjudicate, second_review_add
 from workbench.review.services import candidate_choose, candidate_undo
+from workbench.review.sight import require_sight
 from workbench.review.signing import items_to_decide
 
 from . import review_serializers as shapes
@@ -45,6 +46,7 @@ class RunReviewActions(Base):
     def signing(self, request: Request, pk: str) -> Response:
         """What a signature would be bound to now, and what must be decided first."""
         run = self.get_object()
+        require_sight(user=request.user, runs=[run])
         record = signed_record(run)
         waiting = [item.pk for item in items_to_decide(run=run)]
         body = {"record_sha256": record_digest(record), "record": record, "waiting": waiting}
@@ -95,6 +97,7 @@ class RunReviewActions(Base):
         moment = moment_in(request.query_params.get("at", ""))
         if moment is None:
             raise ValidationError({"at": ["Give a time, such as 2026-11-22T14:30:00Z."]})
+        require_sight(user=request.user, runs=[run])
         return Response(shapes.RunThenSerializer(run_as_of(run=run, at=moment)).data)
 
 
@@ -145,4 +148,5 @@ class CandidateReviewActions(Base):
     def receipt(self, request: Request, pk: str) -> Response:
         """Everything that led to the verdict, by ids, figures and hashes."""
         candidate = self.get_object()
+        require_sight(user=request.user, runs=[candidate.run])
         return Response(receipt_of(candidate_for(user=request.user, pk=candidate.pk)))

@@ -28,6 +28,7 @@ from workbench.questions.services import question_ask, run_cancel
 from workbench.review.models import Review, ReviewAction
 from workbench.review.selectors import REVIEWS
 from workbench.review.services import candidate_approve, candidate_override, candidate_unsure
+from workbench.review.sight import require_sight
 
 from . import serializers as shapes
 from .base import IDEMPOTENCY, ApiViewSet, idempotency_key, number_parameter
@@ -167,6 +168,7 @@ class RunViewSet(RunReviewActions, mixins.ListModelMixin, mixins.RetrieveModelMi
     def record(self, request: Request, pk: str) -> Response:
         """The run in the audit format: RetrievalResult and AuditedRetrievalResult."""
         run = self.get_object()
+        require_sight(user=request.user, runs=[run])
         rows = candidates_of(run)
         return Response(
             {

@@ -27,6 +27,7 @@ from workbench.ops.dispatch import dispatch_on_commit
 from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
 from workbench.ops.storable import storable
 from workbench.questions.models import Run, RunStatus
+from workbench.review.sight import require_sight
 
 from .html import report_html
 from .models import Export, ExportFile, ExportState
@@ -51,6 +52,7 @@ def run_export(*, actor: User, run: Run) -> Export:
     """
     if not has_permission(actor, run.collection, Permission.VIEW):
         raise NotAllowed(_("You may not read this collection."))
+    require_sight(user=actor, runs=[run])
     if run.status != RunStatus.DONE:
         raise Conflict(_("Only a finished run can be exported."), code="not_finished")
     return _ask(Export(collection=run.collection, run=run, total=1), actor=actor)
@@ -63,6 +65,7 @@ def period_export(*, actor: User, collection: Collection, since: datetime, until
     """
     if not has_permission(actor, collection, Permission.AUDIT):
         raise NotAllowed(_("Only auditors and admins of this collection may export a period."))
+    require_sight(user=actor, runs=Run.objects.filter(collection=collection))
     if since >= until:
         raise WorkbenchError(_("The first day must not be after the last."), code="period_empty")
     total = runs_of_period(collection=collection, since=since, until=until).count()

@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from workbench.errors import WorkbenchError
 from workbench.questions.selectors import run_for
+from workbench.review.sight import after_blind_decisions, require_sight
 
 from . import presenters, selectors, services
 from .forms import PeriodForm
@@ -62,9 +63,12 @@ def run_export(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
+@after_blind_decisions
 def fetch(request: HttpRequest, pk: int) -> HttpResponse | FileResponse:
     """A file, as an attachment: nothing of it runs in the product's own pages."""
     file = selectors.file_for(user=request.user, pk=pk)
+    if file.export.run is not None:
+        require_sight(user=request.user, runs=[file.export.run])
     if file.export.state != ExportState.READY or not default_storage.exists(file.path):
         raise Http404(_("This export was removed. Ask for it again."))
     services.export_fetched(actor=request.user, file=file)

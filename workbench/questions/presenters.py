@@ -24,6 +24,7 @@ from workbench.documents.selectors import PageView, page_view
 from workbench.review.comments import handles_of
 from workbench.review.models import ReasonCode
 from workbench.review.selectors import signing_of, standing_review
+from workbench.review.sight import blind_items, blind_words
 
 from . import cards, selectors
 from .models import Candidate, Run, RunStatus
@@ -38,6 +39,8 @@ from .records import (
     verdict_of,
 )
 
+#: Tabs that tell the machine's roles in a way that no card can mask.
+TELLING_TABS = frozenset({"provenance", "calls", "history", "json"})
 TABS = ("verdicts", "provenance", "calls", "comments", "history", "json")
 
 
@@ -62,7 +65,17 @@ def run_page(*, run: Run, user: User, tab: str) -> dict[str, Any]:
     }
     if not run.is_ended:
         return context
-    return context | signing_of(run=run) | _TAB_CONTEXTS[tab](run, user if Permission.REVIEW in may else None)
+    context |= signing_of(run=run) | {"withheld": _withheld(run, user)}
+    if context["withheld"] and tab in TELLING_TABS:
+        return context
+    return context | _TAB_CONTEXTS[tab](run, user if Permission.REVIEW in may else None)
+
+
+def _withheld(run: Run, user: User) -> str:
+    """Why the person is not shown what would tell the machine's role on a card they decide blind; empty where
+    nothing is kept back."""
+    items = blind_items(user=user, runs=[run])
+    return blind_words(len(items)) if items else ""
 
 
 #: Shorter times are shown in milliseconds.

@@ -15,6 +15,7 @@ from arbitration.questions.assisted import QuestionEdits
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
+from workbench.review.sight import after_blind_decisions, require_sight
 
 from . import comparison, presenters, scoreboard, selectors, services
 from .cards import dom_id_of
@@ -85,9 +86,11 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
+@after_blind_decisions
 def run_json(request: HttpRequest, pk: int) -> HttpResponse:
     """The run in the audit format, as a file."""
     run = selectors.run_for(user=request.user, pk=pk)
+    require_sight(user=request.user, runs=[run])
     body = json.dumps(presenters.record(run), ensure_ascii=False, indent=2)
     response = HttpResponse(body, content_type="application/json; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="run-{run.pk}.json"'
@@ -170,9 +173,11 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
+@after_blind_decisions
 def comparison_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """Roles side by side, disagreements first."""
     found = comparison.comparison_for(user=request.user, pk=pk)
+    require_sight(user=request.user, runs=found.runs.all())
     context = comparison.comparison_page(comparison=found, user=request.user)
     template = "questions/comparison.html#live" if request.htmx else "questions/comparison.html"
     return render(request, template, context)

@@ -16,12 +16,15 @@ from workbench.questions.models import ReviewState
 from workbench.questions.selectors import run_for
 
 from .as_of import run_as_of
+from .sight import after_blind_decisions, require_sight
 
 
 @require_GET
+@after_blind_decisions
 def as_of(request: HttpRequest, pk: int) -> HttpResponse:
     """The state of a run at the moment of the address (``at``, UTC); now without one."""
     run = run_for(user=request.user, pk=pk)
+    require_sight(user=request.user, runs=[run])
     raw = words_in(request.GET.get("at"))
     moment = moment_in(raw)
     then = run_as_of(run=run, at=moment or timezone.now())

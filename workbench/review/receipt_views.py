@@ -19,13 +19,16 @@ from workbench.questions.selectors import candidate_for, run_for
 
 from . import rerun
 from .receipts import receipt_of
+from .sight import after_blind_decisions, require_sight
 
 
 @require_GET
+@after_blind_decisions
 def receipt(request: HttpRequest, pk: int) -> HttpResponse:
     """Everything that led to a verdict, by ids, figures and hashes."""
     candidate = candidate_for(user=request.user, pk=pk)
     run = candidate.run
+    require_sight(user=request.user, runs=[run])
     body = receipt_of(candidate)
     context = {
         "candidate": candidate,
@@ -45,15 +48,19 @@ def receipt(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
+@after_blind_decisions
 def receipt_json(request: HttpRequest, pk: int) -> HttpResponse:
     """The receipt as a file."""
-    body = json.dumps(receipt_of(candidate_for(user=request.user, pk=pk)), ensure_ascii=False, indent=2)
+    candidate = candidate_for(user=request.user, pk=pk)
+    require_sight(user=request.user, runs=[candidate.run])
+    body = json.dumps(receipt_of(candidate), ensure_ascii=False, indent=2)
     response = HttpResponse(body, content_type="application/json; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="receipt-{pk}.json"'
     return response
 
 
 @require_http_methods(["GET", "POST"])
+@after_blind_decisions
 def against(request: HttpRequest, pk: int) -> HttpResponse:
     """GET: this run beside another of the same question. POST: runs it again and leads there."""
     run = run_for(user=request.user, pk=pk)
@@ -64,7 +71,9 @@ def against(request: HttpRequest, pk: int) -> HttpResponse:
             messages.error(request, error.message)
             return redirect(run)
         return redirect(f"{reverse('review:against', args=[pk])}?with={again.pk}")
-    context = rerun.against_page(before=run, after=_other(request, run))
+    after = _other(request, run)
+    require_sight(user=request.user, runs=[run, after])
+    context = rerun.against_page(before=run, after=after)
     name = "review/against.html#live" if request.htmx else "review/against.html"
     return render(request, name, context)
 

@@ -16,6 +16,7 @@ from workbench.questions.records import candidate_role, candidates_of
 from .forms import SignForm
 from .models import QueueItem, Signature
 from .record import record_digest, signed_record
+from .sight import blind_items
 from .signing import items_to_decide
 
 
@@ -34,7 +35,9 @@ def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
         "collection": run.collection,
         "form": form,
         "digest": digest,
-        "counts": [(role, label, roles.get(role, 0)) for role, label in RoleChoice.choices],
+        "counts": []
+        if blind_items(user=user, runs=[run])
+        else [(role, label, roles.get(role, 0)) for role, label in RoleChoice.choices],
         "waiting": [_waiting(run, item) for item in waiting],
         "signatures": signatures,
         "standing": standing,

@@ -137,6 +137,35 @@ class TestBlind:
         assert answer.status_code == 302
         assert reason in unescape(client.get(f"/queue/{item.pk}/").content.decode())
 
+    def test_no_other_address_tells_it_before(self, cast: Cast, client_as: Any, candidate: Candidate) -> None:
+        item_of(candidate, is_blind=True)
+        reason, run, key = candidate.verdict.reason, candidate.run_id, candidate.pk
+        told = [
+            *(f"/runs/{run}/?tab={tab}" for tab in ("verdicts", "provenance", "calls", "history", "json")),
+            *(f"/runs/{run}/{page}" for page in ("record.json", "as-of/", "against/", "sign/")),
+            *(f"/candidates/{key}/{page}" for page in ("receipt/", "receipt.json")),
+        ]
+        told_by_api = [
+            f"/api/v1/runs/{run}/record/",
+            f"/api/v1/runs/{run}/signing/",
+            f"/api/v1/runs/{run}/as_of/?at=2100-01-01T00:00:00Z",
+            f"/api/v1/candidates/{key}/receipt/",
+        ]
+        reviewer, auditor = client_as(cast.reviewer), client_as(cast.auditor)
+        for address in told:
+            body = unescape(reviewer.get(address).content.decode())
+            assert reason not in body, address
+            assert auditor.get(address).status_code == 200, address
+        for address in told_by_api:
+            refused = reviewer.get(address)
+            assert (refused.status_code, refused.json()["code"]) == (409, "decide_first"), address
+            assert auditor.get(address).status_code == 200, address
+        assert "waits for your blind decision" in reviewer.get(told[1]).content.decode()
+
+        reviewer.post(f"/candidates/{key}/choose/", {"role": other_role(candidate)})
+        for address in told + told_by_api:
+            assert reviewer.get(address).status_code == 200, address
+
     def test_the_share_is_the_collections_and_fixed(self, cast: Cast, run: Run) -> None:
         assert not QueueItem.objects.filter(is_blind=True).exists()
         policy_set(actor=cast.admin, collection=cast.alpha, blind_share=1, second_share=1)
