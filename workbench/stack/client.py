@@ -33,7 +33,9 @@ WITHOUT_SERVICES = frozenset(
 )
 #: These change the schema, which only its owner may.
 AS_OWNER = frozenset(
-    {"migrate", "flush", "squashmigrations", "optimizemigration", "createcachetable", "test"}
+    {
+        *("createcachetable", "flush", "migrate", "optimizemigration", "restore", "squashmigrations", "test"),
+    }
 )
 
 _held: list[locks.FileLock] = []

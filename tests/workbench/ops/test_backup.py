@@ -1,0 +1,114 @@
+"""Backup, wipe, restore: the same rows, the same files, a chain that verifies; and nothing less than that."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, connection, transaction
+
+from tests.workbench.cast import create_cast
+from tests.workbench.scene import make_scene
+from workbench.audit.models import AuditEvent
+from workbench.audit.services import audit_seal_all, audit_verify
+from workbench.documents.models import Document
+from workbench.ops.backup import MANIFEST, Backup, backup_restore, backup_write
+from workbench.questions.models import Run
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("here")]
+
+
+def test_what_comes_back_is_what_was_there(tmp_path: Path) -> None:
+    make_scene(create_cast())
+    made = backup_write(folder=tmp_path / "one")
+    document, run = Document.objects.get(), Run.objects.earliest("pk")
+    assert made.tables["questions_candidate"].rows > 0
+    assert document.file.name in made.files
+
+    wipe()
+    assert not Document.objects.exists()
+    backup_restore(folder=tmp_path / "one")
+
+    assert Document.objects.get().sha256 == document.sha256
+    assert default_storage.open(document.file.name).read().startswith(b"1 Purpose")
+    again = backup_write(folder=tmp_path / "two")
+    assert differing(made, again) <= {"audit_event", "audit_seal", "documents_collection"}
+    assert again.files == made.files
+    report = audit_verify(anchors={made.audit_position: made.audit_head})
+    assert report.ok
+    assert AuditEvent.objects.filter(action="installation.restored").count() == 1
+    # The trail is append-only again, and new rows take new keys.
+    assert Run.objects.create(**copied(run)).pk > Run.objects.exclude(pk=run.pk).earliest("pk").pk
+    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
+        AuditEvent.objects.all()._raw_delete("default")
+
+
+def test_it_refuses_to_overwrite_and_says_how(tmp_path: Path) -> None:
+    make_scene(create_cast())
+    call_command("backup", str(tmp_path / "one"))
+    with pytest.raises(CommandError, match="not empty"):
+        call_command("backup", str(tmp_path / "one"))
+    with pytest.raises(CommandError, match="--replace"):
+        call_command("restore", str(tmp_path / "one"))
+    before = Document.objects.get().pk
+    call_command("restore", str(tmp_path / "one"), "--replace")
+    assert Document.objects.get().pk == before
+
+
+@pytest.mark.parametrize("harm", ["row", "file", "missing", "version", "cut"])
+def test_a_damaged_backup_changes_nothing(harm: str, tmp_path: Path) -> None:
+    make_scene(create_cast())
+    folder = tmp_path / "one"
+    made = backup_write(folder=folder)
+    rows = folder / "tables" / "accounts_user.copy.gz"
+    if harm == "row":
+        content = gzip.decompress(rows.read_bytes()).replace(b"analyst@", b"anybody@")
+        rows.write_bytes(gzip.compress(content))
+    elif harm == "file":
+        (folder / "files" / next(iter(made.files))).write_bytes(b"other")
+    elif harm == "missing":
+        rows.unlink()
+    elif harm == "cut":
+        (folder / MANIFEST).write_text("{", "utf-8")
+    else:
+        raw = json.loads((folder / MANIFEST).read_text("utf-8"))
+        (folder / MANIFEST).write_text(json.dumps(raw | {"migrations": ["documents.0001_initial"]}), "utf-8")
+    audit_seal_all()
+    events = AuditEvent.objects.count()
+    with pytest.raises(CommandError):
+        call_command("restore", str(folder), "--replace")
+    assert AuditEvent.objects.count() == events
+    assert Document.objects.count() == 1
+    assert audit_verify().ok
+
+
+def wipe() -> None:
+    """Every table empty, every file gone, as on a new machine."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET session_replication_role = replica")
+        names = [name for name in connection.introspection.table_names() if name != "django_migrations"]
+        cursor.execute(f"TRUNCATE {', '.join(names)}")
+        cursor.execute("SET session_replication_role = origin")
+    for name in list(default_storage.listdir("")[0]):
+        for file in default_storage.listdir(name)[1]:
+            default_storage.delete(f"{name}/{file}")
+
+
+def differing(one: Backup, other: Backup) -> set[str]:
+    """Tables that hold other rows."""
+    return {name for name in one.tables if one.tables[name] != other.tables[name]}
+
+
+def copied(run: Run) -> dict[str, Any]:
+    """The fields of a run for a new one."""
+    skipped = {"id", "idempotency_key", "public_id"}
+    return {
+        field.attname: getattr(run, field.attname)
+        for field in Run._meta.concrete_fields
+        if field.attname not in skipped
+    }

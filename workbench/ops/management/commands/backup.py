@@ -1,0 +1,43 @@
+"""``manage.py backup FOLDER``: the whole installation into a folder."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from workbench.ops.backup import Backup, backup_write
+from workbench.ops.commands import JsonCommand
+
+
+class Command(JsonCommand):
+    help = "Writes database and files into a new folder, while the product runs. Everything in it is confidential."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("folder", type=Path, help="a new or empty folder")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.emit(summary(backup_write(folder=options["folder"])), human=in_words)
+
+
+def summary(made: Backup) -> dict[str, Any]:
+    """What scripts read of a backup."""
+    return {
+        "made_at": made.made_at,
+        "tables": len(made.tables),
+        "rows": sum(table.rows for table in made.tables.values()),
+        "files": len(made.files),
+        "bytes": sum(file.size for file in made.files.values()),
+        "audit_head": made.audit_head,
+        "audit_position": made.audit_position,
+    }
+
+
+def in_words(figures: dict[str, Any]) -> str:
+    """The same for people."""
+    return (
+        f"{figures['rows']} rows of {figures['tables']} tables and {figures['files']} files, "
+        f"as of {figures['made_at']}; "
+        f"the audit trail ends at position {figures['audit_position']}."
+    )

@@ -1,0 +1,25 @@
+"""``manage.py restore FOLDER``: a backup into an empty installation."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from workbench.ops.backup import backup_restore
+from workbench.ops.commands import JsonCommand
+
+from .backup import in_words, summary
+
+
+class Command(JsonCommand):
+    help = "Puts a backup back, checks every hash and verifies the audit trail. Connects as the owner of the tables."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("folder", type=Path, help="what `backup` wrote")
+        parser.add_argument("--replace", action="store_true", help="lose what is in this installation now")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        made = backup_restore(folder=options["folder"], replace=options["replace"])
+        self.emit(summary(made), human=in_words)
