@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path
 
 from workbench.accounts.views import choose_language
 from workbench.ops import views as ops_views
+
+# Administrators come in by the door that asks for the second factor.
+admin.site.login = secure_admin_login(admin.site.login)
 
 urlpatterns = [
     path("", ops_views.home, name="home"),
@@ -31,3 +35,9 @@ urlpatterns = [
     path("healthz", ops_views.healthz, name="healthz"),
     path("readyz", ops_views.readyz, name="readyz"),
 ]
+
+# Pages for people; for programs the same as problem+json.
+handler400 = "workbench.api.problems.bad_request"
+handler403 = "workbench.api.problems.forbidden"
+handler404 = "workbench.api.problems.not_found"
+handler500 = "workbench.api.problems.server_error"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import structlog
 from django.utils.translation import gettext as _
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
@@ -32,6 +33,8 @@ class TokenAuthentication(BaseAuthentication):
             raise AuthenticationFailed(_("This token is unknown, revoked or has expired."))
         user = token.owner
         user.token_scopes = token.permissions
+        # Every event and every line of the log of this request names the token (``audit.services``).
+        structlog.contextvars.bind_contextvars(api_token=token.pk)
         user.is_staff = user.is_superuser = False  # in this request only; nobody saves the object
         return user, token
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import structlog
 from django.core.exceptions import PermissionDenied
-from django.http import Http404
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.views import defaults
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -34,6 +37,46 @@ def problem_handler(error: Exception, context: dict[str, Any]) -> Response | Non
     return problem
 
 
+def is_api(request: HttpRequest) -> bool:
+    """Whether a program asks: it is answered with problems also where no view of the API was reached."""
+    return request.path.startswith("/api/")
+
+
+def problem_response(*, status_code: int, code: str, detail: str) -> HttpResponse:
+    """A problem outside of the REST framework."""
+    body = json.dumps(_body(status_code=status_code, code=code, detail=detail))
+    return HttpResponse(body, status=status_code, content_type="application/problem+json")
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's ``handler400``."""
+    if not is_api(request):
+        return defaults.bad_request(request, exception)
+    return problem_response(status_code=400, code="bad_request", detail=_("This request cannot be read."))
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's ``handler403``."""
+    if not is_api(request):
+        return defaults.permission_denied(request, exception)
+    return problem_response(status_code=403, code="not_allowed", detail=_("You may not do this."))
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's ``handler404``."""
+    if not is_api(request):
+        return defaults.page_not_found(request, exception)
+    return problem_response(status_code=404, code="not_found", detail=_("There is nothing here for you."))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Django's ``handler500``."""
+    if not is_api(request):
+        return defaults.server_error(request)
+    detail = _("Something broke on our side. It is on record under the request id.")
+    return problem_response(status_code=500, code="server_error", detail=detail)
+
+
 def _code(error: Exception) -> str:
     if isinstance(error, Http404):
         return "not_found"
@@ -43,7 +86,12 @@ def _code(error: Exception) -> str:
 
 
 def _problem(*, status_code: int, code: str, detail: str) -> Response:
-    body = {
+    body = _body(status_code=status_code, code=code, detail=detail)
+    return Response(body, status=status_code, content_type="application/problem+json")
+
+
+def _body(*, status_code: int, code: str, detail: str) -> dict[str, Any]:
+    return {
         "type": "about:blank",
         "title": {v: k for k, v in vars(status).items() if isinstance(v, int)}.get(status_code, "error"),
         "status": status_code,
@@ -51,4 +99,3 @@ def _problem(*, status_code: int, code: str, detail: str) -> Response:
         "detail": detail,
         "request_id": structlog.contextvars.get_contextvars().get("request_id"),
     }
-    return Response(body, status=status_code, content_type="application/problem+json")

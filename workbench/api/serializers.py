@@ -126,6 +126,7 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
     """A person's decision."""
 
     reviewer = serializers.CharField(source="reviewer.name", read_only=True)
+    reason_code = serializers.CharField(read_only=True, help_text="Why, for an override; else empty.")
 
     class Meta:
         model = Review

@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from workbench.accounts.permissions import Permission
+from workbench.accounts.reauthentication import asks_again
 from workbench.errors import WorkbenchError
 
 from .tokens import LONGEST_DAYS, token_create, token_for, token_revoke, tokens_of
@@ -48,6 +49,7 @@ class TokenForm(forms.Form):
 
 @never_cache
 @require_http_methods(["GET", "POST"])
+@asks_again
 def tokens(request: HttpRequest) -> HttpResponse:
     """One's tokens; a new one's key is shown in the answer to this request, and never again."""
     form = TokenForm(request.POST or None)
@@ -79,6 +81,7 @@ def _state(is_revoked: bool, is_over: bool) -> str:
 
 
 @require_POST
+@asks_again
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """The token opens nothing from now on."""
     token = token_for(user=request.user, pk=pk)

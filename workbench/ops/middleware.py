@@ -12,6 +12,8 @@ from django.shortcuts import resolve_url
 from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
+from workbench.api.problems import is_api, problem_response
+
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
@@ -42,10 +44,10 @@ class AddressMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         values = [value for _, many in request.GET.lists() for value in many]
         if "\x00" in request.path or any("\x00" in v or len(v) > _LONGEST_VALUE for v in values):
-            return HttpResponseBadRequest(
-                _("This address holds something that no page can read. Shorten or correct it."),
-                content_type="text/plain; charset=utf-8",
-            )
+            said = _("This address holds something that no page can read. Shorten or correct it.")
+            if is_api(request):
+                return problem_response(status_code=400, code="bad_address", detail=said)
+            return HttpResponseBadRequest(said, content_type="text/plain; charset=utf-8")
         return self.get_response(request)
 
 
