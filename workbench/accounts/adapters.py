@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from django.conf import settings
 from django.http import HttpRequest
+from django.urls import reverse
+
+from workbench.ops.addresses import public_address
+
+PRODUCT = "Arbiter Workbench"
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -15,9 +23,27 @@ class AccountAdapter(DefaultAccountAdapter):
         """Nobody signs up by themselves."""
         return False
 
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        """The link of the message that resets a password, on the public address."""
+        path = reverse("account_reset_password_from_key", kwargs={"uidb36": "UID", "key": "KEY"})
+        return public_address(path.replace("UID-KEY", key), self.request)
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """A message names the product and its public host, never a host that the request made up."""
+        site = {"name": PRODUCT, "domain": urlsplit(settings.PUBLIC_URL).hostname or PRODUCT}
+        super().send_mail(template_prefix, email, context | {"current_site": site})
+
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         """Puts a failed login on record."""
         from .services import login_failure_record
         from .signals import address_of
 
         login_failure_record(email=str(credentials.get("email", "")), address=address_of(request))
+
+
+class SingleSignOnAdapter(DefaultSocialAccountAdapter):
+    """People come in by single sign-on when somebody has made them an account; it makes none."""
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
+        """Nobody signs up by themselves."""
+        return False

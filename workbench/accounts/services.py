@@ -29,7 +29,7 @@ from .permissions import Permission, has_permission
 if TYPE_CHECKING:
     from workbench.audit.models import AuditEvent
 
-#: Makes a path into an address that works in a message, as ``request.build_absolute_uri`` does.
+#: Makes a path into an address that works in a message, as ``ops.addresses.public_address`` does.
 BuildUrl = Callable[[str], str]
 
 

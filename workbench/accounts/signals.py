@@ -6,9 +6,11 @@ from typing import Any
 
 from allauth.account import signals as account_signals
 from allauth.mfa import signals as mfa_signals
-from django.contrib.auth.signals import user_logged_out
+from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.http import HttpRequest
+from django.utils import timezone
 
+from .middleware import ACTED_AT
 from .models import User
 from .services import account_event_record
 
@@ -54,7 +56,14 @@ _SIGNALS = [
 ]
 
 
+def _start_idle_clock(*, request: HttpRequest | None = None, **_: Any) -> None:
+    """A login is the session's first act (``middleware.IdleLockMiddleware``)."""
+    if request is not None:
+        request.session[ACTED_AT] = timezone.now().timestamp()
+
+
 def connect() -> None:
     """Starts listening; called once, when the application is ready."""
+    user_logged_in.connect(_start_idle_clock, weak=False, dispatch_uid="accounts.idle")
     for number, (signal, receiver) in enumerate(_SIGNALS):
         signal.connect(receiver, weak=False, dispatch_uid=f"accounts.audit.{number}")

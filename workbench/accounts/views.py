@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
@@ -16,10 +17,12 @@ from django.views.i18n import LANGUAGE_QUERY_PARAMETER, set_language
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
+from workbench.ops.addresses import public_address
 
 from . import services
 from .forms import InvitationForm, RoleForm
 from .permissions import Permission, has_permission
+from .reauthentication import asks_again
 from .selectors import member_for, people_of
 
 
@@ -44,6 +47,7 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
+@asks_again
 def invite(request: HttpRequest, slug: str) -> HttpResponse:
     """Gives a role by e-mail address; makes the account of somebody new."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
@@ -54,7 +58,7 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
         membership = services.user_invite(
             actor=request.user,
             collection=collection,
-            build_url=request.build_absolute_uri,
+            build_url=partial(public_address, request=request),
             **form.cleaned_data,
         )
     except WorkbenchError as error:
@@ -68,25 +72,31 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
+@asks_again
 def grant(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Gives a member one more role."""
     return _change(request, slug, pk, services.membership_grant)
 
 
 @require_POST
+@asks_again
 def revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Takes a role away from a member."""
     return _change(request, slug, pk, services.membership_revoke, with_reason=True)
 
 
 @require_POST
+@asks_again
 def invite_again(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Sends the message to somebody who has not set a password yet."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     user = member_for(collection=collection, pk=pk)
     try:
         services.invitation_send(
-            actor=request.user, user=user, collection=collection, build_url=request.build_absolute_uri
+            actor=request.user,
+            user=user,
+            collection=collection,
+            build_url=partial(public_address, request=request),
         )
     except WorkbenchError as error:
         messages.error(request, error.message)

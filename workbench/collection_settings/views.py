@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from workbench.accounts.permissions import Permission
+from workbench.accounts.reauthentication import asks_again
 from workbench.documents.embedding import active_space
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
@@ -27,6 +28,7 @@ def settings_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
+@asks_again
 def change(request: HttpRequest, slug: str) -> HttpResponse:
     """Changes strategy, endpoints and description."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
@@ -44,6 +46,7 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
+@asks_again
 def thresholds(request: HttpRequest, slug: str) -> HttpResponse:
     """Puts thresholds written by hand to use."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
@@ -67,6 +70,7 @@ def thresholds(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
+@asks_again
 def apply_proposal(request: HttpRequest, slug: str) -> HttpResponse:
     """Puts a proposal to use."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
@@ -93,6 +97,7 @@ def apply_proposal(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
+@asks_again
 def remove_thresholds(request: HttpRequest, slug: str) -> HttpResponse:
     """Back to no thresholds."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)

@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from workbench.accounts.reauthentication import asks_again
 from workbench.errors import WorkbenchError
 from workbench.labeling.models import Label
 
@@ -122,6 +123,7 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @for_readers
+@asks_again
 def roll_back(request: HttpRequest, pk: int) -> HttpResponse:
     """A version that once passed serves again."""
     found = selectors.version_for(number=pk)
@@ -155,6 +157,7 @@ def shadow(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @for_readers
+@asks_again
 def schedule(request: HttpRequest) -> HttpResponse:
     """When to train, and what the gate demands."""
     form = ScheduleForm.of(services.schedule_current(), request.POST)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
 from .storable import storable
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
 
 #: A key or an offset has at most this many digits; longer ones overflow the database's integers.
 _MOST_DIGITS = 18
@@ -18,3 +25,11 @@ def number_in(raw: str | None) -> int | None:
 def words_in(raw: str | None) -> str:
     """Words to look for, without what no stored text holds, and without outer blanks."""
     return storable(raw or "").strip()
+
+
+def public_address(path: str, request: HttpRequest | None = None) -> str:
+    """A path as an address that works in a mail: below PUBLIC_URL, else on the host of the request; without either
+    the path itself."""
+    if settings.PUBLIC_URL:
+        return settings.PUBLIC_URL + path
+    return request.build_absolute_uri(path) if request is not None else path

@@ -76,6 +76,21 @@ def broker_is_understood(**_: Any) -> list[CheckMessage]:
 
 
 @register
+def public_address_is_one(**_: Any) -> list[CheckMessage]:
+    """Links in mails begin with it."""
+    parts = urlsplit(settings.PUBLIC_URL)
+    if not settings.PUBLIC_URL or (parts.scheme in {"http", "https"} and parts.hostname and not parts.query):
+        return []
+    return [
+        Error(
+            "PUBLIC_URL is not an address.",
+            hint="Give what people type into the browser, such as https://workbench.example.",
+            id="ops.E007",
+        )
+    ]
+
+
+@register
 def encoder_is_there(**_: Any) -> list[CheckMessage]:
     """A folder named as encoder must hold one."""
     if not settings.EMBEDDER_FOLDER:

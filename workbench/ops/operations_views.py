@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from arbitration.questions.assisted import QuestionEdits
 from workbench.accounts.permissions import Permission, administers
+from workbench.accounts.reauthentication import asks_again
 from workbench.errors import Conflict, WorkbenchError
 from workbench.questions.models import RunStatus
 from workbench.questions.selectors import run_for
@@ -61,12 +62,14 @@ def _page(
 
 
 @require_POST
+@asks_again
 def stop(request: HttpRequest) -> HttpResponse:
     """The stop switch."""
     return _switch(request, control.llm_stop, _("No language model is asked any more."))
 
 
 @require_POST
+@asks_again
 def resume(request: HttpRequest) -> HttpResponse:
     """The switch back."""
     return _switch(request, control.llm_resume, _("Language models may be asked again."))
@@ -87,6 +90,7 @@ def _switch(request: HttpRequest, service: Callable[..., None], done: str) -> Ht
 
 
 @require_POST
+@asks_again
 def budgets(request: HttpRequest) -> HttpResponse:
     """What a run and a month may cost."""
     _require_administrator(request)

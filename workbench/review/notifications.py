@@ -138,12 +138,11 @@ def _subject(count: int) -> str:
 
 
 def _body(user: User, rows: list[Notification]) -> str:
-    base = settings.CSRF_TRUSTED_ORIGINS[0] if settings.CSRF_TRUSTED_ORIGINS else ""
     context = {
         "person": user,
         "lines": [line_of(row) | {"collection": row.collection.name} for row in rows[:MOST_IN_A_MAIL]],
         "more": max(0, len(rows) - MOST_IN_A_MAIL),
-        "base": base,
+        "base": settings.PUBLIC_URL,
         "settings_url": reverse("review:notifications"),
     }
     return render_to_string("review/email/notifications.txt", context)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition
+from workbench.accounts.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
 
@@ -134,6 +135,7 @@ def view_delete(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
+@asks_again
 def policy_edit(request: HttpRequest, slug: str) -> HttpResponse:
     """What share of a collection's verdicts is decided blind, and what share by two people."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)

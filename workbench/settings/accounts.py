@@ -19,17 +19,60 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "Arbiter Workbench: "
 ACCOUNT_SESSION_REMEMBER = False
 ACCOUNT_LOGOUT_ON_GET = False
-ACCOUNT_REAUTHENTICATION_TIMEOUT = 300
+#: Seconds for which a password given once more is enough for acts of an administrator.
+ACCOUNT_REAUTHENTICATION_TIMEOUT = env.integer("REAUTHENTICATION_SECONDS", 900)
+ASKS_AGAIN = True
 ACCOUNT_RATE_LIMITS = {"login_failed": "5/m/ip,10/10m/key"}
-MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+#: Passkeys and security keys as a second factor. Needs HTTPS and the host name that people use.
+WEBAUTHN = env.flag("WEBAUTHN", default=False)
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", *(["webauthn"] if WEBAUTHN else [])]
 MFA_TOTP_ISSUER = "Arbiter Workbench"
 
-SESSION_COOKIE_AGE = env.integer("SESSION_IDLE_SECONDS", 8 * 3600)
+#: A session ends after this many seconds without an act of its person; pages that look for news by themselves
+#: are no act.
+SESSION_IDLE_SECONDS = env.integer("SESSION_IDLE_SECONDS", 8 * 3600)
+#: And after this many in any case.
+SESSION_COOKIE_AGE = 24 * 3600
 SESSION_SAVE_EVERY_REQUEST = False
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
 EMAIL_BACKEND = env.text("EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend")
+
+# --- single sign-on, where the installation has it -----------------------------------------------------------
+
+OIDC_SERVER_URL = env.text("OIDC_SERVER_URL")
+OIDC_NAME = env.text("OIDC_NAME", "Single sign-on")
+OIDC_APPS = (
+    ["allauth.socialaccount", "allauth.socialaccount.providers.openid_connect"] if OIDC_SERVER_URL else []
+)
+if OIDC_SERVER_URL:
+    SOCIALACCOUNT_PROVIDERS = {
+        "openid_connect": {
+            "APPS": [
+                {
+                    "provider_id": "oidc",
+                    "name": OIDC_NAME,
+                    "client_id": env.required(
+                        "OIDC_CLIENT_ID", "The provider gives it with the registration."
+                    ),
+                    "secret": env.required(
+                        "OIDC_CLIENT_SECRET", "The provider gives it with the registration."
+                    ),
+                    "settings": {"server_url": OIDC_SERVER_URL},
+                }
+            ],
+            "OAUTH_PKCE_ENABLED": True,
+        }
+    }
+# The provider says who somebody is; whether they have an account is decided here, by invitation.
+SOCIALACCOUNT_ADAPTER = "workbench.accounts.adapters.SingleSignOnAdapter"
+SOCIALACCOUNT_ONLY = False
+SOCIALACCOUNT_AUTO_SIGNUP = False
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = True
+SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"

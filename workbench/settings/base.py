@@ -15,6 +15,10 @@ WORKBENCH_HOME = Path(env.text("WORKBENCH_HOME", str(BASE_DIR / "var"))).resolve
 SECRET_KEY = env.text("SECRET_KEY")
 DEBUG = False
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+#: Where people reach the product, such as https://workbench.example: links in mails begin with it.
+PUBLIC_URL = env.text("PUBLIC_URL").rstrip("/")
+#: Signs exports of the audit trail; shared with those who check them. Empty: exports carry hashes only.
+AUDIT_EXPORT_KEY = env.text("AUDIT_EXPORT_KEY")
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
@@ -49,8 +53,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "django.middleware.security.SecurityMiddleware",
+    # What sets headers stands outside of everything that may answer by itself, static files and errors too.
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
+    "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "workbench.ops.middleware.CompressTextMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -64,10 +70,10 @@ MIDDLEWARE = [
     "workbench.ops.middleware.RequestIdMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "workbench.ops.middleware.HtmxSessionExpiryMiddleware",
+    "workbench.accounts.middleware.IdleLockMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
 ROOT_URLCONF = "workbench.urls"
@@ -148,3 +154,5 @@ from .engine import *  # noqa: F403
 from .logging import *  # noqa: F403
 from .rest import *  # noqa: F403
 from .security import *  # noqa: F403
+
+INSTALLED_APPS += OIDC_APPS  # noqa: F405

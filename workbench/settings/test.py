@@ -22,3 +22,5 @@ LANGUAGE_CODE = "en"
 LOG_LEVEL = "WARNING"
 #: Tests say themselves when a model serves.
 SEED_MODEL = False
+#: Logins of tests are made without a password; the tests of asking again say so themselves.
+ASKS_AGAIN = False

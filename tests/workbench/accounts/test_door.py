@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from django.test import Client
+from django.core.cache import cache
+from django.test import Client, TestCase
 from django.urls import reverse
 
+from tests.conftest import ROOT
 from tests.workbench.cast import PASSWORD, Cast
 from workbench.audit.models import AuditEvent
 
 ClientAs = Callable[[object], Client]
+
+
+@pytest.fixture(autouse=True)
+def _no_attempts_yet() -> None:
+    """Limits of attempts are counted in this process's cache, across tests."""
+    cache.clear()
 
 
 def events(action: str) -> list[AuditEvent]:
@@ -64,3 +76,167 @@ def test_a_changed_password(cast: Cast, client_as: ClientAs) -> None:
 def test_nobody_signs_up(client_as: ClientAs) -> None:
     page = client_as(None).get(reverse("account_signup"))
     assert b"password1" not in page.content
+
+
+def test_links_in_mails_begin_with_the_public_address(
+    cast: Cast, settings: Any, client_as: ClientAs, mailoutbox: list[Any]
+) -> None:
+    """Whatever host the request named: a mail must not lead to a host of the sender's choice."""
+    settings.PUBLIC_URL = "https://workbench.example"
+    client_as(None).post("/accounts/password/reset/", {"email": cast.analyst.email}, headers={"host": "evil"})
+    form = {"email": "new@example.org", "role": "analyst"}
+    people = client_as(cast.admin)
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        people.post("/collections/alpha/people/invite/", form, headers={"host": "evil"})
+    assert len(mailoutbox) == 2
+    for message in mailoutbox:
+        assert "https://workbench.example/accounts/password/reset/key/" in message.body
+        assert "evil" not in message.body
+
+
+class TestIdleLock:
+    def test_a_session_ends_when_nobody_acts(self, cast: Cast, client_as: ClientAs, settings: Any) -> None:
+        client = client_as(cast.analyst)
+        assert client.get("/").status_code == 200
+        pass_seconds(client, settings.SESSION_IDLE_SECONDS + 5)
+        assert client.get("/").status_code == 302
+        assert client.get("/runs/").status_code == 302
+
+    def test_acts_keep_it_alive_and_polls_do_not(
+        self, cast: Cast, client_as: ClientAs, settings: Any
+    ) -> None:
+        settings.SESSION_IDLE_SECONDS = 600
+        client = client_as(cast.analyst)
+        client.get("/")
+        for _ in range(4):
+            pass_seconds(client, 300)
+            assert client.get("/runs/").status_code == 200
+        for _ in range(2):
+            pass_seconds(client, 301)
+            polled = client.get("/runs/", headers={"HX-Request": "true"})
+        assert (polled.status_code, polled["HX-Redirect"][:16]) == (204, "/accounts/login/")
+
+
+def pass_seconds(client: Client, seconds: float) -> None:
+    """As if the person had been away."""
+    session = client.session
+    session["acted_at"] -= seconds
+    session.save()
+
+
+#: Acts of an administrator, with what they send.
+ACTS = {
+    "/collections/alpha/people/invite/": {"email": "new@example.org", "role": "analyst"},
+    "/collections/alpha/settings/change/": {"description": "Other words."},
+    "/collections/alpha/review/": {"blind_share": "0.3", "second_share": "0.1"},
+    "/tokens/": {"name": "job", "scopes": ["view"], "days": 3},
+}
+
+
+@pytest.mark.parametrize("address", ACTS)
+def test_acts_of_an_administrator_ask_again(
+    address: str, cast: Cast, client_as: ClientAs, settings: Any
+) -> None:
+    """After a while the password is asked once more; with it the act that waited is carried out."""
+    settings.ASKS_AGAIN = True
+    client = client_as(None)
+    assert log_in(client, cast.admin.email, PASSWORD) == 302
+    age_the_login(client, settings.ACCOUNT_REAUTHENTICATION_TIMEOUT + 5)
+    assert client.get("/collections/alpha/people/").status_code == 200
+
+    before = AuditEvent.objects.count()
+    asked = client.post(address, ACTS[address])
+    assert asked.status_code == 302
+    assert asked["Location"].startswith("/accounts/reauthenticate/")
+    assert AuditEvent.objects.count() == before
+
+    wrong = client.post(asked["Location"], {"password": "wrong"})
+    assert wrong.status_code == 200
+    assert not AuditEvent.objects.filter(action__in=["membership.granted", "token.created"]).exists()
+    client.post(asked["Location"], {"password": PASSWORD}, follow=True)
+    again = client.post(address, ACTS[address])
+    assert again.status_code in {200, 302}
+    assert AuditEvent.objects.count() > before
+
+
+def age_the_login(client: Client, seconds: float) -> None:
+    """As if it had been longer ago."""
+    session = client.session
+    session["account_authentication_methods"] = [
+        method | {"at": method["at"] - seconds} for method in session["account_authentication_methods"]
+    ]
+    session.save()
+
+
+def test_the_admin_site_is_entered_by_the_same_door(cast: Cast, client_as: ClientAs) -> None:
+    """Its own login page knows no second factor; it is not reachable."""
+    client = client_as(None)
+    data = {"username": cast.staff.email, "password": PASSWORD}
+    for answer in (
+        client.get("/backdoor/login/"),
+        client.post("/backdoor/login/", data),
+        client.get("/backdoor/"),
+    ):
+        assert answer.status_code == 302
+    assert client.get("/backdoor/login/")["Location"].startswith("/accounts/login/")
+    assert "_auth_user_id" not in client.session
+    assert client_as(cast.analyst).get("/backdoor/login/").status_code == 403
+
+
+def test_a_second_factor_stands_before_the_admin_site(cast: Cast, client_as: ClientAs) -> None:
+    from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+
+    TOTP.activate(cast.staff, generate_totp_secret())
+    client = client_as(None)
+    answer = client.post(
+        "/accounts/login/?next=/backdoor/", {"login": cast.staff.email, "password": PASSWORD}
+    )
+    assert answer["Location"].startswith("/accounts/2fa/authenticate/")
+    assert client.get("/backdoor/").status_code == 302
+
+
+def test_guesses_are_limited(cast: Cast, client_as: ClientAs, settings: Any) -> None:
+    settings.CACHES = {
+        "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "guess"}
+    }
+    client = client_as(None)
+    for _ in range(10):
+        log_in(client, cast.analyst.email, "wrong")
+    assert log_in(client, cast.analyst.email, PASSWORD) == 200
+    assert "_auth_user_id" not in client.session
+
+
+OPTIONAL = """
+import django; django.setup()
+from django.conf import settings
+from django.urls import reverse
+print("webauthn" in settings.MFA_SUPPORTED_TYPES, reverse("mfa_add_webauthn"), end=" ")
+print(reverse("openid_connect_login", args=["oidc"]))
+from django.core.management import call_command
+call_command("check", "--deploy", "--fail-level", "WARNING")
+"""
+
+
+def test_passkeys_and_single_sign_on_are_settings() -> None:
+    """Off unless wanted; on, their addresses are there and the deployment check has nothing to say."""
+    wanted = {
+        "DJANGO_SETTINGS_MODULE": "workbench.settings.production",
+        "SECRET_KEY": "a-key-of-more-than-fifty-characters-that-nobody-else-has-57",
+        "DATABASE_URL": "postgres://nobody@localhost/none",
+        "ALLOWED_HOSTS": "workbench.example",
+        "WEBAUTHN": "1",
+        "OIDC_SERVER_URL": "https://idp.example/realms/house",
+        "OIDC_CLIENT_ID": "workbench",
+        "OIDC_CLIENT_SECRET": "between us",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", OPTIONAL],
+        cwd=ROOT,
+        env=os.environ | wanted,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "True /accounts/2fa/webauthn/add/ /accounts/oidc/oidc/login/"

@@ -1,0 +1,22 @@
+"""Acts of an administrator ask for the password, or the second factor, once more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from allauth.account.decorators import reauthentication_required
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+View = Callable[..., HttpResponse]
+
+
+def asks_again(view: View) -> View:
+    """A POST goes through for a while after the person showed who they are (REAUTHENTICATION_SECONDS); later it waits
+    until they have done so again, and is carried out then. Reading is free."""
+    guarded: View = reauthentication_required(enabled=_is_wanted)(view)
+    return guarded
+
+
+def _is_wanted(request: HttpRequest) -> bool:
+    return request.method == "POST" and settings.ASKS_AGAIN
