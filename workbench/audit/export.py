@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Min
 
@@ -16,7 +17,7 @@ from workbench.documents.models import Collection
 from .chain import SELECT_EVENT, canonical_event, iso_time, stream
 from .models import AuditEvent, AuditSeal
 from .services import audit_record
-from .verifier import EXPORT_FORMAT, GENESIS
+from .verifier import EXPORT_FORMAT, GENESIS, Signature
 from .verify import snapshot
 
 if TYPE_CHECKING:
@@ -68,19 +69,31 @@ def audit_export(*, actor: User, scope: ExportScope, to: TextIO) -> dict[str, An
 
     The events of the scope stand whole between the links of all others, of which only hashes are shown; an
     event that is not sealed yet is left out. Ends at the head of the chain, so that it can be held against
-    an anchor.
+    an anchor. With AUDIT_EXPORT_KEY the last line is a signature of all others.
     """
+    key = settings.AUDIT_EXPORT_KEY
+    signature = Signature(key.encode("utf-8")) if key else None
+
+    def write(row: dict[str, Any]) -> None:
+        line = json.dumps(row) + "\n"
+        to.write(line)
+        if signature is not None:
+            signature.add(line)
+
     with snapshot():
         header = _header(scope)
-        to.write(json.dumps(header) + "\n")
+        write(header)
         for link in _links(scope, header["start_position"], header["start_position"] + header["links"] - 1):
-            to.write(json.dumps(link) + "\n")
+            write(link)
+    if signature is not None:
+        to.write(json.dumps({"signature": signature.value()}) + "\n")
     with transaction.atomic():
         audit_record(
             actor=actor,
             action="audit.exported",
             obj=scope.collection,
-            after=scope.as_json() | {"events": header["events"], "head": header["head"]},
+            after=scope.as_json()
+            | {"events": header["events"], "head": header["head"], "signed": signature is not None},
         )
     return header
 

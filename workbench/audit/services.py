@@ -49,7 +49,8 @@ def audit_record(
 
     ``action`` is dotted (``document.uploaded``). Give the object itself, or its type and id. Without
     ``collection_id`` it is the object's own. ``before`` and ``after`` hold what changed; long text is
-    replaced by its hash (``redaction.py``). Without ``actor_kind`` it is a person, or the system for the
+    replaced by its hash (``redaction.py``); a request that came with an API token adds ``api_token``, the token's key,
+    to ``after``. Without ``actor_kind`` it is a person, or the system for the
     system user and nobody.
 
     Raises :class:`RuntimeError` outside a transaction.
@@ -69,7 +70,7 @@ def audit_record(
         object_id=str(object_id),
         collection_id=collection_id,
         before=redacted(before),
-        after=redacted(after),
+        after=redacted(_with_token(after)),
         reason=redacted_reason(reason),
         request_id=_request_id(),
     )
@@ -126,6 +127,12 @@ def _collection_of(obj: models.Model) -> int | None:
     if obj._meta.label_lower == "documents.collection":
         return obj.pk
     return getattr(obj, "collection_id", None)
+
+
+def _with_token(after: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What changed and, where a program acted with somebody's token, the key of that token."""
+    token = structlog.contextvars.get_contextvars().get("api_token")
+    return after if token is None else {**(after or {}), "api_token": token}
 
 
 def _request_id() -> str:

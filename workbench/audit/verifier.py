@@ -2,14 +2,16 @@
 
 Needs only Python's standard library, and nothing of the product, so that anyone can check an export:
 
-    python verifier.py EXPORT.jsonl [--anchor ANCHORS.jsonl]
+    python verifier.py EXPORT.jsonl [--anchor ANCHORS.jsonl] [--key KEYFILE]
 
 The rule. An event is written as JSON with sorted keys, without spaces, in ASCII; ``event_hash`` is the
 SHA-256 of that. A link of the chain is the SHA-256 of the previous link and the event's hash, both as 64
 hexadecimal digits. The first previous link is 64 zeros.
 
 An export holds one JSON object a line: a header, then one link a position without gaps, with the event
-where it belongs to the export and with the event's hash alone where it does not. Exit status 0 = intact, 1
+where it belongs to the export and with the event's hash alone where it does not. A signed export ends with a
+line {"signature": ...}: the HMAC-SHA256 of all lines before it, newlines included, under a key that maker and
+reader share. Exit status 0 = intact, 1
 = broken, 2 = not an export.
 """
 
@@ -17,9 +19,10 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import hmac
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +49,31 @@ class NotAnExport(Exception):
     """The file is no export of an audit trail."""
 
 
-def verify_export(lines: Iterable[str], *, anchors: Mapping[int, str] | None = None) -> dict[str, Any]:
-    """Checks an export's chain, and its links against anchored heads (position to hash).
+class Signature:
+    """The signature of an export: fed with its lines, newlines included."""
 
-    Gives ``{"events", "links", "head", "anchors"}``: events read, links checked, the last link, anchors met.
-    Raises :class:`Broken` and :class:`NotAnExport`.
+    def __init__(self, key: bytes) -> None:
+        self._mac = hmac.new(key, digestmod=hashlib.sha256)
+
+    def add(self, line: str) -> None:
+        """One more line."""
+        self._mac.update(line.encode("utf-8"))
+
+    def value(self) -> str:
+        """64 hexadecimal digits."""
+        return self._mac.hexdigest()
+
+
+def verify_export(
+    lines: Iterable[str], *, anchors: Mapping[int, str] | None = None, key: bytes | None = None
+) -> dict[str, Any]:
+    """Checks an export's chain, its links against anchored heads (position to hash), and with a key its signature.
+
+    Gives ``{"events", "links", "head", "anchors", "signed"}``: events read, links checked, the last link, anchors
+    met, and whether a signature was there and checked. Raises :class:`Broken` and :class:`NotAnExport`.
     """
-    rows = (_parsed(line, number) for number, line in enumerate(lines, start=1) if line.strip())
+    signature = _SignatureCheck(key)
+    rows = signature.rows(lines)
     header = next(rows, {})
     if header.get("format") != EXPORT_FORMAT:
         raise NotAnExport(f"the first line is not the header of an {EXPORT_FORMAT} file")
@@ -74,7 +95,45 @@ def verify_export(lines: Iterable[str], *, anchors: Mapping[int, str] | None = N
         raise Broken(
             f"the file ends early or late: {links} links and {events} events do not match its header"
         )
-    return {"events": events, "links": links, "head": head, "anchors": met}
+    signature.require()
+    return {"events": events, "links": links, "head": head, "anchors": met, "signed": signature.is_checked}
+
+
+class _SignatureCheck:
+    """Passes the rows on and keeps their signature; without a key only takes the signature's line away."""
+
+    def __init__(self, key: bytes | None) -> None:
+        self._made = Signature(key) if key is not None else None
+        self.is_checked = False
+
+    def rows(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """The parsed lines without the signature."""
+        is_over = False
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            row = _parsed(line, number)
+            if is_over:
+                raise Broken(f"line {number} stands behind the signature")
+            if "signature" in row:
+                is_over = True
+                self._compare(str(row["signature"]))
+                continue
+            if self._made is not None:
+                self._made.add(line if line.endswith("\n") else line + "\n")
+            yield row
+
+    def _compare(self, found: str) -> None:
+        if self._made is None:
+            return
+        if not hmac.compare_digest(found, self._made.value()):
+            raise Broken("the signature is not that of this file under this key")
+        self.is_checked = True
+
+    def require(self) -> None:
+        """Raises :class:`Broken` when a key was given and nothing is signed."""
+        if self._made is not None and not self.is_checked:
+            raise Broken("the file is not signed")
 
 
 def _next_link(row: Mapping[str, Any], *, position: int, prev_hash: str) -> str:
@@ -110,11 +169,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Checks an exported audit trail.")
     parser.add_argument("export", type=Path)
     parser.add_argument("--anchor", type=Path, help="a file written by anchor_audit, kept elsewhere")
+    parser.add_argument("--key", type=Path, help="a file with the key under which exports are signed")
     options = parser.parse_args(arguments)
     try:
+        key = options.key.read_text("utf-8").strip().encode("utf-8") if options.key else None
         anchors = read_anchors(options.anchor.read_text("utf-8").splitlines()) if options.anchor else None
         with options.export.open(encoding="utf-8") as lines:
-            report = verify_export(lines, anchors=anchors)
+            report = verify_export(lines, anchors=anchors, key=key)
     except Broken as error:
         sys.stderr.write(f"broken: {error}\n")
         return 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+import structlog
 from django.conf import settings
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
@@ -18,13 +19,15 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import MemberRole, Membership, User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
-from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.errors import Conflict, NotAllowed, Unavailable, WorkbenchError
 from workbench.ops.dispatch import dispatch_on_commit
 
 from .models import Collection, Document, DocumentStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +158,19 @@ def _store(file: File, *, path: str, size: int) -> str:
     whole: one that is still being written, or was left by a crash, gets a neighbour under another name."""
     if default_storage.exists(path) and default_storage.size(path) == size:
         return path
+    is_new = not default_storage.exists(path)
     file.seek(0)
-    return str(default_storage.save(path, file))
+    try:
+        return str(default_storage.save(path, file))
+    except OSError as error:
+        # No space, or a store that does not answer: what was begun must not fill the disk further.
+        if is_new and default_storage.exists(path) and default_storage.size(path) != size:
+            default_storage.delete(path)
+        logger.warning("document.not_stored", error=type(error).__name__, errno=error.errno)
+        raise Unavailable(
+            _("The file could not be stored: the disk may be full. Nothing was kept; try again later."),
+            code="not_stored",
+        ) from error
 
 
 def _measure(file: File) -> tuple[int, str]:

@@ -55,6 +55,21 @@ def test_the_key_is_nowhere_in_the_database(cast: Cast) -> None:
         assert key not in (cursor.fetchone()[0] or "")
 
 
+def test_the_trail_names_the_token_of_a_request_and_of_no_other(cast: Cast, scene: Scene) -> None:
+    key = key_of(cast.analyst, "view", "ask")
+    body = {"collection": "alpha", "text": "Who lifts a hold?", "strategy": "offline", "use_cache": False}
+    assert post("/api/v1/questions/", key, body).status_code == 201
+    asked = AuditEvent.objects.filter(action="question.asked").latest("pk")
+    assert asked.after["api_token"] == ApiToken.objects.get(owner=cast.analyst).pk
+
+    client = Client()
+    client.force_login(cast.analyst)
+    client.post("/api/v1/questions/", body | {"text": "Who lifts a stay?"}, content_type=JSON)
+    later = AuditEvent.objects.filter(action="question.asked").latest("pk")
+    assert later.pk > asked.pk
+    assert "api_token" not in later.after
+
+
 def test_a_scope_that_was_not_given_is_refused(cast: Cast, scene: Scene) -> None:
     body = {"collection": "alpha", "text": "Who lifts a hold?", "strategy": "offline"}
     assert post("/api/v1/questions/", key_of(cast.analyst, "view"), body).status_code == 403

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -123,3 +124,30 @@ def test_an_unknown_collection_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="no collection 'gamma'"):
         call_command("export_audit", "--collection", "gamma", "--out", str(tmp_path / "x"))
     assert not (tmp_path / "x").exists()
+
+
+def test_a_signed_export_is_checked_with_nothing_but_python(
+    sealed: list[AuditEvent], tmp_path: Path, settings: Any
+) -> None:
+    settings.AUDIT_EXPORT_KEY = "a key that maker and reader share"
+    file, key = tmp_path / "signed.jsonl", tmp_path / "key"
+    key.write_text(settings.AUDIT_EXPORT_KEY + "\n", "utf-8")
+    call_command("export_audit", "--out", str(file))
+
+    whole = check(file, "--key", str(key))
+    assert whole.returncode == 0, whole.stderr
+    assert json.loads(whole.stdout)["signed"] is True
+    assert json.loads(check(file).stdout)["signed"] is False
+
+    key.write_text("another key", "utf-8")
+    assert check(file, "--key", str(key)).returncode == 1
+    key.write_text(settings.AUDIT_EXPORT_KEY, "utf-8")
+
+    lines = file.read_text("utf-8").splitlines(keepends=True)
+    for changed in (
+        lines[:-1],  # the signature cut off
+        [*lines, lines[-1]],  # something behind it
+        [lines[0].replace('"since": null', '"since":null'), *lines[1:]],  # the same header in other words
+    ):
+        file.write_text("".join(changed), "utf-8")
+        assert check(file, "--key", str(key)).returncode == 1
