@@ -7,7 +7,7 @@ UV := env -u VIRTUAL_ENV .venv/bin/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
 
-.PHONY: run setup check test bench live-test docs lock
+.PHONY: run setup check test faults bench live-test docs lock
 .DEFAULT_GOAL := run
 
 run:  ## set up and run the whole product until Ctrl-C
@@ -22,6 +22,10 @@ check: setup  ## fast: lint, format, types, import contracts, templates, unit te
 
 test: setup  ## everything that CI runs, with services of its own
 	@$(VENV) -m workbench.stack.gate test
+
+faults: setup  ## every fault, every hostile file, thousands of odd requests: minutes to an hour
+	@WORKBENCH_FUZZ=full WORKBENCH_HOSTILE=all $(VENV) -m workbench.stack exec -- \
+		$(VENV) -m pytest -q -n 0 tests/faults
 
 bench: setup  ## measure the figures of docs; SIZE=full for the large ones
 	@$(VENV) -m workbench.stack exec --migrated -- $(VENV) -m tests.bench $(SIZE)

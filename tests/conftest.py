@@ -6,10 +6,13 @@ import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.product import RunningProduct
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -24,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     in one, so that there is one product. Tests of the stack that need no service are ``bare``."""
     product, stack = ROOT / "tests" / "integration", ROOT / "tests" / "workbench" / "stack"
     for item in items:
-        shared = item.path.is_relative_to(product)
+        shared = item.path.is_relative_to(product) or "product" in getattr(item, "fixturenames", ())
         item.add_marker(pytest.mark.xdist_group("product" if shared else str(item.path)))
         if item.path.is_relative_to(stack) and not item.get_closest_marker("integration"):
             item.add_marker(pytest.mark.bare)
@@ -73,3 +76,20 @@ def browser() -> Iterator[object]:
 
     with chromium() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def product() -> Iterator[RunningProduct]:
+    """The product, running, with its demo documents ready; tests/e2e has one of its own."""
+    from tests.product import eventually, running_product
+
+    with running_product({"DJANGO_SETTINGS_MODULE": "tests.integration.dev"}) as running:
+        eventually(lambda: _demo_is_ready(running), seconds=240, what="the demo documents are ready")
+        yield running
+
+
+def _demo_is_ready(product: RunningProduct) -> bool:
+    rows = product.rows("SELECT status, failure_reason FROM documents_document")
+    failed = [reason for status, reason in rows if status == "failed"]
+    assert not failed, failed
+    return bool(rows) and all(status == "ready" for status, _ in rows)

@@ -16,7 +16,7 @@ import pytest
 from tests.faults.hostile import MEMORY_LIMIT, HostileFile, Report, manifest, run
 from tests.product import running_product
 
-pytestmark = [pytest.mark.data, pytest.mark.integration]
+pytestmark = [pytest.mark.data, pytest.mark.integration, pytest.mark.faults]
 
 #: PDFium refuses the first with the password that its collection lists; the second opens and holds pictures only.
 STILL_CLOSED = {"pdfjs__bug1782186.pdf", "pdfjs__issue3371.pdf"}

@@ -33,7 +33,7 @@ from .supervisor import TICK_SECONDS
 
 UNIT_TESTS = ("tests/arbitration", "tests/training", "tests/workbench/stack", "tests/test_docs.py")
 #: The tests that start the product wait most of the time: they come first, and the others fill the other core.
-SERVICE_TESTS = ("tests/integration", "tests/workbench")
+SERVICE_TESTS = ("tests/integration", "tests/faults", "tests/workbench")
 #: Named one by one where they stand among others: collecting thousands of tests to run twenty takes long.
 BROWSER_TESTS = ("tests/e2e", "tests/workbench/test_templates_browser.py")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -116,7 +116,7 @@ def service_steps() -> list[Step]:
             "tests with services",
             _pytest(
                 *("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"),
-                *("-m", "not e2e and not bare", *SERVICE_TESTS),
+                *("-m", "not e2e and not bare and not faults", *SERVICE_TESTS),
             ),
         ),
         # Playwright's sync API runs a loop of its own in this thread, which Django takes for async code.
