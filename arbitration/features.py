@@ -1,8 +1,9 @@
 """What the reranker sees of a candidate: one row of numbers per candidate of a list.
 
-The first fifteen are those of ARF, in its order (engines.md, section 2); the rest came with version 2. All words
-are compared by stem. A measure that no detector took is filled with the least that any candidate of the list
-has: a passage outside the best fifty by cosine is at most as close as the last of them.
+The first fifteen are those of ARF, in its order (engines.md, section 2); the rest came with versions 2 and 3. All
+words are compared by stem. A classifier sees one row at a time, so what a measure says beside the other candidates
+of the list stands in columns of its own. A measure that no detector took is filled with the least that any candidate
+of the list has: a passage outside the best fifty by cosine is at most as close as the last of them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from arbitration.vocabulary import Ids, vocabulary_of
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
 
-FEATURE_VERSION = 2
+FEATURE_VERSION = 3
 
 CORE_FEATURES = (
     "semantic_score",
@@ -65,10 +66,35 @@ ADDED_FEATURES = (
     "section_share",
     "neighbour_lexical",
     "neighbour_semantic",
+    "bm25_flat",
+    "bm25_steep",
 )
-FEATURE_NAMES = (*CORE_FEATURES, *ADDED_FEATURES)
+#: Measures whose value as a share of the list's best, and whose reciprocal rank in the list, are features too.
+COMPARED_FEATURES = (
+    "bm25_score",
+    "bm25_flat",
+    "bm25_steep",
+    "document_length",
+    "query_term_coverage",
+    "title_similarity",
+    "idf_coverage",
+    "list_idf_coverage",
+    "bigram_overlap",
+    "longest_run",
+    "term_density",
+    "heading_coverage",
+    "text_or_heading_coverage",
+)
+LIST_FEATURES = (
+    *(f"{name}_in_list" for name in COMPARED_FEATURES),
+    *(f"{name}_reciprocal_rank" for name in COMPARED_FEATURES),
+)
+FEATURE_NAMES = (*CORE_FEATURES, *ADDED_FEATURES, *LIST_FEATURES)
+_COMPARED = [FEATURE_NAMES.index(name) for name in COMPARED_FEATURES]
 
 BM25_K1, BM25_B = 1.5, 0.75
+#: Okapi parameters (k1, b) that hardly count repetition and length, and that count length almost in full.
+BM25_FLAT, BM25_STEEP = (0.9, 0.3), (1.5, 0.9)
 
 #: Codes of ``domain_type``; a type that is not listed is 0, as is an unknown one.
 DOMAIN_TYPES = {
@@ -178,8 +204,19 @@ def candidate_features(question: QuestionFacts, candidates: Sequence[FeatureInpu
         _group_share([(c.document_id, c.breadcrumb.rpartition(_SEPARATOR)[0]) for c in candidates], rrf),
         _of_neighbours(lexical_share, before, after),
         _of_neighbours(semantic_share, before, after),
+        words.bm25(*BM25_FLAT),
+        words.bm25(*BM25_STEEP),
     )
-    return np.stack(columns, axis=1)
+    measured = np.stack(columns, axis=1)
+    return np.concatenate([measured, *_compared(measured[:, _COMPARED])], axis=1)
+
+
+def _compared(values: Floats) -> tuple[Floats, Floats]:
+    """Of each column (n, m), none negative: shares of its greatest value, and reciprocal ranks; equal values share
+    the better rank, a value of 0 has none."""
+    greatest = values.max(axis=0)
+    ranks = 1 + (values[None, :, :] > values[:, None, :]).sum(axis=1)
+    return values / np.where(greatest > 0, greatest, 1.0), np.where(values > 0, 1.0 / ranks, 0.0)
 
 
 def _facts(candidate: FeatureInput) -> tuple[float, ...]:
@@ -322,11 +359,11 @@ class _WordTable:
         inverse = np.log1p((max(total, 1) - np.minimum(frequency, total) + 0.5) / (frequency + 0.5))
         return np.where(self.is_content, inverse, 0.0)
 
-    def bm25(self) -> Floats:
+    def bm25(self, k1: float = BM25_K1, b: float = BM25_B) -> Floats:
         """Okapi BM25 of the text for the question's content stems; average length over the list."""
         average = self._lengths.mean() or 1.0
-        norm = BM25_K1 * (1 - BM25_B + BM25_B * self._lengths / average)
-        saturated = self.counts * (BM25_K1 + 1) / (self.counts + norm[:, None])
+        norm = k1 * (1 - b + b * self._lengths / average)
+        saturated = self.counts * (k1 + 1) / (self.counts + norm[:, None])
         return np.asarray(saturated @ self.weights)
 
     def coverage(self) -> Floats:

@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from arbitration.evaluation.metrics import ranking_values
 from training.fitting import Architecture, Split, TrainingConfig, fit, grouped_splits
 from training.metrics import ClassifierMetrics, best_threshold, classifier_metrics, ranked_judgements
 from training.reranker import FittedModel, Floats, Reranker
@@ -81,15 +80,16 @@ def _candidate(
 
 
 def choose_blend_weight(data: Dataset, probabilities: Floats) -> float:
-    """The weight of the cosine (the first feature) in the final ranking with the best MRR; the least on a tie.
+    """The weight of the cosine (the first feature) in the final ranking with the best NDCG@10; the least on a tie.
 
-    ``probabilities`` must be those of questions the model had not seen.
+    ``probabilities`` must be those of questions the model had not seen. The first hit alone (MRR) would favour
+    weights that lose later evidence (ObliQA, .1 instead of 0: MRR +.002, R@10 -.007).
     """
     semantic = data.features[:, 0]
 
-    def mean_reciprocal_rank(weight: float) -> float:
+    def quality(weight: float) -> float:
         scores = weight * semantic + (1 - weight) * probabilities
         judged = ranked_judgements(data.labels, scores, data.lists)
-        return float(np.mean([1.0 / (judgement.first_hit or np.inf) for judgement in judged]))
+        return float(ranking_values(judged)["NDCG@10"].mean()) if judged else 0.0
 
-    return max(BLEND_WEIGHTS, key=mean_reciprocal_rank)
+    return max(BLEND_WEIGHTS, key=quality)

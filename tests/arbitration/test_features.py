@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from arbitration.features import (
     CORE_FEATURES,
     FEATURE_NAMES,
+    LIST_FEATURES,
     FeatureInput,
     QuestionFacts,
     candidate_features,
@@ -220,6 +221,33 @@ def test_neighbours_stand_next_to_a_candidate_in_its_document() -> None:
 
     assert column("neighbour_lexical", QUESTION, *three) == [1, 0.5, 0]
     assert column("neighbour_semantic", QUESTION, *three) == pytest.approx([0.5, 0, 0])
+
+
+# --- version 3: beside the other candidates ---------------------------------------------------------
+
+
+def test_bm25_counts_length_by_its_parameters() -> None:
+    short, long = "The auditor reports.", "The auditor reports. " + "Nothing else is said here. " * 8
+    flat = column("bm25_flat", QUESTION, *texts(short, long))
+    steep = column("bm25_steep", QUESTION, *texts(short, long))
+    assert flat[0] > flat[1] > 0
+    assert steep[1] / steep[0] < flat[1] / flat[0]
+
+
+def test_a_compared_measure_stands_as_share_of_the_best_and_as_reciprocal_rank() -> None:
+    bodies = texts("auditor report", "auditor x y z", "nothing at all", "auditor x y z")
+    density = column("term_density", QUESTION, *bodies)
+    assert column("term_density_in_list", QUESTION, *bodies) == pytest.approx(
+        [d / density[0] for d in density]
+    )
+    ranks = column("term_density_reciprocal_rank", QUESTION, *bodies)
+    assert ranks == [1.0, 0.5, 0.0, 0.5]
+
+
+def test_what_no_candidate_has_is_compared_with_nothing() -> None:
+    rows = candidate_features(QUESTION, texts("one", "two"))
+    compared = rows[:, [FEATURE_NAMES.index(name) for name in LIST_FEATURES if "length" not in name]]
+    assert not compared.any()
 
 
 # --- properties -------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from arbitration.features import FEATURE_NAMES
 from tests.training.makers import QUICK, dataset, examples
 from training.fitting import ARCHITECTURES, NotEnoughData, TrainingConfig, fit, grouped_splits
 from training.metrics import f1_score
@@ -117,7 +118,7 @@ def test_calibration_keeps_the_order_and_leaves_no_ties() -> None:
 def test_another_number_of_features_is_refused() -> None:
     reranker = Reranker(train(dataset(20), QUICK).chosen.model)
 
-    with pytest.raises(ValueError, match="expected 38 features"):
+    with pytest.raises(ValueError, match=f"expected {len(FEATURE_NAMES)} features"):
         reranker.probabilities(np.zeros((2, 15)))
 
 
