@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,6 +53,7 @@ class RunningProduct:
     environment: dict[str, str]
     fake: FakeLLM
     process: subprocess.Popen[bytes]
+    _connected: psycopg.Connection[tuple[Any, ...]] | None = field(default=None, init=False, repr=False)
 
     def client(self, role: str) -> httpx.Client:
         """A browser session of a demo user (analyst, reviewer, annotator, admin, auditor), for the API."""
@@ -74,9 +75,23 @@ class RunningProduct:
         return client
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Rows of the database, as its superuser."""
-        with psycopg.connect(self.database_url(), autocommit=True) as connection:
-            return connection.execute(query, values).fetchall()
+        """Rows of the database, as its superuser. One connection serves until the database goes away."""
+        try:
+            return self._connection().execute(query, values).fetchall()
+        except psycopg.OperationalError:
+            self.disconnect()
+            return self._connection().execute(query, values).fetchall()
+
+    def _connection(self) -> psycopg.Connection[tuple[Any, ...]]:
+        if self._connected is None:
+            self._connected = psycopg.connect(self.database_url(), autocommit=True)
+        return self._connected
+
+    def disconnect(self) -> None:
+        """Gives the connection back."""
+        if self._connected is not None:
+            self._connected.close()
+            self._connected = None
 
     def database_url(self) -> str:
         """The database, as its superuser."""
@@ -152,6 +167,7 @@ def running_product(extra: Mapping[str, str] | None = None) -> Iterator[RunningP
             eventually(lambda: _answers(product), seconds=420, what="the product answers")
             yield product
         finally:
+            product.disconnect()
             process.terminate()
             try:
                 process.wait(timeout=60)

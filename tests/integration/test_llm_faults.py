@@ -164,3 +164,23 @@ def test_a_short_fault_is_retried_and_leaves_no_trace_in_the_verdicts(
     assert {call.outcome for call in calls_of(run)} == {"ok", "server_error"}
     if strategy != "pointwise":  # its calls are tight and never made twice
         assert decided(seen) == quiet
+
+
+def test_what_two_turns_ranked_by_is_kept_and_a_persons_criteria_save_the_first_call(
+    installation: Installation,
+) -> None:
+    from workbench.questions.rubrics import rubric_of
+
+    run = installation.ask("multi-criteria-2")
+    inferred = rubric_of(run)
+    assert inferred is not None
+    assert calls_of(run, stage="rubric")
+    assert all(
+        "total" in verdict.terms for verdict in outcomes(run).values() if verdict.raw_score is not None
+    )
+
+    edited = inferred.model_copy(deep=True)
+    edited.criteria[0].weight = 0.25
+    again = installation.ask("multi-criteria-2", rubric=edited)
+    assert rubric_of(again) == edited
+    assert not calls_of(again, stage="rubric")

@@ -20,13 +20,13 @@ from pathlib import Path
 
 import pytest
 
-from arbitration.adapters.endpoints import Endpoint
+from arbitration.adapters.endpoints import Endpoint, LedgerEntry
 from arbitration.adapters.openai_chat import OpenAIChat
 from arbitration.adapters.probe import probe
 
 START_S = 120.0
-#: A 135-million-parameter model on two cores writes some dozens of tokens a second.
-TIMEOUT_S = 300.0
+#: A 135-million-parameter model on two cores writes some dozens of tokens a second, a busy machine a few.
+TIMEOUT_S = 60.0
 
 
 def model_file() -> Path:
@@ -52,7 +52,7 @@ def live_endpoint() -> Iterator[Endpoint]:
     port = _free_port()
     command = [sys.executable, "-m", "llama_cpp.server", "--model", str(model_file()), "--port", str(port)]
     # logits_all: without it the server returns no log-probabilities.
-    command += ["--model_alias", "smollm2", "--n_ctx", "8192", "--logits_all", "true", "--n_threads", "2"]
+    command += ["--model_alias", "smollm2", "--n_ctx", "4096", "--logits_all", "true", "--n_threads", "2"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
             _wait_until_up(f"http://127.0.0.1:{port}/v1/models", server)
@@ -61,10 +61,27 @@ def live_endpoint() -> Iterator[Endpoint]:
             server.terminate()
 
 
-@pytest.fixture(scope="session")
-def live_chat(live_endpoint: Endpoint) -> Iterator[OpenAIChat]:
-    """The model at that endpoint."""
-    chat = OpenAIChat(live_endpoint, deadline_s=TIMEOUT_S * 4)
+class ListLedger:
+    """Every attempt, in memory."""
+
+    def __init__(self) -> None:
+        self.entries: list[LedgerEntry] = []
+
+    def record(self, call: LedgerEntry) -> None:
+        """Keeps it."""
+        self.entries.append(call)
+
+
+@pytest.fixture
+def ledger() -> ListLedger:
+    """The calls of this test."""
+    return ListLedger()
+
+
+@pytest.fixture
+def live_chat(live_endpoint: Endpoint, ledger: ListLedger) -> Iterator[OpenAIChat]:
+    """The model at that endpoint. A call takes no longer than its time-out, with whatever comes before and after."""
+    chat = OpenAIChat(live_endpoint, ledger=ledger, deadline_s=TIMEOUT_S)
     yield chat
     chat.close()
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
 import pytest
 
 from arbitration.adapters.endpoints import Endpoint
 from arbitration.adapters.onnx_embedder import default_embedder
 from arbitration.adapters.openai_chat import OpenAIChat
+from arbitration.answers import AnswerSentence
 from arbitration.contracts import ArbiterOutput
 from arbitration.errors import LLMFailure, StrategyUnavailable
 from arbitration.parsing.isolation import parse_isolated
 from arbitration.pipeline import ask
 from arbitration.protocols import ChatReply, ChatRequest
+from arbitration.settings import EngineSettings
 from arbitration.strategies.base import StrategyServices
 from arbitration.strategies.registry import STRATEGIES
 from arbitration.testing import InMemoryStore, StoredDocument
+from arbitration.written_answers import answer_with_model
+from tests.live.conftest import TIMEOUT_S, ListLedger
 
 POLICY = """# Records policy
 
@@ -37,6 +41,13 @@ Records under legal hold are not destroyed, whatever their retention period.
 Lunch is served from noon. The canteen keeps its own list of allergies.
 """
 QUESTION = "How long are payment records kept?"
+#: Short answers and few candidates: the model is slow, and rambles when it is let. Under ``r-flow`` everything is
+#: uncertain, so that the verifier is asked.
+SETTINGS = EngineSettings(
+    max_output_tokens=160, timeout_s=TIMEOUT_S, pool_size=4, rules_accept=1.0, rules_reject=0.0
+)
+ASKED = 3
+ASK_A_MODEL = ("arbiter", "consensus", "multi-criteria", "multi-criteria-2", "pointwise", "r-flow")
 LLM_OUTCOMES = frozenset(
     {
         "timeout",
@@ -58,8 +69,8 @@ def a_request(**changes: object) -> ChatRequest:
         "prompt_hash": "",
         "system": "You judge evidence. Every candidate gets a role and a short reason.",
         "user": f"Question: {QUESTION}\n\ncandidate_id: p1_l5_l5\nPayment records are kept for ten years.",
-        "max_output_tokens": 300,
-        "timeout_s": 300.0,
+        "max_output_tokens": 120,
+        "timeout_s": TIMEOUT_S,
     }
     return ChatRequest(**(fields | changes))  # type: ignore[arg-type]
 
@@ -70,7 +81,7 @@ def test_the_probe_finds_chat_and_model(live_endpoint: Endpoint) -> None:
 
 
 def test_a_plain_answer_comes_with_its_token_counts(live_chat: OpenAIChat) -> None:
-    reply = live_chat.complete(a_request(max_output_tokens=200, user="Say hello in one short sentence."))
+    reply = live_chat.complete(a_request(max_output_tokens=60, user="Say hello in one short sentence."))
 
     assert reply.text.strip()
     assert reply.input_tokens > 0
@@ -109,7 +120,16 @@ def _even_if_cut_off(chat: OpenAIChat, request: ChatRequest) -> ChatReply:
     except LLMFailure as failure:
         if failure.outcome != "cut_off":
             raise
-        return chat.complete(replace(request, max_output_tokens=400))
+        return chat.complete(replace(request, max_output_tokens=200))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> InMemoryStore:
+    """The policy, parsed and embedded once."""
+    path = tmp_path_factory.mktemp("policy") / "policy.md"
+    path.write_text(POLICY)
+    parsed = parse_isolated(path=path, filename=path.name)
+    return InMemoryStore([StoredDocument("d1", path.name, parsed)], embedder=default_embedder())
 
 
 def missing_here(strategy: str, chat: OpenAIChat) -> set[str]:
@@ -118,26 +138,24 @@ def missing_here(strategy: str, chat: OpenAIChat) -> set[str]:
     return absent & set(STRATEGIES[strategy].requires)
 
 
-@pytest.fixture
-def policy(tmp_path: Path) -> Path:
-    path = tmp_path / "policy.md"
-    path.write_text(POLICY)
-    return path
-
-
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
 def test_under_every_strategy_each_candidate_has_an_outcome(
-    live_chat: OpenAIChat, strategy: str, policy: Path
+    live_chat: OpenAIChat, ledger: ListLedger, strategy: str, store: InMemoryStore
 ) -> None:
-    embedder = default_embedder()
-    parsed = parse_isolated(path=policy, filename=policy.name)
-    store = InMemoryStore([StoredDocument("d1", policy.name, parsed)], embedder=embedder)
-    services = StrategyServices(chat=live_chat, store=store)
+    ask_it = partial(
+        ask,
+        question=QUESTION,
+        store=store,
+        strategy=strategy,
+        embedder=default_embedder(),
+        settings=SETTINGS,
+        services=StrategyServices(chat=live_chat, store=store, options={"k": ASKED, "n": 2}),
+    )
     if missing_here(strategy, live_chat):
         with pytest.raises(StrategyUnavailable):
-            ask(question=QUESTION, store=store, strategy=strategy, embedder=embedder, services=services)
+            ask_it()
         return
-    asked = ask(question=QUESTION, store=store, strategy=strategy, embedder=embedder, services=services)
+    asked = ask_it()
 
     offered = [candidate.candidate_id for candidate in asked.pool.candidates]
     judged = [provenance.candidate_id for provenance in asked.audit.provenances]
@@ -146,3 +164,36 @@ def test_under_every_strategy_each_candidate_has_an_outcome(
     for provenance in asked.audit.provenances:
         assert provenance.decided_by is not None
         assert provenance.llm_role is not None or provenance.needs_person
+    if strategy in ASK_A_MODEL:
+        assert ledger.entries
+        assert {call.outcome for call in ledger.entries} <= LLM_OUTCOMES | {"ok"}
+    if not any(call.outcome == "ok" for call in ledger.entries):
+        assert all(verdict.decided_by.kind != "llm" for verdict in asked.decision.verdicts)
+    quoted = {name for sentence in asked.answer.sentences for name in _cited(sentence)}
+    assert quoted <= set(offered)
+
+
+def test_a_written_answer_stands_on_evidence_or_is_taken_from_the_text(
+    live_chat: OpenAIChat, ledger: ListLedger, store: InMemoryStore
+) -> None:
+    services = StrategyServices(chat=live_chat, store=store)
+    asked = ask(
+        question=QUESTION,
+        store=store,
+        embedder=default_embedder(),
+        settings=SETTINGS.model_copy(update={"rules_accept": 0.25}),
+        services=services,
+    )
+    answer = answer_with_model(pool=asked.pool, decision=asked.decision, services=services)
+
+    assert ledger.entries
+    assert answer.sentences
+    survivors = {candidate.candidate_id for candidate in asked.result.candidates}
+    for sentence in answer.sentences:
+        assert sentence.citations
+        assert set(_cited(sentence)) <= survivors
+
+
+def _cited(sentence: AnswerSentence) -> list[str]:
+    """The candidates that a sentence of an answer stands on."""
+    return [citation.candidate_id for citation in sentence.citations]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from arbitration.contracts import DecidedBy
+from arbitration.strategies.multi_criteria import Rubric
 from workbench.documents.models import Collection, Document
 from workbench.questions.cards import is_hidden_from, may_decide
 from workbench.questions.models import Candidate, RoleChoice, Run
 from workbench.questions.records import anchor_of, candidate_role, context_of
+from workbench.questions.rubrics import MOST_CRITERIA
 from workbench.questions.services import MAX_QUESTION_CHARACTERS
 from workbench.review.models import ReasonCode, Review, ReviewAction
 from workbench.review.selectors import is_hidden
@@ -56,6 +59,16 @@ class DocumentUploadSerializer(serializers.Serializer[Any]):
     file = serializers.FileField()
 
 
+class CriterionSerializer(serializers.Serializer[Any]):
+    """A criterion that passages are scored by, 0 to 5."""
+
+    name = serializers.CharField(max_length=60)
+    definition = serializers.CharField(max_length=400, allow_blank=True, default="")
+    zero = serializers.CharField(max_length=200, allow_blank=True, default="")
+    five = serializers.CharField(max_length=200, allow_blank=True, default="")
+    weight = serializers.FloatField(min_value=0, max_value=1)
+
+
 class AskSerializer(serializers.Serializer[Any]):
     """A question of a document, or of the whole collection."""
 
@@ -65,6 +78,19 @@ class AskSerializer(serializers.Serializer[Any]):
     strategy = serializers.CharField(max_length=40, required=False, default="", allow_blank=True)
     use_cache = serializers.BooleanField(required=False, default=True)
     follow_references = serializers.BooleanField(required=False, default=False)
+    criteria = serializers.ListField(
+        child=CriterionSerializer(),
+        required=False,
+        min_length=1,
+        max_length=MOST_CRITERIA,
+        help_text="For multi-criteria-2 alone: criteria of the caller's own instead of inferred ones.",
+    )
+
+    def validate_criteria(self, criteria: list[dict[str, Any]]) -> Rubric:
+        """A rubric: each criterion once."""
+        if len({criterion["name"].casefold() for criterion in criteria}) < len(criteria):
+            raise serializers.ValidationError(_("Name each criterion once."))
+        return Rubric.model_validate({"criteria": criteria})
 
 
 class RunSerializer(serializers.ModelSerializer[Run]):
@@ -120,6 +146,7 @@ class VerdictSerializer(serializers.Serializer[Any]):
     needs_person_reasons = serializers.ListField(child=serializers.CharField())
     injection_suspected = serializers.BooleanField()
     counter_argument = serializers.CharField()
+    terms = serializers.DictField(child=serializers.FloatField())
 
 
 class ReviewSerializer(serializers.ModelSerializer[Review]):
@@ -215,6 +242,7 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
             "needs_person_reasons": verdict.needs_person_reasons,
             "injection_suspected": verdict.injection_suspected,
             "counter_argument": verdict.counter_argument,
+            "terms": verdict.terms,
         }
 
     def get_snippet(self, candidate: Candidate) -> str:

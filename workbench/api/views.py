@@ -142,6 +142,7 @@ class QuestionViewSet(ApiViewSet[Run]):
             strategy=asked["strategy"],
             use_cache=asked["use_cache"],
             follow_references=asked["follow_references"],
+            rubric=asked.get("criteria"),
             idempotency_key=idempotency_key(request),
         )
         code = status.HTTP_200_OK if outcome.is_cached else status.HTTP_201_CREATED

@@ -11,13 +11,12 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from arbitration.questions.assisted import QuestionEdits
 from workbench.accounts.permissions import Permission, administers
 from workbench.accounts.reauthentication import asks_again
 from workbench.errors import Conflict, WorkbenchError
 from workbench.questions.models import RunStatus
 from workbench.questions.selectors import run_for
-from workbench.questions.services import question_ask
+from workbench.questions.services import edits_of, question_ask, rubric_edits_of
 
 from . import control, costs, prompts
 from .addresses import number_in
@@ -124,7 +123,8 @@ def run_retry(request: HttpRequest, pk: int) -> HttpResponse:
             document=run.question.document,
             text=run.question.text,
             strategy=run.strategy,
-            edits=QuestionEdits.model_validate(run.question_edits) if run.question_edits else None,
+            edits=edits_of(run),
+            rubric=rubric_edits_of(run),
         )
     except WorkbenchError as error:
         messages.error(request, error.message)

@@ -157,6 +157,7 @@ def _machine(verdict: Verdict | None) -> dict[str, Any]:
         "counter_argument": verdict.counter_argument,
         "decided_by": decider_fields(verdict),
         "probability": verdict.probability,
+        "terms": list(verdict.terms.items()),
         "needs_person_reasons": [_why_person(code) for code in verdict.needs_person_reasons],
         "injection_suspected": verdict.injection_suspected,
     }

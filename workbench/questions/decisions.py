@@ -26,6 +26,7 @@ def decision_from_rows(run: Run) -> Decision:
         repeated_ids=tuple(run.repeated_ids),
         undecided_ids=tuple(verdict.candidate_id for verdict in verdicts if verdict.role is None),
         notes=tuple(run.notes),
+        artefacts=dict(run.artefacts),
     )
 
 
@@ -45,6 +46,7 @@ def _verdict(row: VerdictRow) -> Verdict:
         raw_score=row.raw_score,
         score_scale=row.score_scale or None,
         normalised_score=row.normalised_score,
+        terms=dict(row.terms),
         needs_person=row.needs_person,
         needs_person_reasons=tuple(row.needs_person_reasons),
         counter_argument=row.counter_argument or None,

@@ -287,6 +287,10 @@ def _candidate_row(run: Run, position: int, candidate: PoolCandidate) -> Candida
     )
 
 
+#: The others hold words of documents, which a run's record does not.
+_KEPT_ARTEFACTS = ("rubric", "shards")
+
+
 # --- arbitrate --------------------------------------------------------------------------------------
 
 
@@ -294,12 +298,15 @@ def _candidate_row(run: Run, position: int, candidate: PoolCandidate) -> Candida
 def _services(run: Run, clock: StageClock) -> Iterator[StrategyServices]:
     """What a strategy may use; the connection is given back, because it may wait for a model."""
     with chat_model(run=run) as chat:
-        gates = gates_of(collection=run.collection)
-        services = champion_services(
-            chat=chat, store=_store(run), progress=clock, options={"gates": gates} if gates else {}
-        )
+        services = champion_services(chat=chat, store=_store(run), progress=clock, options=_options(run))
         give_connection_back()
         yield services
+
+
+def _options(run: Run) -> dict[str, Any]:
+    """What is set for the collection, and what a person set for this run."""
+    given = {"gates": gates_of(collection=run.collection), "rubric": run.rubric_edits}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
@@ -319,6 +326,7 @@ def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             unknown_ids=storable_json(decision.unknown_ids),
             repeated_ids=list(decision.repeated_ids),
             notes=storable_json(decision.notes),
+            artefacts=storable_json({n: t for n, t in decision.artefacts.items() if n in _KEPT_ARTEFACTS}),
             not_found=decision.not_found,
             not_found_reason=decision.not_found_reason or "",
             confidence=decision.confidence,
@@ -346,6 +354,7 @@ def _verdict_row(candidate: Candidate, order: int, verdict: Verdict) -> VerdictR
         raw_score=verdict.raw_score,
         score_scale=verdict.score_scale or "",
         normalised_score=verdict.normalised_score,
+        terms=storable_json(verdict.terms),
         needs_person=verdict.needs_person,
         needs_person_reasons=list(verdict.needs_person_reasons),
         injection_suspected=verdict.injection_suspected,

@@ -98,6 +98,7 @@ class Run(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     stages = models.JSONField(default=list)  # [{stage, started_at, ms, detail}] in order, for the page
     question_edits = models.JSONField(null=True, blank=True, help_text="A person's keywords for this run.")
+    rubric_edits = models.JSONField(null=True, blank=True, help_text="A person's criteria for this run.")
     parsed_question = models.JSONField(null=True)
     methods_run = models.JSONField(default=list)
     methods_skipped = models.JSONField(default=list)
@@ -106,6 +107,9 @@ class Run(models.Model):
     unknown_ids = models.JSONField(default=list)
     repeated_ids = models.JSONField(default=list)
     notes = models.JSONField(default=list)
+    artefacts = models.JSONField(
+        default=dict, blank=True
+    )  # what the strategy made on its way, such as a rubric
     not_found = models.BooleanField(null=True)
     not_found_reason = models.TextField(blank=True)
     confidence = models.FloatField(null=True)
@@ -226,6 +230,7 @@ class Verdict(models.Model):
     raw_score = models.FloatField(null=True)
     score_scale = models.CharField(max_length=40, blank=True)
     normalised_score = models.FloatField(null=True)
+    terms = models.JSONField(default=dict, blank=True)  # the parts of a composite score, by name
     needs_person = models.BooleanField(default=False)
     needs_person_reasons = models.JSONField(default=list)
     injection_suspected = models.BooleanField(default=False)

@@ -38,6 +38,7 @@ from .records import (
     run_result,
     verdict_of,
 )
+from .rubrics import criteria_forms, rubric_of
 
 #: Tabs that tell the machine's roles in a way that no card can mask.
 TELLING_TABS = frozenset({"provenance", "calls", "history", "json"})
@@ -223,7 +224,11 @@ def _provenance(run: Run, reviewer: User | None) -> dict[str, Any]:
         for name in [*ran, *run.methods_skipped]
     ]
     rows = candidates_of(run)
+    rubric = rubric_of(run)
     return {
+        "rubric": rubric,
+        "rubric_by_person": bool(run.rubric_edits),
+        "criteria": criteria_forms(rubric) if rubric else None,
         "methods": methods,
         "searched": _searched(run),
         "reading": _reading(run),
@@ -257,6 +262,7 @@ def _provenance_row(row: Candidate, methods: list[str]) -> dict[str, Any]:
         "rrf_score": row.rrf_score,
         "cells": [{"rank": row.ranks.get(name), "score": row.scores.get(name)} for name in methods],
         "decided_by": decider_fields(verdict) if verdict else None,
+        "terms": list(verdict.terms.items()) if verdict else [],
     }
 
 

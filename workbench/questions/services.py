@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from arbitration.questions.assisted import QuestionEdits
 from arbitration.settings import EngineSettings
+from arbitration.strategies.multi_criteria import MULTI_CRITERIA_2, Rubric
 from arbitration.text import exact_codes, normalise
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
@@ -48,14 +49,15 @@ def question_ask(
     use_cache: bool = True,
     idempotency_key: str | None = None,
     edits: QuestionEdits | None = None,
+    rubric: Rubric | None = None,
     follow_references: bool = False,
 ) -> AskOutcome:
     """Asks a question of one document, or of the whole collection.
 
     The same question of the same documents, by the same strategy, settings and models, is answered by the run
-    that answered it before (``use_cache``). ``edits`` are a person's own keywords for this run;
-    ``follow_references`` also reads what the best passages refer to. The same ``idempotency_key`` again gives the run
-    it made.
+    that answered it before (``use_cache``). ``edits`` are a person's own keywords for this run, ``rubric`` their
+    criteria where the strategy ranks by some; ``follow_references`` also reads what the best passages refer to. The
+    same ``idempotency_key`` again gives the run it made.
 
     Raises :class:`NotAllowed`, :class:`Conflict` (document not ready) or :class:`WorkbenchError` (no question, no
     documents, unknown strategy).
@@ -65,6 +67,7 @@ def question_ask(
     text = _checked_text(text)
     _check_scope(collection=collection, document=document)
     strategy = strategy_for(collection=collection, wanted=strategy)
+    _check_rubric(strategy=strategy, rubric=rubric)
     asked = _Request(actor.pk, collection.pk, document.pk if document else None, text, strategy)
     if idempotency_key is not None and (made := _run_made(asked, idempotency_key)):
         return AskOutcome(made, is_cached=False)
@@ -77,6 +80,7 @@ def question_ask(
         text=text,
         strategy=strategy,
         edits=edits,
+        rubric=rubric,
         settings=settings,
     )
     earlier = run_with_key(cache_key=key) if use_cache else None
@@ -95,6 +99,7 @@ def question_ask(
                 use_cache=use_cache,
                 idempotency_key=idempotency_key,
                 edits=edits,
+                rubric=rubric,
                 settings=settings,
             )
     except IntegrityError:
@@ -119,6 +124,7 @@ def _run_create(
     use_cache: bool,
     idempotency_key: str | None,
     edits: QuestionEdits | None,
+    rubric: Rubric | None,
     settings: EngineSettings,
 ) -> Run:
     from .tasks import detect
@@ -140,6 +146,7 @@ def _run_create(
         use_cache=use_cache,
         idempotency_key=idempotency_key,
         question_edits=edits.model_dump(mode="json") if edits else None,
+        rubric_edits=rubric.model_dump(mode="json") if rubric else None,
     )
     audit_record(
         actor=actor,
@@ -226,6 +233,14 @@ def _checked_text(text: str) -> str:
     return text
 
 
+def _check_rubric(*, strategy: str, rubric: Rubric | None) -> None:
+    if rubric is not None and strategy != MULTI_CRITERIA_2.name:
+        raise WorkbenchError(
+            _("“%(name)s” ranks by no criteria that could be edited.") % {"name": strategy},
+            code="no_rubric",
+        )
+
+
 def _check_scope(*, collection: Collection, document: Document | None) -> None:
     if document is not None:
         if document.collection_id != collection.pk:
@@ -250,6 +265,7 @@ def cache_key(
     text: str,
     strategy: str,
     edits: QuestionEdits | None = None,
+    rubric: Rubric | None = None,
     settings: EngineSettings | None = None,
 ) -> str:
     """SHA-256 over everything that changes the answer: question, scope, state of the documents, strategy,
@@ -264,6 +280,7 @@ def cache_key(
         "question": [normalise(text).casefold(), *exact_codes(normalise(text))],
         "scope": scope,
         "edits": edits.model_dump(mode="json") if edits else None,
+        "rubric": rubric.model_dump(mode="json") if rubric else None,
         "strategy": strategy,
         "settings": (settings or engine_settings(collection=collection)).digest(),
         "dictionary": dictionary_digest(collection=collection),
@@ -271,6 +288,16 @@ def cache_key(
         "engine": engine_state(strategy=strategy),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def edits_of(run: Run) -> QuestionEdits | None:
+    """The keywords that a person gave the run."""
+    return QuestionEdits.model_validate(run.question_edits) if run.question_edits else None
+
+
+def rubric_edits_of(run: Run) -> Rubric | None:
+    """The criteria that a person gave the run."""
+    return Rubric.model_validate(run.rubric_edits) if run.rubric_edits else None
 
 
 def run_cache_key(*, run: Run) -> str:
@@ -281,7 +308,8 @@ def run_cache_key(*, run: Run) -> str:
         document=run.question.document,
         text=run.question.text,
         strategy=run.strategy,
-        edits=QuestionEdits.model_validate(run.question_edits) if run.question_edits else None,
+        edits=edits_of(run),
+        rubric=rubric_edits_of(run),
         settings=EngineSettings.model_validate(run.settings),
     )
 

@@ -12,12 +12,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from arbitration.questions.assisted import QuestionEdits
+from arbitration.strategies.multi_criteria import Rubric
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
 from workbench.review.sight import after_blind_decisions, require_sight
 
-from . import comparison, presenters, scoreboard, selectors, services
+from . import comparison, presenters, rubrics, scoreboard, selectors, services
 from .cards import dom_id_of
 from .forms import AskForm, CompareDecisionForm, CompareForm, KeywordsForm
 from .models import Candidate
@@ -99,12 +100,8 @@ def run_json(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def run_again(request: HttpRequest, pk: int) -> HttpResponse:
-    """The same question again with a person's keywords; a run of its own, beside this one."""
+    """The same question again with a person's keywords or criteria; a run of its own, beside this one."""
     run = selectors.run_for(user=request.user, pk=pk)
-    form = KeywordsForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, " ".join(error for errors in form.errors.values() for error in errors))
-        return redirect(f"{run.get_absolute_url()}?tab=provenance")
     try:
         outcome = services.question_ask(
             actor=request.user,
@@ -112,12 +109,33 @@ def run_again(request: HttpRequest, pk: int) -> HttpResponse:
             document=run.question.document,
             text=run.question.text,
             strategy=run.strategy,
-            edits=QuestionEdits(**form.cleaned_data),
+            edits=services.edits_of(run) if _edits_criteria(request) else _keywords(request),
+            rubric=_criteria(request) if _edits_criteria(request) else services.rubric_edits_of(run),
         )
     except WorkbenchError as error:
         messages.error(request, error.message)
         return redirect(f"{run.get_absolute_url()}?tab=provenance")
     return redirect(outcome.run)
+
+
+def _edits_criteria(request: HttpRequest) -> bool:
+    return f"{rubrics.PREFIX}-TOTAL_FORMS" in request.POST
+
+
+def _keywords(request: HttpRequest) -> QuestionEdits:
+    """What a person searches by. Raises :class:`WorkbenchError` saying what is wrong with it."""
+    form = KeywordsForm(request.POST)
+    if not form.is_valid():
+        raise WorkbenchError(" ".join(error for errors in form.errors.values() for error in errors))
+    return QuestionEdits(**form.cleaned_data)
+
+
+def _criteria(request: HttpRequest) -> Rubric:
+    """What a person ranks by. Raises :class:`WorkbenchError` saying what is wrong with it."""
+    forms = rubrics.CriteriaForms(request.POST, prefix=rubrics.PREFIX)
+    if not forms.is_valid():
+        raise WorkbenchError(" ".join(forms.problems()))
+    return forms.rubric()
 
 
 @require_POST

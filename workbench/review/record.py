@@ -21,7 +21,7 @@ _TEXTS = frozenset(
     {
         "snippet", "text", "reason", "llm_reason", "section_title", "structural_context", "matched_keywords",
         "why_per_method", "quotes", "counter_argument", "parsed_question", "conflicts", "outcome_notes",
-        "skipped_reasons", "artefacts",
+        "skipped_reasons", "artefacts", "score_terms",
     }
 )  # fmt: skip
 #: Names that may change without the record changing; ids stand beside them.

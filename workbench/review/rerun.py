@@ -9,13 +9,12 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from arbitration.questions.assisted import QuestionEdits
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict
 from workbench.questions.models import Candidate, Run
 from workbench.questions.records import anchor_of, candidate_role, candidates_of, decider_fields, verdict_of
-from workbench.questions.services import question_ask
+from workbench.questions.services import edits_of, question_ask, rubric_edits_of
 
 
 def run_again(*, actor: User, run: Run) -> Run:
@@ -32,7 +31,8 @@ def run_again(*, actor: User, run: Run) -> Run:
         text=run.question.text,
         strategy=run.strategy,
         use_cache=False,
-        edits=QuestionEdits(**run.question_edits) if run.question_edits else None,
+        edits=edits_of(run),
+        rubric=rubric_edits_of(run),
     )
     with transaction.atomic():
         audit_record(

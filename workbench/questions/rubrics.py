@@ -1,0 +1,93 @@
+"""The criteria that a two-turn run ranked by: as the model inferred them, and as a person edits them for another run
+(engines.md, section 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import ValidationError
+
+from arbitration.strategies.multi_criteria import Criterion, Rubric
+
+from .models import Run
+
+PREFIX = "criteria"
+MOST_CRITERIA = 8
+
+
+def rubric_of(run: Run) -> Rubric | None:
+    """What the run's candidates were ranked by; None where no rubric was used, or none yet."""
+    text = run.artefacts.get("rubric")
+    try:
+        return Rubric.model_validate_json(text) if text else None
+    except ValidationError:
+        return None
+
+
+class CriterionForm(forms.Form):
+    """One criterion; without a name it is left out."""
+
+    name = forms.CharField(label=gettext_lazy("Criterion"), required=False, max_length=60)
+    definition = forms.CharField(label=gettext_lazy("What it means"), required=False, max_length=400)
+    zero = forms.CharField(label=gettext_lazy("0 means"), required=False, max_length=200)
+    five = forms.CharField(label=gettext_lazy("5 means"), required=False, max_length=200)
+    weight = forms.FloatField(
+        label=gettext_lazy("Weight, 0 to 1"),
+        required=False,
+        min_value=0,
+        max_value=1,
+        widget=forms.NumberInput(attrs={"step": "0.05", "min": "0", "max": "1"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """A named criterion has a weight."""
+        cleaned = super().clean() or {}
+        if not self.errors and cleaned.get("name") and cleaned.get("weight") is None:
+            raise forms.ValidationError(_("Give “%(name)s” a weight.") % {"name": cleaned["name"]})
+        return cleaned
+
+
+class _Criteria(forms.BaseFormSet):
+    """The criteria together."""
+
+    def clean(self) -> None:
+        """At least one, none twice."""
+        if any(self.errors):
+            return
+        names = [form.cleaned_data["name"].casefold() for form in self._named()]
+        if not names:
+            raise forms.ValidationError(_("Name at least one criterion."))
+        if len(set(names)) < len(names):
+            raise forms.ValidationError(_("Name each criterion once."))
+
+    def rubric(self) -> Rubric:
+        """What was written; for valid forms."""
+        return Rubric(criteria=[Criterion(**form.cleaned_data) for form in self._named()])
+
+    def problems(self) -> list[str]:
+        """What is wrong, in words."""
+        own = [str(error) for error in self.non_form_errors()]
+        return own + [
+            str(error) for form in self.forms for errors in form.errors.values() for error in errors
+        ]
+
+    def _named(self) -> list[forms.Form]:
+        return [form for form in self.forms if form.cleaned_data.get("name")]
+
+
+CriteriaForms = forms.formset_factory(
+    CriterionForm,
+    formset=_Criteria,
+    extra=1,
+    max_num=MOST_CRITERIA,
+    absolute_max=MOST_CRITERIA,
+    validate_max=True,
+)
+
+
+def criteria_forms(rubric: Rubric) -> forms.BaseFormSet:
+    """The forms with what the run ranked by, and one more."""
+    return CriteriaForms(initial=[c.model_dump() for c in rubric.criteria], prefix=PREFIX)
