@@ -95,7 +95,7 @@ def test_without_an_answer_no_model_decides(installation: Installation, strategy
     for call in calls:
         assert call.latency_ms < 1000 * TIMEOUT_S + MARGIN_MS
         # The time-out is all the time there is: no second attempt of the same length follows.
-        assert call.outcome != "timeout" or call.attempt == 1
+        assert fault != "hang" or call.attempt == 1
 
 
 @pytest.mark.parametrize("strategy", LLM_STRATEGIES)
