@@ -205,7 +205,11 @@ def test_the_reviewer_works_the_queue_by_keyboard(
         f"\n{cards} approvals in the queue, {presses / cards:.2f} keys each, {60 * cards / spent:.0f} a minute"
     )
     page.keyboard.press("z")
-    expect(page.locator(".message--success")).to_be_visible()
+    expect(page).to_have_url(re.compile("/runs/"))
+    undone = "SELECT count(*) FROM review_review WHERE action = 'undo' AND reviewer_id ="
+    assert office.count(
+        f"{undone} (SELECT id FROM accounts_user WHERE email = %s)", f"reviewer@{SLUG}.example"
+    )
 
 
 def _decided(office: Office) -> int:
@@ -252,17 +256,17 @@ def test_the_admin_sets_up_labelling_and_looks_after_the_house(
     name = f"Office labels {look[0]}"
     for path, words in (
         (f"{office.path}people/", "Reviewer Field"),
-        (f"{office.path}settings/", "Office"),
+        (f"{office.path}settings/", "Thresholds"),
         ("/operations/", "What waits"),
         ("/trust/", "People agree with the machine"),
         ("/models/", "Models"),
     ):
         page.goto(office.product.address + path)
-        expect(page.get_by_text(words).first).to_be_visible()
+        expect(page.get_by_role("main").get_by_text(words).first).to_be_visible()
     page.goto(f"{office.product.address}/labeling/")
     page.locator("input[name=name]").fill(name)
     page.locator("select[name=collection]").select_option(SLUG)
-    page.get_by_role("button", name=re.compile("Open|Create|Start")).first.click()
+    page.get_by_role("button", name="Start the project").click()
     expect(page.get_by_role("heading", name=name)).to_be_visible()
     page.locator("form[action$='fill/'] button").first.click()
     pairs = "SELECT count(*) FROM labeling_pair p JOIN labeling_project j ON j.id = p.project_id WHERE j.name = %s"

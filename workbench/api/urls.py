@@ -9,6 +9,7 @@ from rest_framework.routers import DefaultRouter
 from . import (
     comparison_views,
     control_views,
+    export_views,
     labeling_views,
     question_set_views,
     queue_views,
@@ -40,6 +41,7 @@ router.register("disputes", labeling_views.DisputeViewSet, basename="dispute")
 router.register("labels", labeling_views.CollectionLabelViewSet, basename="labels")
 router.register("comparisons", comparison_views.ComparisonViewSet, basename="comparison")
 router.register("evaluations", comparison_views.EvaluationViewSet, basename="evaluation")
+router.register("exports", export_views.ExportViewSet, basename="export")
 
 _models = control_views.LanguageModelsViewSet
 

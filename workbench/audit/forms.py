@@ -35,6 +35,9 @@ class TrailFilterForm(forms.Form):
     #: The fields that people see; the cursors are in links only.
     SHOWN = ("collection", "action", "actor", "object_type", "object_id", "since", "until", "request_id")
 
+    #: Those of them that are folded until one is wanted.
+    SELDOM = ("object_type", "object_id", "request_id")
+
     def __init__(self, data: Any, *, collections: Sequence[Collection], is_staff: bool) -> None:
         super().__init__(data)
         self._collections = {collection.slug: collection for collection in collections}

@@ -18,7 +18,9 @@ def filters_of(form: TrailFilterForm, query: QueryDict) -> dict[str, Any]:
     """``partials/_filters.html``: the fields, and a chip for each that is set."""
     return {
         "url": reverse("audit:trail"),
-        "fields": [_field(form, name) for name in form.SHOWN],
+        "fields": [_field(form, name) for name in form.SHOWN if name not in form.SELDOM],
+        "more": [_field(form, name) for name in form.SELDOM],
+        "more_is_open": any(query.get(name) for name in form.SELDOM),
         "active": [
             {
                 "label": f"{form.fields[name].label}: {query[name]}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
+
+from .periods import days_between
 
 
 class PeriodForm(forms.Form):
@@ -44,8 +46,4 @@ class PeriodForm(forms.Form):
 
     def period(self) -> tuple[datetime, datetime]:
         """The moments between which the period lies, the second excluded."""
-        first, last = self.cleaned_data["first"], self.cleaned_data["last"]
-        return (
-            datetime.combine(first, time(), tzinfo=UTC),
-            datetime.combine(last + timedelta(days=1), time(), tzinfo=UTC),
-        )
+        return days_between(first=self.cleaned_data["first"], last=self.cleaned_data["last"])

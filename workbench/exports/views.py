@@ -13,13 +13,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
+from workbench.accounts.models import User
 from workbench.errors import WorkbenchError
 from workbench.questions.selectors import run_for
 from workbench.review.sight import after_blind_decisions, require_sight
 
 from . import presenters, selectors, services
 from .forms import PeriodForm
-from .models import ExportState
+from .models import ExportFile, ExportState
 
 
 @require_http_methods(["GET", "POST"])
@@ -64,14 +65,18 @@ def run_export(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 @after_blind_decisions
-def fetch(request: HttpRequest, pk: int) -> HttpResponse | FileResponse:
+def fetch(request: HttpRequest, pk: int) -> FileResponse:
     """A file, as an attachment: nothing of it runs in the product's own pages."""
-    file = selectors.file_for(user=request.user, pk=pk)
+    return file_response(actor=request.user, file=selectors.file_for(user=request.user, pk=pk))
+
+
+def file_response(*, actor: User, file: ExportFile) -> FileResponse:
+    """The bytes of a file, and the record that they were fetched; 404 when the file was removed."""
     if file.export.run is not None:
-        require_sight(user=request.user, runs=[file.export.run])
+        require_sight(user=actor, runs=[file.export.run])
     if file.export.state != ExportState.READY or not default_storage.exists(file.path):
         raise Http404(_("This export was removed. Ask for it again."))
-    services.export_fetched(actor=request.user, file=file)
+    services.export_fetched(actor=actor, file=file)
     response = FileResponse(
         default_storage.open(file.path, "rb"),
         as_attachment=True,

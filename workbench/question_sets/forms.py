@@ -30,7 +30,7 @@ class QuestionSetForm(QuestionsForm):
     """A new set."""
 
     collection = forms.ModelChoiceField(
-        queryset=Collection.objects.none(), to_field_name="slug", label=_("Collection")
+        queryset=Collection.objects.none(), to_field_name="slug", label=_("Collection"), empty_label=None
     )
     name = forms.CharField(label=_("Name"), max_length=160)
     description = forms.CharField(label=_("Description"), required=False, max_length=2000)

@@ -221,3 +221,23 @@ def test_a_record_is_written_in_the_language_of_who_asked(scene: Scene, cast: Ca
     html = made(export)[f"run-{scene.run.pk}.html"].decode()
     assert '<html lang="es">' in html
     assert "Colección" in html
+
+
+def test_scripts_ask_and_fetch_by_the_api(scene: Scene, cast: Cast, client_as: ClientAs) -> None:
+    client = client_as(cast.auditor)
+    asked = client.post("/api/v1/exports/", {"run": scene.run.pk}, content_type="application/json")
+    assert asked.status_code == 202
+    export = Export.objects.get(pk=asked.json()["id"])
+    made(export)
+    shown = client.get(f"/api/v1/exports/{export.pk}/").json()
+    assert shown["state"] == "ready"
+    name = shown["files"][0]["name"]
+    body = b"".join(client.get(f"/api/v1/exports/{export.pk}/files/{name}/").streaming_content)
+    assert hashlib.sha256(body).hexdigest() == shown["files"][0]["sha256"]
+    period = {"collection": "alpha", "first": "2026-01-01", "last": "2026-01-31"}
+    assert client.post("/api/v1/exports/", period, content_type="application/json").status_code == 202
+    for wrong in ({}, {"collection": "alpha"}, period | {"run": scene.run.pk}):
+        assert client.post("/api/v1/exports/", wrong, content_type="application/json").status_code == 400
+    as_analyst = client_as(cast.analyst).post("/api/v1/exports/", period, content_type="application/json")
+    assert as_analyst.status_code == 403
+    assert client_as(cast.outsider).get(f"/api/v1/exports/{export.pk}/files/{name}/").status_code == 404

@@ -1,0 +1,112 @@
+"""Exports: asking for a run or a period as files, and fetching them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.accounts.permissions import Permission
+from workbench.documents.selectors import collection_for
+from workbench.exports.models import Export, ExportFile
+from workbench.exports.periods import days_between
+from workbench.exports.selectors import export_for
+from workbench.exports.services import period_export, run_export
+from workbench.exports.views import file_response
+from workbench.questions.selectors import run_for
+
+from .base import IDEMPOTENCY, ApiViewSet
+
+
+class ExportFileSerializer(serializers.ModelSerializer[ExportFile]):
+    """A file of an export; fetch it by its name."""
+
+    class Meta:
+        model = ExportFile
+        fields = ["name", "content_type", "size", "sha256"]
+        read_only_fields = fields
+
+
+class ExportSerializer(serializers.ModelSerializer[Export]):
+    """An export: of one run, or of a period (``until`` excluded); ``done`` of ``total`` runs are written."""
+
+    collection = serializers.SlugRelatedField("slug", read_only=True)
+    files = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Export
+        fields = [
+            "id", "collection", "run", "since", "until", "state", "done", "total", "failure", "files",
+            "created_at", "finished_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(ExportFileSerializer(many=True))
+    def get_files(self, export: Export) -> Any:
+        """What was made."""
+        return ExportFileSerializer(export.files.all(), many=True).data
+
+
+class ExportCreateSerializer(serializers.Serializer[Any]):
+    """One run; or a collection with the first and the last day (UTC) of a period."""
+
+    run = serializers.IntegerField(min_value=1, max_value=2**63 - 1, required=False)
+    collection = serializers.SlugField(required=False)
+    first = serializers.DateField(required=False)
+    last = serializers.DateField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Either kind, whole."""
+        period = {"collection", "first", "last"} & set(attrs)
+        if ("run" in attrs) == bool(period) or (period and len(period) < 3):
+            raise serializers.ValidationError("Give a run, or a collection with its first and last day.")
+        return attrs
+
+
+class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Export]):
+    """Records that leave the product as files."""
+
+    queryset = Export.objects.none()
+    serializer_class = ExportSerializer
+
+    def get_queryset(self) -> QuerySet[Export]:
+        """Those that the caller may fetch."""
+        rows = Export.objects.visible_to(self.request.user).select_related("collection")
+        return rows.prefetch_related("files")
+
+    @extend_schema(
+        request=ExportCreateSerializer, responses={202: ExportSerializer}, parameters=[IDEMPOTENCY]
+    )
+    def create(self, request: Request) -> Response:
+        """Asks for one; a worker makes it."""
+        form = ExportCreateSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        if "run" in given:
+            export = run_export(actor=request.user, run=run_for(user=request.user, pk=given["run"]))
+        else:
+            since, until = days_between(first=given["first"], last=given["last"])
+            collection = collection_for(
+                user=request.user, slug=given["collection"], permission=Permission.VIEW
+            )
+            export = period_export(actor=request.user, collection=collection, since=since, until=until)
+        export.refresh_from_db()
+        return Response(ExportSerializer(export).data, status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+        parameters=[OpenApiParameter("name", OpenApiTypes.STR, OpenApiParameter.PATH)],
+    )
+    @action(detail=True, url_path=r"files/(?P<name>[A-Za-z0-9._-]{1,160})", url_name="file")
+    def file(self, request: Request, pk: str, name: str) -> HttpResponseBase:
+        """A file, while it is kept; fetching it is on record."""
+        export = export_for(user=request.user, pk=int(pk))
+        return file_response(actor=request.user, file=get_object_or_404(export.files, name=name))
