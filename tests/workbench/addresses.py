@@ -50,6 +50,8 @@ MADE: dict[str, Callable[[Scene], object]] = {
         f"api:dispute-{name}": lambda scene: any_pair(scene.document).pk
         for name in ("detail", "adjudicate", "set-aside")
     },
+    "api:export-detail": lambda scene: an_export(scene).pk,
+    "api:export-file": lambda scene: an_export(scene).pk,
     "models:label": lambda scene: scene.run.reviews.get(label__isnull=False).label.pk,
     "models:version": lambda scene: any_model().number,
     "models:roll-back": lambda scene: any_model().number,
@@ -177,6 +179,7 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "pk": key,
         "page_num": 1,
         "kind": "csv",
+        "name": "run.html",
         "document": scene.document.pk,
     }
     missing = [name for name in names if known.get(name) is None]

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import re
+from pathlib import Path
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.core.cache import cache
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from tests.workbench.addresses import ALL, path_of
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs, grow, queries_of
 from tests.workbench.scene import Scene, make_document
@@ -74,9 +80,6 @@ def test_a_decision_costs_the_same_however_large_the_run(client: Client, scene: 
     for size in (scene.run.candidates.count(), 50):
         grow(scene.run, to=size)
         candidate = scene.run.candidates.filter(reviews__isnull=True, verdict__role__isnull=False).first()
-        from django.db import connection
-        from django.test.utils import CaptureQueriesContext
-
         with CaptureQueriesContext(connection) as captured:
             answer = client.post(reverse("review:approve", args=[candidate.pk]), headers=HTMX)
         assert answer.status_code == 200
@@ -93,3 +96,33 @@ def test_a_run_of_sixty_candidates_fits(client: Client, scene: Scene) -> None:
         candidate.text.save()
     body = client.get(scene.run.get_absolute_url()).content
     assert len(gzip.compress(body, 6)) <= MOST_BYTES
+
+
+def test_every_page_of_the_product_keeps_the_budget(client: Client, scene: Scene) -> None:
+    """Queries and compressed bytes of whatever answers a browser with a page, by the URL map itself."""
+    grow(scene.run, to=50)
+    pages = [a for a in ALL if not a.name.startswith(("api:", "healthz", "readyz"))]
+    over, seen = [], 0
+    for page in pages:
+        path = path_of(page, scene)
+        client.get(path)
+        with CaptureQueriesContext(connection) as captured:
+            answer = client.get(path)
+        if answer.status_code != 200 or answer.streaming or "text/html" not in answer["Content-Type"]:
+            continue
+        seen += 1
+        size = len(gzip.compress(answer.content, 6))
+        if len(captured) > MOST_QUERIES or size > MOST_BYTES:
+            over.append(f"{page.name}: {len(captured)} queries, {size} bytes")
+    assert over == []
+    assert seen >= 40
+
+
+def test_all_scripts_of_a_page_together_keep_the_budget(client: Client) -> None:
+    """Every module of ours and htmx, as they travel."""
+    body = client.get("/").content.decode()
+    paths = re.findall(r'<script[^>]+src="([^"?]+)', body) + re.findall(r'"(/static/js/[^"]+\.js)"', body)
+    found = {finders.find(re.sub(r"\.[0-9a-f]{12}(?=\.js$)", "", p.removeprefix("/static/"))) for p in paths}
+    assert len(found) >= 8
+    assert None not in found
+    assert sum(len(gzip.compress(Path(str(path)).read_bytes(), 6)) for path in found) <= MOST_BYTES
