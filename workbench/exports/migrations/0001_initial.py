@@ -39,6 +39,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'ready', 'failed', 'removed'])), name='export_state_is_known'),
+                    models.CheckConstraint(condition=models.Q(('run__isnull', False), models.Q(('since__isnull', False), ('until__isnull', False)), _connector='XOR'), name='export_of_a_run_or_a_period'),
+                    models.CheckConstraint(condition=models.Q(('since__isnull', True), ('since__lt', models.F('until')), _connector='OR'), name='export_period_has_a_length'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('failure', ''), _negated=True), _connector='OR'), name='failed_export_says_why'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -54,26 +60,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('export', 'name'), name='one_export_file_per_name'),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='export',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'ready', 'failed', 'removed'])), name='export_state_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='export',
-            constraint=models.CheckConstraint(condition=models.Q(('run__isnull', False), models.Q(('since__isnull', False), ('until__isnull', False)), _connector='XOR'), name='export_of_a_run_or_a_period'),
-        ),
-        migrations.AddConstraint(
-            model_name='export',
-            constraint=models.CheckConstraint(condition=models.Q(('since__isnull', True), ('since__lt', models.F('until')), _connector='OR'), name='export_period_has_a_length'),
-        ),
-        migrations.AddConstraint(
-            model_name='export',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('failure', ''), _negated=True), _connector='OR'), name='failed_export_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='exportfile',
-            constraint=models.UniqueConstraint(fields=('export', 'name'), name='one_export_file_per_name'),
         ),
     ]
