@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx2 as httpx
@@ -92,7 +93,7 @@ def answers(product: RunningProduct) -> bool:
 
 @pytest.fixture(scope="module")
 def analyst(product: RunningProduct) -> Iterator[httpx.Client]:
-    with product.client("analyst") as client:
+    with closing(product.client("analyst")) as client:
         yield client
 
 
@@ -247,7 +248,7 @@ def test_two_identical_uploads_at_once_are_one_document(
     product: RunningProduct, analyst: httpx.Client, quiet: tuple[State, State]
 ) -> None:
     collection = new_collection(analyst, "twice")
-    with product.client("analyst") as other:
+    with closing(product.client("analyst")) as other:
         got = at_once(lambda: upload(analyst, collection, RULES), lambda: upload(other, collection, RULES))
     assert sorted(answer.status_code for answer in got) == [200, 201]
     (key,) = {int(answer.json()["id"]) for answer in got}
@@ -257,7 +258,7 @@ def test_two_identical_uploads_at_once_are_one_document(
 
 def test_two_reviewers_on_one_card_at_once(product: RunningProduct, quiet: tuple[State, State]) -> None:
     """One decision stands; the other person is told who was quicker."""
-    with product.client("analyst") as client:
+    with closing(product.client("analyst")) as client:
         run = ask(client, "demo", "How long are access records kept?")
     assert run_ended(product, run) == "done"
     key, role = product.rows(
@@ -268,7 +269,7 @@ def test_two_reviewers_on_one_card_at_once(product: RunningProduct, quiet: tuple
     other = "discarded" if role != "discarded" else "primary"
     approve = {"candidate": key, "action": "approve"}
     override = {"candidate": key, "action": "override", "role": other, "reason_code": "wrong_role"}
-    with product.client("reviewer") as one, product.client("reviewer") as two:
+    with closing(product.client("reviewer")) as one, closing(product.client("reviewer")) as two:
         got = at_once(
             lambda: one.post("/api/v1/reviews/", json=approve),
             lambda: two.post("/api/v1/reviews/", json=override),

@@ -205,6 +205,10 @@ EXPORTS: list[Row] = [
     get("exports:export", "ADU"),
     get("exports:fetch", "ADU"),
     post("exports:run", MEMBERS),
+    get("api:export-list", SIGNED_IN),
+    post("api:export-list", MEMBERS, lambda scene: {"run": scene.run.pk}),
+    get("api:export-detail", "ADU"),
+    get("api:export-file", "ADU"),
 ]
 
 API_LABELLING: list[Row] = [
