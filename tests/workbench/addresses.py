@@ -191,7 +191,8 @@ def _evaluation() -> int:
     """An evaluation of strategies on a labelled set."""
     from workbench.questions.models import EvaluationRun
 
-    return EvaluationRun.objects.get_or_create(dataset="set", defaults={"report": {}, "seconds": 1})[0].pk
+    report = {"questions": 0, "answerable": 0, "strategies": {}}
+    return EvaluationRun.objects.get_or_create(dataset="set", defaults={"report": report, "seconds": 1})[0].pk
 
 
 def _token_of(user: User) -> int:
