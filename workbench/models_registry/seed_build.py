@@ -225,5 +225,18 @@ def beats_rules(card: Mapping[str, Any]) -> bool:
     return all(parts) and all(_mean_f1(part, "model") > _mean_f1(part, "rules") for part in parts)
 
 
+def shortfall(card: Mapping[str, Any]) -> str:
+    """In words, with figures, where the model stays behind the rules; empty when it passes the floor."""
+    if beats_rules(card):
+        return ""
+    behind = [
+        f"{part.replace('_', ' ')} of {name} F1 {row['model']['f1']:.3f}, the rules' {row['rules']['f1']:.3f}"
+        for part in ("held_out_documents", "held_out_questions")
+        for name, row in card[part].items()
+        if row["model"]["f1"] <= row["rules"]["f1"]
+    ]
+    return f"its mean F1 is not above the rules': {'; '.join(behind) or 'nothing was held out'}"
+
+
 def _mean_f1(rows: Sequence[Mapping[str, Any]], side: str) -> float:
     return float(np.mean([row[side]["f1"] for row in rows]))

@@ -25,6 +25,7 @@ from workbench.models_registry.seed_build import (
     _Split,
     beats_rules,
     sampled,
+    shortfall,
     without_benchmark,
 )
 
@@ -91,6 +92,20 @@ def test_an_evaluation_sets_aside_a_model_that_knows_a_question(
     assert not aside.is_used
     assert aside.as_json()["overlap_questions"] == 1
     assert aside.services.scorer is None
+
+
+def test_where_a_model_stays_behind_is_said_with_figures() -> None:
+    def row(model: float, rules: float) -> dict:
+        return {"model": {"f1": model}, "rules": {"f1": rules}}
+
+    card = {
+        "held_out_documents": {"cuad": row(0.5, 0.4)},
+        "held_out_questions": {"cuad": row(0.214, 0.302), "contractnli": row(0.256, 0.16)},
+    }
+    assert shortfall(card).endswith("held out questions of cuad F1 0.214, the rules' 0.302")
+    card["held_out_questions"]["cuad"] = row(0.4, 0.302)
+    assert shortfall(card) == ""
+    assert "nothing was held out" in shortfall({"held_out_documents": {}, "held_out_questions": {}})
 
 
 def test_what_ships_can_be_loaded_and_its_card_shows_held_out_questions() -> None:
