@@ -150,6 +150,7 @@ def running_product(extra: Mapping[str, str] | None = None) -> Iterator[RunningP
             "WORKBENCH_LEASE_SECONDS": "6",
             "WORKBENCH_HEARTBEAT_SECONDS": "1",
             "WORKBENCH_DEMO_PASSWORD": PASSWORD,
+            "REAUTHENTICATION_SECONDS": "86400",  # one login serves a whole run of tests
             "OPENAI_BASE_URL": fake.base_url,
             "OPENAI_API_KEY": "sk-test",
             "OPENAI_MODEL": "fake-model",

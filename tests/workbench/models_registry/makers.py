@@ -38,6 +38,10 @@ class Truth:
     estimate: float
 
 
+#: Columns of noise beside the one that tells; more of them only make a few hundred pairs too few.
+MEANINGLESS = 38
+
+
 def truths(numbers: Iterable[int], *, noise: float = 0.4, seed: int = 5) -> list[Truth]:
     """``PAIRS`` pairs of each question, two of them evidence; the first feature tells them apart but for noise. The
     rules know less: their estimate is half chance."""
@@ -46,7 +50,8 @@ def truths(numbers: Iterable[int], *, noise: float = 0.4, seed: int = 5) -> list
         rng = np.random.default_rng([seed, number])
         for pair in range(PAIRS):
             label = int(pair < 2)
-            features = rng.normal(0.0, 1.0, len(FEATURE_NAMES))
+            features = np.zeros(len(FEATURE_NAMES))
+            features[:MEANINGLESS] = rng.normal(0.0, 1.0, MEANINGLESS)
             features[0] = label + rng.normal(0.0, noise)
             estimate = float(np.clip(0.25 + 0.2 * label + rng.normal(0.0, 0.25), 0.0, 1.0))
             made.append(Truth(question(number), pair, label, tuple(features), estimate))
