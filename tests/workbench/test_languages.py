@@ -230,8 +230,8 @@ def _is_worded(text: ast.Constant | ast.JoinedStr) -> bool:
     return any(re.search(r"[^\W\d_]{2,}", str(part)) for part in parts)
 
 
-#: Pages and services; not the developer's stack, commands and the backup behind two of them, the style guide's examples,
-#: nor models and the API, whose help texts describe columns and fields to developers.
+#: Pages and services; not the developer's stack, commands, the backup behind two of them, the style guide's
+#: examples, nor models and the API, whose help texts describe columns and fields to developers.
 SPEAKING = sorted(
     path
     for path in (ROOT / "workbench").rglob("*.py")
