@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from allauth.account.decorators import reauthentication_required
+from allauth.account.internal.flows.login import get_authentication_records
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
@@ -19,4 +21,10 @@ def asks_again(view: View) -> View:
 
 
 def _is_wanted(request: HttpRequest) -> bool:
-    return request.method == "POST" and settings.ASKS_AGAIN
+    return request.method == "POST" and settings.ASKS_AGAIN and not _logged_in_lately(request)
+
+
+def _logged_in_lately(request: HttpRequest) -> bool:
+    """A login counts as showing who one is; allauth by itself counts only what came after it."""
+    moments = [record["at"] for record in get_authentication_records(request, request.user)]
+    return bool(moments) and time.time() - moments[-1] < settings.ACCOUNT_REAUTHENTICATION_TIMEOUT

@@ -159,6 +159,16 @@ def test_acts_of_an_administrator_ask_again(
     assert AuditEvent.objects.count() > before
 
 
+def test_a_login_of_just_now_is_not_asked_again(cast: Cast, client_as: ClientAs, settings: Any) -> None:
+    settings.ASKS_AGAIN = True
+    client = client_as(None)
+    assert log_in(client, cast.admin.email, PASSWORD) == 302
+    before = AuditEvent.objects.count()
+    done = client.post("/collections/alpha/settings/change/", ACTS["/collections/alpha/settings/change/"])
+    assert not done.headers.get("Location", "").startswith("/accounts/reauthenticate/")
+    assert AuditEvent.objects.count() > before
+
+
 def age_the_login(client: Client, seconds: float) -> None:
     """As if it had been longer ago."""
     session = client.session

@@ -100,7 +100,7 @@ def test_where_a_model_stays_behind_is_said_with_figures() -> None:
 
     card = {
         "held_out_documents": {"cuad": row(0.5, 0.4)},
-        "held_out_questions": {"cuad": row(0.214, 0.302), "contractnli": row(0.256, 0.16)},
+        "held_out_questions": {"cuad": row(0.214, 0.302), "contractnli": row(0.2, 0.16)},
     }
     assert shortfall(card).endswith("held out questions of cuad F1 0.214, the rules' 0.302")
     card["held_out_questions"]["cuad"] = row(0.4, 0.302)
