@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from arbitration.evaluation.metrics import ranking_values
+from arbitration.evaluation.metrics import ndcg_at_10
 from training.fitting import Architecture, Split, TrainingConfig, fit, grouped_splits
 from training.metrics import ClassifierMetrics, best_threshold, classifier_metrics, ranked_judgements
 from training.reranker import FittedModel, Floats, Reranker
@@ -90,6 +90,6 @@ def choose_blend_weight(data: Dataset, probabilities: Floats) -> float:
     def quality(weight: float) -> float:
         scores = weight * semantic + (1 - weight) * probabilities
         judged = ranked_judgements(data.labels, scores, data.lists)
-        return float(ranking_values(judged)["NDCG@10"].mean()) if judged else 0.0
+        return float(ndcg_at_10(judged).mean()) if judged else 0.0
 
     return max(BLEND_WEIGHTS, key=quality)

@@ -80,10 +80,7 @@ def ranking_values(judgements: Sequence[Judgement]) -> dict[str, Floats]:
     """Per metric of :data:`RANKING_METRICS`, the value of each judged list; shape (len(judgements),)."""
     if not judgements:
         return {name: np.zeros(0) for name in RANKING_METRICS}
-    qrels = {
-        str(i): {f"u{unit}": grade for unit, grade in enumerate(judged.relevances)}
-        for i, judged in enumerate(judgements)
-    }
+    qrels = _qrels(judgements)
     by_candidate = _run(judgements, lambda ranked: ranked[:1])
     by_unit = _run(judgements, lambda ranked: ranked)
     values = _values({"MRR": RR, "MRR@10": RR @ 10, "P@1": P @ 1, "P@5": P @ 5}, qrels, by_candidate)
@@ -92,6 +89,22 @@ def ranking_values(judgements: Sequence[Judgement]) -> dict[str, Floats]:
         first_k = _run([_cut(judged, k) for judged in judgements], lambda ranked: ranked)
         values |= _values({f"R@{k}": R @ _ALL}, qrels, first_k)
     return {name: values[name] for name in RANKING_METRICS}
+
+
+def ndcg_at_10(judgements: Sequence[Judgement]) -> Floats:
+    """The NDCG@10 of :func:`ranking_values` alone, at a tenth of its cost; shape (len(judgements),)."""
+    if not judgements:
+        return np.zeros(0)
+    # Each rank shows a unit or a candidate: nothing beyond the tenth reaches the first ten.
+    first_ten = _run([_cut(judged, 10) for judged in judgements], lambda ranked: ranked)
+    return _values({"NDCG@10": nDCG @ 10}, _qrels(judgements), first_ten)["NDCG@10"]
+
+
+def _qrels(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
+    return {
+        str(i): {f"u{unit}": grade for unit, grade in enumerate(judged.relevances)}
+        for i, judged in enumerate(judgements)
+    }
 
 
 def _cut(judged: Judgement, k: int) -> Judgement:

@@ -129,7 +129,7 @@ class _Flow:
         """Verdicts by score alone; the roles follow the score, so that they keep the order.
 
         A section that the question names is not put first: reranker and rules know of the name, and numbers that
-        several documents carry are named by accident (ObliQA: MRR .743 with it, .761 without).
+        several documents carry are named by accident (ObliQA: MRR .743 with it, .758 without).
         """
         ordered = sorted(self._pool.candidates, key=lambda c: -self._base(c))
         return tuple(

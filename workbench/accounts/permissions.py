@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -77,6 +78,15 @@ def member_condition(
     allowed = Membership.objects.filter(user=user, role__in=roles_with(permission))
     path = f"{prefix}__in" if prefix else "pk__in"
     return Q(**{path: allowed.values("collection_id")})
+
+
+def member_condition_any(user: User | AnonymousUser, permissions: Iterable[Permission]) -> Q:
+    """The filter that keeps collections where the user holds at least one of the permissions; a collection may come
+    more than once."""
+    condition = Q(pk__in=[])
+    for permission in permissions:
+        condition |= member_condition(user, permission)
+    return condition
 
 
 def has_permission(user: User | AnonymousUser, collection: Collection, permission: Permission) -> bool:

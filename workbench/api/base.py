@@ -20,6 +20,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 
 from workbench.errors import Conflict
 from workbench.ops.addresses import number_in
@@ -56,6 +57,14 @@ def number_parameter(request: Request, name: str) -> int | None:
     if number is None:
         raise ValidationError({name: ["Give a whole number."]})
     return number
+
+
+def checked(request: Request, shape: type[Serializer[Any]]) -> dict[str, Any]:
+    """What a request's body says, in the shape asked for. Raises ``ValidationError`` naming the fields that are
+    wrong."""
+    form = shape(data=request.data)
+    form.is_valid(raise_exception=True)
+    return dict(form.validated_data)
 
 
 class ApiViewSet(viewsets.GenericViewSet[Row]):

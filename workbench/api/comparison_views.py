@@ -26,7 +26,7 @@ from workbench.questions.services import MAX_QUESTION_CHARACTERS
 from workbench.review.models import ReasonCode
 from workbench.review.sight import require_sight
 
-from .base import IDEMPOTENCY, ApiViewSet
+from .base import IDEMPOTENCY, ApiViewSet, checked
 from .serializers import ReviewSerializer
 
 
@@ -117,9 +117,7 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     )
     def create(self, request: Request) -> Response:
         """Asks the question under each strategy."""
-        form = ComparisonCreateSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
+        given = checked(request, ComparisonCreateSerializer)
         document = given["document"]
         comparison = comparison_start(
             actor=request.user,
@@ -148,9 +146,8 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     def decide(self, request: Request, pk: str) -> Response:
         """One decision for the candidate in every run that found it."""
         comparison = comparison_for(user=request.user, pk=int(pk))
-        form = ComparisonDecisionSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        reviews = comparison_decide(actor=request.user, comparison=comparison, **form.validated_data)
+        given = checked(request, ComparisonDecisionSerializer)
+        reviews = comparison_decide(actor=request.user, comparison=comparison, **given)
         return Response(ReviewSerializer(reviews, many=True).data, status=status.HTTP_201_CREATED)
 
 

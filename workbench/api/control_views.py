@@ -16,7 +16,7 @@ from workbench.ops.operations import may_operate
 from workbench.questions.gateway import endpoint_configured, endpoint_name, llm_control, spent_this_month
 from workbench.questions.models import LLMControl
 
-from .base import IDEMPOTENCY, ApiViewSet
+from .base import IDEMPOTENCY, ApiViewSet, checked
 
 
 def _usd(**options: Any) -> serializers.DecimalField:
@@ -65,26 +65,20 @@ class LanguageModelsViewSet(ApiViewSet[LLMControl]):
     @extend_schema(parameters=[IDEMPOTENCY], request=ReasonSerializer, responses=LanguageModelsSerializer)
     def stop(self, request: Request) -> Response:
         """No language model is asked from now on; everything else goes on."""
-        llm_stop(actor=request.user, reason=_checked(ReasonSerializer, request)["reason"])
+        llm_stop(actor=request.user, reason=checked(request, ReasonSerializer)["reason"])
         return _state()
 
     @extend_schema(parameters=[IDEMPOTENCY], request=ReasonSerializer, responses=LanguageModelsSerializer)
     def resume(self, request: Request) -> Response:
         """Language models may be asked again."""
-        llm_resume(actor=request.user, reason=_checked(ReasonSerializer, request)["reason"])
+        llm_resume(actor=request.user, reason=checked(request, ReasonSerializer)["reason"])
         return _state()
 
     @extend_schema(parameters=[IDEMPOTENCY], request=BudgetsSerializer, responses=LanguageModelsSerializer)
     def budgets(self, request: Request) -> Response:
         """Sets both limits; null takes one away."""
-        budgets_change(actor=request.user, **_checked(BudgetsSerializer, request))
+        budgets_change(actor=request.user, **checked(request, BudgetsSerializer))
         return _state()
-
-
-def _checked(shape: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
-    form = shape(data=request.data)
-    form.is_valid(raise_exception=True)
-    return dict(form.validated_data)
 
 
 def _state() -> Response:

@@ -14,7 +14,7 @@ from workbench.documents.models import OfferState, VersionOffer
 from workbench.documents.selectors import document_for
 from workbench.documents.versions import version_accept, version_decline, versions_of
 
-from .base import IDEMPOTENCY
+from .base import IDEMPOTENCY, checked
 from .serializers import DocumentSerializer
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ class DocumentVersionActions(Base):
     def version_decision(self, request: Request, pk: str) -> Response:
         """Accepts or declines that the document is a new version of the one it was offered for."""
         document = document_for(user=request.user, pk=int(pk))
-        form = VersionDecisionSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        act = version_accept if form.validated_data["decision"] == OfferState.ACCEPTED else version_decline
+        given = checked(request, VersionDecisionSerializer)
+        act = version_accept if given["decision"] == OfferState.ACCEPTED else version_decline
         return Response(VersionOfferSerializer(act(actor=request.user, document=document)).data)

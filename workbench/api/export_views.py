@@ -16,14 +16,14 @@ from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
 from workbench.documents.selectors import collection_for
+from workbench.exports.days import days_between
 from workbench.exports.models import Export, ExportFile
-from workbench.exports.periods import days_between
 from workbench.exports.selectors import export_for
 from workbench.exports.services import period_export, run_export
 from workbench.exports.views import file_response
 from workbench.questions.selectors import run_for
 
-from .base import IDEMPOTENCY, ApiViewSet
+from .base import IDEMPOTENCY, ApiViewSet, checked
 
 
 class ExportFileSerializer(serializers.ModelSerializer[ExportFile]):
@@ -87,9 +87,7 @@ class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
     )
     def create(self, request: Request) -> Response:
         """Asks for one; a worker makes it."""
-        form = ExportCreateSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
+        given = checked(request, ExportCreateSerializer)
         if "run" in given:
             export = run_export(actor=request.user, run=run_for(user=request.user, pk=given["run"]))
         else:

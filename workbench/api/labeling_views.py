@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
@@ -13,7 +13,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.accounts.permissions import Permission, member_condition
+from workbench.accounts.permissions import Permission, member_condition, member_condition_any
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 from workbench.labeling import adjudication, work
@@ -25,7 +25,7 @@ from workbench.labeling.projects import guideline_write, project_close, project_
 from workbench.labeling.supply import pairs_add_from_runs
 
 from . import labeling_serializers as shapes
-from .base import IDEMPOTENCY, ApiViewSet
+from .base import IDEMPOTENCY, ApiViewSet, checked
 
 COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")
 
@@ -57,9 +57,7 @@ class LabelingProjectViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, A
     )
     def create(self, request: Request) -> Response:
         """Starts a project; for admins of its collection."""
-        form = shapes.ProjectCreateSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = dict(form.validated_data)
+        given = checked(request, shapes.ProjectCreateSerializer)
         collection = collection_for(user=request.user, slug=given.pop("collection"))
         made = project_create(actor=request.user, project=Project(collection=collection, **given))
         made.refresh_from_db()
@@ -70,9 +68,8 @@ class LabelingProjectViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, A
     def fill(self, request: Request, pk: str) -> Response:
         """Adds pairs from finished runs: the most uncertain, a random share, a sample of every holdout question."""
         project = self.get_object()
-        form = shapes.FillSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        supplied = pairs_add_from_runs(actor=request.user, project=project, **form.validated_data)
+        given = checked(request, shapes.FillSerializer)
+        supplied = pairs_add_from_runs(actor=request.user, project=project, **given)
         return Response(shapes.SuppliedSerializer(supplied).data)
 
     @extend_schema(request=shapes.SupplySerializer, responses=shapes.ProjectSerializer)
@@ -80,9 +77,8 @@ class LabelingProjectViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, A
     def supply(self, request: Request, pk: str) -> Response:
         """How many pairs are kept waiting, from finished runs; 0 leaves that to people."""
         project = self.get_object()
-        form = shapes.SupplySerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        project_supply(actor=request.user, project=project, **form.validated_data)
+        given = checked(request, shapes.SupplySerializer)
+        project_supply(actor=request.user, project=project, **given)
         return self._changed(project)
 
     @extend_schema(request=shapes.OpenSerializer, responses=shapes.ProjectSerializer)
@@ -90,9 +86,8 @@ class LabelingProjectViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, A
     def open(self, request: Request, pk: str) -> Response:
         """Closes the project for labelling, or opens it again."""
         project = self.get_object()
-        form = shapes.OpenSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        project_close(actor=request.user, project=project, **form.validated_data)
+        given = checked(request, shapes.OpenSerializer)
+        project_close(actor=request.user, project=project, **given)
         return self._changed(project)
 
     @extend_schema(responses=shapes.GuidelineSerializer(many=True), methods=["get"])
@@ -106,9 +101,8 @@ class LabelingProjectViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, A
         if request.method == "GET":
             versions = GuidelineVersion.objects.filter(collection=project.collection_id)
             return Response(shapes.GuidelineSerializer(versions, many=True).data)
-        form = shapes.GuidelineWriteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        version = guideline_write(actor=request.user, project=project, body=form.validated_data["body"])
+        given = checked(request, shapes.GuidelineWriteSerializer)
+        version = guideline_write(actor=request.user, project=project, body=given["body"])
         version.refresh_from_db()
         return Response(shapes.GuidelineSerializer(version).data)
 
@@ -151,9 +145,8 @@ class DeskViewSet(mixins.RetrieveModelMixin, ApiViewSet[Slot]):
     def answer(self, request: Request, pk: str) -> Response:
         """The caller's judgment; the same one again counts once."""
         slot = self.get_object()
-        form = shapes.RoleSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        answered = work.slot_answer(actor=request.user, slot=slot, role=form.validated_data["role"])
+        given = checked(request, shapes.RoleSerializer)
+        answered = work.slot_answer(actor=request.user, slot=slot, role=given["role"])
         return Response(shapes.DeskSerializer(answered).data)
 
     @extend_schema(request=shapes.PassSerializer, responses={204: None})
@@ -161,9 +154,8 @@ class DeskViewSet(mixins.RetrieveModelMixin, ApiViewSet[Slot]):
     def pass_over(self, request: Request, pk: str) -> Response:
         """Can't tell, or later: the pair goes back."""
         slot = self.get_object()
-        form = shapes.PassSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        work.slot_pass(actor=request.user, slot=slot, kind=form.validated_data["kind"])
+        given = checked(request, shapes.PassSerializer)
+        work.slot_pass(actor=request.user, slot=slot, kind=given["kind"])
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(request=None, responses={204: None})
@@ -204,9 +196,8 @@ class DisputeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     def adjudicate(self, request: Request, pk: str) -> Response:
         """The caller's role: one of the two given, or another when both are wrong."""
         pair = self.get_object()
-        form = shapes.AdjudicateSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        adjudication.pair_adjudicate(actor=request.user, pair=pair, **form.validated_data)
+        given = checked(request, shapes.AdjudicateSerializer)
+        adjudication.pair_adjudicate(actor=request.user, pair=pair, **given)
         return self._decided(pair)
 
     @extend_schema(request=shapes.SetAsideSerializer, responses=shapes.DisputeSerializer)
@@ -214,9 +205,8 @@ class DisputeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     def set_aside(self, request: Request, pk: str) -> Response:
         """Ends the pair without a label, because it cannot be told."""
         pair = self.get_object()
-        form = shapes.SetAsideSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        adjudication.pair_set_aside(actor=request.user, pair=pair, **form.validated_data)
+        given = checked(request, shapes.SetAsideSerializer)
+        adjudication.pair_set_aside(actor=request.user, pair=pair, **given)
         return self._decided(pair)
 
     def _decided(self, pair: Pair) -> Response:
@@ -237,10 +227,7 @@ class CollectionLabelViewSet(ApiViewSet[Collection]):
         user = self.request.user
         if self.action == "export":
             return Collection.objects.visible_to(user, Permission.MANAGE)
-        condition = Q(pk__in=[])
-        for permission in OVERSEERS:
-            condition |= member_condition(user, permission)
-        return Collection.objects.filter(condition).distinct()
+        return Collection.objects.filter(member_condition_any(user, OVERSEERS)).distinct()
 
     @extend_schema(responses=shapes.AgreementSerializer)
     @action(detail=True, methods=["get"])

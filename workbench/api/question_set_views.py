@@ -27,7 +27,7 @@ from workbench.question_sets.services import (
 )
 from workbench.questions.services import MAX_QUESTION_CHARACTERS
 
-from .base import IDEMPOTENCY, ApiViewSet, number_parameter
+from .base import IDEMPOTENCY, ApiViewSet, checked, number_parameter
 
 _ASKED = Prefetch("entries", queryset=Entry.objects.filter(is_current=True), to_attr="current_entries")
 
@@ -150,9 +150,7 @@ class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVi
     )
     def create(self, request: Request) -> Response:
         """Saves a set."""
-        form = QuestionSetCreateSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = dict(form.validated_data)
+        given = checked(request, QuestionSetCreateSerializer)
         collection = collection_for(user=request.user, slug=given.pop("collection"))
         made = question_set_create(actor=request.user, collection=collection, **given)
         return Response(QuestionSetSerializer(made).data, status=status.HTTP_201_CREATED)
@@ -162,11 +160,8 @@ class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVi
     def change(self, request: Request, pk: str) -> Response:
         """Replaces the questions asked from now on; rounds keep what they asked."""
         question_set = question_set_for(user=request.user, pk=int(pk))
-        form = QuestionsSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        question_set_change(
-            actor=request.user, question_set=question_set, questions=form.validated_data["questions"]
-        )
+        given = checked(request, QuestionsSerializer)
+        question_set_change(actor=request.user, question_set=question_set, questions=given["questions"])
         return Response(QuestionSetSerializer(question_set).data)
 
 
@@ -190,9 +185,7 @@ class RoundViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     @extend_schema(parameters=[IDEMPOTENCY], request=RoundCreateSerializer, responses={201: RoundSerializer})
     def create(self, request: Request) -> Response:
         """Asks every question of the set of every document given; the workers fill the grid."""
-        form = RoundCreateSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
+        given = checked(request, RoundCreateSerializer)
         question_set = question_set_for(user=request.user, pk=given["question_set"])
         wanted = set(given["documents"])
         found = Document.objects.visible_to(request.user).filter(

@@ -24,7 +24,7 @@ from workbench.review.models import Comment, Notification, QueueItem
 from workbench.review.notifications import notifications_read
 
 from . import review_serializers as shapes
-from .base import ApiViewSet
+from .base import ApiViewSet, checked
 from .review_views import RUN, run_filter
 
 FILTERS = [
@@ -97,13 +97,10 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     def hand_over(self, request: Request, pk: str) -> Response:
         """Keeps an item for another reviewer."""
         item = self.get_object()
-        form = shapes.HandOverSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        given = checked(request, shapes.HandOverSerializer)
         members = User.objects.filter(memberships__collection=item.collection_id).distinct()
-        person = get_object_or_404(members, pk=form.validated_data["person"])
-        handed = queue.queue_hand_over(
-            actor=request.user, item=item, to=person, note=form.validated_data["note"]
-        )
+        person = get_object_or_404(members, pk=given["person"])
+        handed = queue.queue_hand_over(actor=request.user, item=item, to=person, note=given["note"])
         return Response(self.get_serializer(handed).data)
 
     @extend_schema(parameters=FILTERS, responses=shapes.BulkSerializer, methods=["get"])
@@ -126,9 +123,8 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
                 "left_out": preview.left_out,
             }
             return Response(shapes.BulkSerializer(body).data)
-        form = shapes.BulkApproveSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        outcome = bulk.bulk_approve(actor=request.user, filters=filters, **form.validated_data)
+        given = checked(request, shapes.BulkApproveSerializer)
+        outcome = bulk.bulk_approve(actor=request.user, filters=filters, **given)
         return Response(
             shapes.BulkOutcomeSerializer(
                 {"approved": outcome.approved, "refused": dict(outcome.refused)}
@@ -153,9 +149,7 @@ class CommentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     @extend_schema(request=shapes.CommentCreateSerializer, responses={201: shapes.CommentSerializer})
     def create(self, request: Request) -> Response:
         """Says something; members mentioned as `@name` are told."""
-        form = shapes.CommentCreateSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
+        given = checked(request, shapes.CommentCreateSerializer)
         key = given["candidate"]
         outcome = comment_add(
             actor=request.user,

@@ -28,6 +28,7 @@ from workbench.review.sight import require_sight
 from workbench.review.signing import items_to_decide
 
 from . import review_serializers as shapes
+from .base import checked
 from .serializers import CandidateSerializer, RunSerializer
 
 if TYPE_CHECKING:
@@ -57,9 +58,7 @@ class RunReviewActions(Base):
     def evidence(self, request: Request, pk: str) -> Response:
         """Makes lines of a document evidence that the machine missed."""
         run = self.get_object()
-        form = shapes.EvidenceSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
+        given = checked(request, shapes.EvidenceSerializer)
         candidate = evidence_add(
             actor=request.user,
             run=run,
@@ -109,7 +108,7 @@ class CandidateReviewActions(Base):
     def choose(self, request: Request, pk: str) -> Response:
         """A role for a blind card, or a second review, whichever the card waits for."""
         candidate = candidate_for(user=request.user, pk=int(pk))
-        given = self._given(request)
+        given = checked(request, shapes.ChoiceSerializer)
         item = QueueItem.objects.filter(candidate=candidate).first()
         if item is not None and item.stage == ItemStage.SECOND:
             row: Any = second_review_add(actor=request.user, candidate=candidate, **given)
@@ -122,7 +121,7 @@ class CandidateReviewActions(Base):
     def adjudicate(self, request: Request, pk: str) -> Response:
         """A third person's decision between two; the comment says why."""
         candidate = candidate_for(user=request.user, pk=int(pk))
-        given = self._given(request)
+        given = checked(request, shapes.ChoiceSerializer)
         made = dispute_adjudicate(
             actor=request.user,
             candidate=candidate,
@@ -137,11 +136,6 @@ class CandidateReviewActions(Base):
         """Takes the caller's own last decision back, by a row of its own."""
         made = candidate_undo(actor=request.user, candidate=candidate_for(user=request.user, pk=int(pk)))
         return Response(shapes.WordSerializer(made).data, status=status.HTTP_201_CREATED)
-
-    def _given(self, request: Request) -> dict[str, Any]:
-        form = shapes.ChoiceSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        return dict(form.validated_data)
 
     @extend_schema(responses={(200, "application/json"): OpenApiTypes.OBJECT})
     @action(detail=True, methods=["get"])

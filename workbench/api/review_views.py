@@ -17,7 +17,7 @@ from workbench.review.models import Reopening, Signature
 from workbench.review.signing import run_reopen, run_sign
 
 from . import review_serializers as shapes
-from .base import ApiViewSet, number_parameter
+from .base import ApiViewSet, checked, number_parameter
 
 RUN = OpenApiParameter("run", OpenApiTypes.INT, description="Key of a run.")
 
@@ -47,9 +47,7 @@ class SignatureViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiView
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Signs a run with the caller's password once more. `record_sha256` is the hash that
         `GET /runs/{id}/signing/` gave: a record that changed since is not signed."""
-        form = shapes.SignSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
+        given = checked(request, shapes.SignSerializer)
         signature = run_sign(
             actor=request.user,
             run=run_for(user=request.user, pk=given["run"]),
@@ -69,9 +67,7 @@ class ReopeningViewSet(ApiViewSet[Reopening]):
     @extend_schema(request=shapes.ReopenSerializer, responses={201: shapes.ReopeningSerializer})
     def create(self, request: Request) -> Response:
         """Sets the signature of a run aside, with a reason."""
-        form = shapes.ReopenSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
+        given = checked(request, shapes.ReopenSerializer)
         run = run_for(user=request.user, pk=given["run"])
         reopening = run_reopen(actor=request.user, run=run, reason=given["reason"])
         reopening.refresh_from_db()

@@ -22,7 +22,7 @@ from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 
-from .base import IDEMPOTENCY
+from .base import IDEMPOTENCY, checked
 
 if TYPE_CHECKING:
     from rest_framework.viewsets import GenericViewSet
@@ -112,9 +112,7 @@ class CollectionThresholdActions(Base):
         if request.method == "GET":
             return _in_use(collection_for(user=request.user, slug=slug, permission=Permission.AUDIT))
         collection = collection_for(user=request.user, slug=slug)
-        form = ThresholdsApplySerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = dict(form.validated_data)
+        given = checked(request, ThresholdsApplySerializer)
         proposal = _proposal(collection, given.pop("proposal")) if "proposal" in given else None
         profile = proposal.profile if proposal else given["thresholds"]
         gates_apply(
@@ -132,9 +130,8 @@ class CollectionThresholdActions(Base):
     def remove_thresholds(self, request: Request, slug: str) -> Response:
         """Back to none: everything is verified."""
         collection = collection_for(user=request.user, slug=slug)
-        form = ActSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        gates_remove(actor=request.user, collection=collection, **form.validated_data)
+        given = checked(request, ActSerializer)
+        gates_remove(actor=request.user, collection=collection, **given)
         return _in_use(collection)
 
     @extend_schema(responses=ProposalSerializer(many=True), filters=False)

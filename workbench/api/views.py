@@ -31,7 +31,7 @@ from workbench.review.services import candidate_approve, candidate_override, can
 from workbench.review.sight import require_sight
 
 from . import serializers as shapes
-from .base import IDEMPOTENCY, ApiViewSet, idempotency_key, number_parameter
+from .base import IDEMPOTENCY, ApiViewSet, checked, idempotency_key, number_parameter
 from .document_actions import DocumentVersionActions
 from .review_actions import CandidateReviewActions, RunReviewActions
 from .threshold_actions import CollectionThresholdActions
@@ -61,9 +61,8 @@ class CollectionViewSet(
     @extend_schema(request=shapes.CollectionCreateSerializer, responses={201: shapes.CollectionSerializer})
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """A new collection; the caller becomes its admin and analyst."""
-        form = shapes.CollectionCreateSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        collection = collection_create(actor=request.user, **form.validated_data)
+        given = checked(request, shapes.CollectionCreateSerializer)
+        collection = collection_create(actor=request.user, **given)
         return Response(shapes.CollectionSerializer(collection).data, status=status.HTTP_201_CREATED)
 
 
@@ -88,12 +87,9 @@ class DocumentViewSet(
     )
     def create(self, request: Request) -> Response:
         """Uploads a file: 201 for a new document, 200 when the same bytes are here already."""
-        form = shapes.DocumentUploadSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        file = form.validated_data["file"]
-        collection = collection_for(
-            user=request.user, slug=form.validated_data["collection"], permission=Permission.VIEW
-        )
+        given = checked(request, shapes.DocumentUploadSerializer)
+        file = given["file"]
+        collection = collection_for(user=request.user, slug=given["collection"], permission=Permission.VIEW)
         outcome = document_upload(actor=request.user, collection=collection, file=file, name=file.name)
         code = status.HTTP_200_OK if outcome.is_duplicate else status.HTTP_201_CREATED
         return Response(shapes.DocumentSerializer(outcome.document).data, status=code)
@@ -127,9 +123,7 @@ class QuestionViewSet(ApiViewSet[Run]):
     )
     def create(self, request: Request) -> Response:
         """Asks a question: 201 for a new run, 200 when an earlier run answers it."""
-        form = shapes.AskSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        asked = form.validated_data
+        asked = checked(request, shapes.AskSerializer)
         collection = collection_for(user=request.user, slug=asked["collection"])
         document = (
             document_for(user=request.user, pk=asked["document"]) if asked["document"] is not None else None
@@ -231,9 +225,7 @@ class ReviewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
     @extend_schema(request=shapes.ReviewCreateSerializer, responses={201: shapes.ReviewSerializer})
     def create(self, request: Request) -> Response:
         """Approves or overrides a verdict, or says that one can't tell."""
-        form = shapes.ReviewCreateSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
+        given = checked(request, shapes.ReviewCreateSerializer)
         candidate = candidate_for(user=request.user, pk=given["candidate"])
         common = {"actor": request.user, "candidate": candidate, "comment": given["comment"]}
         if given["action"] == ReviewAction.APPROVE:

@@ -16,7 +16,7 @@ from workbench.documents.selectors import collection_for
 from workbench.vocabulary.models import MAX_TERM, DictionaryEntry, EntryKind, EntryStatus, Language
 from workbench.vocabulary.services import entry_add, entry_approve, entry_reject
 
-from .base import IDEMPOTENCY, ApiViewSet
+from .base import IDEMPOTENCY, ApiViewSet, checked
 
 
 class EntrySerializer(serializers.ModelSerializer[DictionaryEntry]):
@@ -67,9 +67,7 @@ class VocabularyViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     @extend_schema(parameters=[IDEMPOTENCY], request=EntryCreateSerializer, responses={201: EntrySerializer})
     def create(self, request: Request) -> Response:
         """Adds a pair; one that was proposed or rejected is approved by it."""
-        form = EntryCreateSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = dict(form.validated_data)
+        given = checked(request, EntryCreateSerializer)
         collection = collection_for(user=request.user, slug=given.pop("collection"))
         entry = entry_add(actor=request.user, collection=collection, **given)
         return Response(EntrySerializer(entry).data, status=status.HTTP_201_CREATED)

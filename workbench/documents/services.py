@@ -156,9 +156,9 @@ def _path_of(collection: Collection, sha256: str) -> str:
 def _store(file: File, *, path: str, size: int) -> str:
     """Stores the bytes under their hash and gives the name they have. A file there already is used only when it is
     whole: one that is still being written, or was left by a crash, gets a neighbour under another name."""
-    if default_storage.exists(path) and default_storage.size(path) == size:
-        return path
     is_new = not default_storage.exists(path)
+    if not is_new and default_storage.size(path) == size:
+        return path
     file.seek(0)
     try:
         return str(default_storage.save(path, file))

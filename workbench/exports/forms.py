@@ -13,7 +13,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 
-from .periods import days_between
+from .days import days_between
 
 
 class PeriodForm(forms.Form):

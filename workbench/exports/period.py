@@ -14,7 +14,6 @@ from django.db.models import Q
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
-from workbench.accounts.models import User
 from workbench.audit.export import ExportScope, audit_export
 from workbench.documents.models import Collection
 from workbench.questions.models import Run, RunQuerySet, RunStatus
@@ -90,12 +89,8 @@ def _json(run: Run) -> bytes:
 def _trail(export: Export) -> str:
     lines = io.StringIO()
     scope = ExportScope(collection=export.collection, since=export.since, until=export.until)
-    audit_export(actor=_requester(export), scope=scope, to=lines)
+    audit_export(actor=export.requested_by, scope=scope, to=lines)
     return lines.getvalue()
-
-
-def _requester(export: Export) -> User:
-    return export.requested_by
 
 
 def _overview(export: Export, runs: list[Run], *, events: dict[str, object]) -> Report:

@@ -39,7 +39,7 @@ def export_page(*, export: Export) -> dict[str, Any]:
     return {
         "export": export,
         "row": row,
-        "progress": _progress(export, row["title"]),
+        "progress": _progress(export, row),
         "kept": ngettext("The files are kept for %(n)d day.", "The files are kept for %(n)d days.", days)
         % {"n": days},
         "crumbs": [{"label": _("Exports"), "url": reverse("exports:exports")}, {"label": row["title"]}],
@@ -74,9 +74,9 @@ def _title(export: Export) -> str:
     return _("%(since)s to %(until)s (excluded)") % {"since": days[0], "until": days[-1]}
 
 
-def _progress(export: Export, title: str) -> dict[str, Any]:
+def _progress(export: Export, row: dict[str, Any]) -> dict[str, Any]:
     ended = export.finished_at or timezone.now()
-    state = _STATES.get(ExportState(export.state), "running" if export.lease_owner else "queued")
+    state = row["state"]
     stages = [
         {
             "label": _("Runs written: %(done)d of %(total)d") % {"done": export.done, "total": export.total},
@@ -87,7 +87,7 @@ def _progress(export: Export, title: str) -> dict[str, Any]:
     ]
     return {
         "dom_id": "export-progress",
-        "title": title,
+        "title": row["title"],
         "state": state,
         "elapsed_s": (ended - export.created_at).total_seconds(),
         "stages": stages,

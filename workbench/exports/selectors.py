@@ -17,14 +17,17 @@ LISTED = 50
 
 def exports_listed(*, user: User) -> ExportQuerySet:
     """The newest exports that the person may fetch."""
-    rows = Export.objects.visible_to(user).select_related("collection", "run__question", "requested_by")
-    return rows.prefetch_related("files").order_by("-pk")[:LISTED]
+    return _fetchable(user).order_by("-pk")[:LISTED]
 
 
 def export_for(*, user: User, pk: int) -> Export:
     """The export, if the person may fetch it; else 404."""
+    return get_object_or_404(_fetchable(user), pk=pk)
+
+
+def _fetchable(user: User) -> ExportQuerySet:
     rows = Export.objects.visible_to(user).select_related("collection", "run__question", "requested_by")
-    return get_object_or_404(rows.prefetch_related("files"), pk=pk)
+    return rows.prefetch_related("files")
 
 
 def file_for(*, user: User, pk: int) -> ExportFile:

@@ -114,13 +114,17 @@ def export_make(*, export_id: int) -> None:
     if not lease_claim(rows.filter(state=ExportState.WAITING), owner=owner):
         return
     with leased(rows, owner=owner) as heartbeat:
-        export = rows.select_related("collection", "requested_by", "run__question__document").get()
+        export = rows.select_related(
+            "collection", "requested_by", "run__question__document", "run__collection", "run__requested_by"
+        ).get()
         try:
             _require_right(export)
             if export.attempts > settings.MAX_ATTEMPTS:
                 raise WorkbenchError(_("This stopped its worker three times and was given up; ask again."))
             with translation.override(export.language):
-                files = _files_of_run(export) if export.run_id else _files_of_period(export, heartbeat)
+                files = (
+                    _files_of_run(export, export.run) if export.run else _files_of_period(export, heartbeat)
+                )
             heartbeat.check()
             _finish(export, owner, files)
         except LeaseLost:
@@ -136,8 +140,7 @@ def _require_right(export: Export) -> None:
         raise NotAllowed(_("You may not read this collection any more."))
 
 
-def _files_of_run(export: Export) -> list[ExportFile]:
-    run = Run.objects.select_related("question__document", "collection", "requested_by").get(pk=export.run_id)
+def _files_of_run(export: Export, run: Run) -> list[ExportFile]:
     report = run_report(run)
     made = (
         (f"run-{run.pk}.html", "text/html; charset=utf-8", report_html(report)),

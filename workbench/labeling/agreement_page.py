@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Q
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from training.agreement import Agreement
 from workbench.accounts.models import User
-from workbench.accounts.permissions import member_condition
-from workbench.documents.models import Collection
+from workbench.ops.collection_choice import collection_choice
 from workbench.ops.plots import HeatMap, heat_map
 from workbench.questions.models import RoleChoice
 
@@ -25,29 +23,14 @@ _MOST_PEOPLE = 24
 
 def agreement_page(*, user: User, query: QueryDict) -> dict[str, Any]:
     """The figures of the collection that the address names, else of the first one the user oversees."""
-    condition = Q(pk__in=[])
-    for permission in OVERSEERS:
-        condition |= member_condition(user, permission)
-    collections = list(Collection.objects.filter(condition).distinct())
-    chosen = next((c for c in collections if c.slug == query.get("collection")), None)
-    chosen = chosen or (collections[0] if collections else None)
+    chosen, filters = collection_choice(
+        user=user, permissions=OVERSEERS, query=query, url=reverse("labeling:agreement")
+    )
     context: dict[str, Any] = {
         "collection": chosen,
         "tabs": tabs(user=user, active="agreement"),
         "tabs_label": _("Labelling"),
-        "filters": {
-            "url": reverse("labeling:agreement"),
-            "active": [],
-            "fields": [
-                {
-                    "name": "collection",
-                    "label": _("Collection"),
-                    "kind": "select",
-                    "value": chosen.slug if chosen else "",
-                    "options": [(c.slug, c.name) for c in collections],
-                }
-            ],
-        },
+        "filters": filters,
     }
     if chosen is None:
         return context

@@ -31,6 +31,7 @@ from psycopg import sql
 from workbench.accounts.models import User
 from workbench.audit.models import AuditSeal
 from workbench.audit.services import audit_record, audit_seal_all, audit_verify
+from workbench.documents.models import Collection
 from workbench.errors import Conflict, WorkbenchError
 
 FORMAT = 1
@@ -220,11 +221,7 @@ def _copy_out(table: str, folder: Path) -> TableCopy:
         gzip.open(_rows_file(folder, table), "wb", compresslevel=3) as file,
         connection.cursor() as cursor,
         # In the order of the first column, which is the key: equal tables give equal files.
-        cursor.copy(
-            sql.SQL("COPY (SELECT {1} FROM {0} ORDER BY 1) TO STDOUT").format(
-                sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
-            )
-        ) as copy,
+        cursor.copy(_statement("COPY (SELECT {1} FROM {0} ORDER BY 1) TO STDOUT", table, columns)) as copy,
     ):
         for block in copy:
             content = bytes(block)
@@ -258,9 +255,7 @@ def _load(made: Backup, folder: Path) -> None:
 
 
 def _highest_epoch() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT coalesce(max(index_epoch), 0) FROM documents_collection")
-        return int(cursor.fetchone()[0])
+    return max(Collection.objects.values_list("index_epoch", flat=True), default=0)
 
 
 def _copy_in(cursor: Any, name: str, table: TableCopy, folder: Path) -> None:

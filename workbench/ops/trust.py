@@ -16,13 +16,13 @@ from django.utils.translation import gettext_lazy
 from arbitration.evaluation.intervals import Interval
 from training.elusion import missed_rate
 from workbench.accounts.models import User
-from workbench.accounts.permissions import member_condition
 from workbench.documents.models import Collection
 from workbench.labeling.agreement import collection_agreement
 from workbench.labeling.elusion import elusion_rates
 from workbench.questions.models import Candidate, RoleChoice
 from workbench.review.models import Review, ReviewAction, SecondReview
 
+from .collection_choice import collection_choice
 from .plots import BarPlot, bar_plot
 from .selectors import TRUST_READERS
 
@@ -135,13 +135,10 @@ def misses_by_month(*, collection: Collection) -> list[Share]:
 
 def trust_page(*, user: User, query: QueryDict) -> dict[str, Any]:
     """The figures of the collection that the address names, else of the first that the person may ask about."""
-    condition = Q(pk__in=[])
-    for permission in TRUST_READERS:
-        condition |= member_condition(user, permission)
-    collections = list(Collection.objects.filter(condition).order_by("name").distinct())
-    chosen = next((c for c in collections if c.slug == query.get("collection")), None)
-    chosen = chosen or (collections[0] if collections else None)
-    context: dict[str, Any] = {"collection": chosen, "filters": _filters(collections, chosen)}
+    chosen, filters = collection_choice(
+        user=user, permissions=TRUST_READERS, query=query, url=reverse("ops:trust")
+    )
+    context: dict[str, Any] = {"collection": chosen, "filters": filters}
     if chosen is None:
         return context
     conduct = conduct_of(collection=chosen)
@@ -160,19 +157,3 @@ def trust_page(*, user: User, query: QueryDict) -> dict[str, Any]:
 def _plot(title: str, shares: tuple[Share, ...]) -> BarPlot | None:
     figures = [(row.name, row.figure.value or 0.0, row.figure.low, row.figure.high) for row in shares]
     return bar_plot(title=title, figures=figures, top=1.0) if figures else None
-
-
-def _filters(collections: list[Collection], chosen: Collection | None) -> dict[str, Any]:
-    return {
-        "url": reverse("ops:trust"),
-        "active": [],
-        "fields": [
-            {
-                "name": "collection",
-                "label": _("Collection"),
-                "kind": "select",
-                "value": chosen.slug if chosen else "",
-                "options": [(c.slug, c.name) for c in collections],
-            }
-        ],
-    }

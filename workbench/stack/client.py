@@ -33,9 +33,7 @@ WITHOUT_SERVICES = frozenset(
 )
 #: These change the schema, which only its owner may.
 AS_OWNER = frozenset(
-    {
-        *("createcachetable", "flush", "migrate", "optimizemigration", "restore", "squashmigrations", "test"),
-    }
+    {"createcachetable", "flush", "migrate", "optimizemigration", "restore", "squashmigrations", "test"}
 )
 
 _held: list[locks.FileLock] = []

@@ -14,6 +14,7 @@ from arbitration.evaluation.metrics import (
     RANKING_METRICS,
     JudgedQuestion,
     QuestionOutcome,
+    ndcg_at_10,
     ranking_values,
     strategy_metrics,
 )
@@ -100,6 +101,29 @@ def test_values_match_the_textbook_for_one_unit_per_candidate(lists: list[set[in
         assert values["R@10"][i] == pytest.approx(sum(r <= 10 for r in ranks) / units)
         precise = [(n / r) for n, r in enumerate(ranks, start=1) if r <= 10]
         assert values["MAP@10"][i] == pytest.approx(sum(precise) / units)
+
+
+graded_lists = st.lists(
+    st.tuples(
+        st.lists(st.sets(st.integers(0, 5), max_size=3), max_size=30),
+        st.lists(st.integers(1, 3), min_size=6, max_size=6),
+    ),
+    max_size=6,
+)
+
+
+@given(graded_lists)
+def test_ndcg_alone_is_the_ndcg_of_all(drawn: list[tuple[list[set[int]], list[int]]]) -> None:
+    judgements = []
+    for ranks, grades in drawn:
+        seen: set[int] = set()
+        found = []
+        for units in ranks:
+            found.append(tuple(sorted(units - seen)))
+            seen |= units
+        judgements.append(Judgement(tuple(found), tuple(grades)))
+
+    assert ndcg_at_10(judgements) == pytest.approx(ranking_values(judgements)["NDCG@10"])
 
 
 def test_every_published_key_is_there_with_its_interval() -> None:
