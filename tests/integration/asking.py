@@ -35,6 +35,11 @@ def ended(product: RunningProduct, run: int, *, seconds: float = 60) -> str:
     )
 
 
+def why_failed(product: RunningProduct, run: int) -> str:
+    """The reason on a run's record, for a failing test to show."""
+    return str(product.rows("SELECT failure_reason FROM questions_run WHERE id = %s", run)[0][0])
+
+
 def assert_each_verdict_once(product: RunningProduct, run: int) -> None:
     """Every candidate has one verdict and one card, and the run one end on record."""
     candidates, verdicts, items = product.rows(

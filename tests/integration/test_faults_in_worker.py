@@ -14,7 +14,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from tests.integration.asking import ask, assert_each_verdict_once, ended
+from tests.integration.asking import ask, assert_each_verdict_once, ended, why_failed
 from tests.integration.llm_faults import (
     ABOUT_IDS,
     BENT,
@@ -163,7 +163,7 @@ def under_every_strategy(product: RunningProduct, analyst: httpx.Client, documen
         runs = {name: ask(analyst, QUESTION, strategy=name, document=document) for name in STRATEGIES}
         seen = {}
         for name, run in runs.items():
-            assert ended(product, run) == "done", name
+            assert ended(product, run) == "done", (name, why_failed(product, run))
             seen[name] = Seen(product, run)
             seen[name].check()
         return seen

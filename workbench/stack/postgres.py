@@ -46,7 +46,9 @@ SHARED_MEMORY_NEEDED_BYTES = 1024**3
 SETTINGS = {
     "listen_addresses": LOOPBACK,
     "unix_socket_directories": "",
-    "max_connections": "60",
+    # A waiting LLM call gives its connection back, so that many short ones follow each other; on a busy machine a
+    # closed one stays counted until its backend has ended.
+    "max_connections": "200",
     "shared_buffers": "128MB",
     "effective_cache_size": "1GB",
     "work_mem": "16MB",
