@@ -39,6 +39,7 @@ from arbitration.strategies.shortlist import (
 ONE_TURN, RUBRIC, RANKED = "multi-criteria", "multi-criteria-rubric", "multi-criteria-ranked"
 PROPERTIES = ("depth", "diversity", "clarity", "authoritativeness", "recency")
 AUTHORITY = "authoritativeness"
+DEFAULT_WEIGHT = 0.5
 RELEVANCE_FLOOR = 3
 _TOP_RELEVANCE, _TOP_PROPERTY = 10, 5
 
@@ -129,11 +130,11 @@ Assessment = FixedAssessment | InferredAssessment
 
 
 class MultiCriteriaOptions(StrategyOptions):
-    """``weights`` of the fixed properties (default .5 each). ``rubric`` is an edited rubric for a re-run of two
-    turns; ``relevance_only`` is the ablation that ignores every property."""
+    """``weights`` of the fixed properties, 0 to 1, 0 for one that is not named (default .5 each). ``rubric`` is an
+    edited rubric for a re-run of two turns; ``relevance_only`` is the ablation that ignores every property."""
 
     k: int = Field(default=40, ge=1, le=200)
-    weights: dict[str, float] = Field(default_factory=lambda: dict.fromkeys(PROPERTIES, 0.5))
+    weights: dict[str, float] = Field(default_factory=lambda: dict.fromkeys(PROPERTIES, DEFAULT_WEIGHT))
     rubric: Rubric | None = None
     relevance_only: bool = False
 

@@ -8,6 +8,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from pydantic import ValidationError
 
+from arbitration.strategies.multi_criteria import PROPERTIES
 from arbitration.strategies.registry import STRATEGIES
 from arbitration.triage import GateProfile
 
@@ -23,6 +24,29 @@ LABELS = {
     "alias": _("Named section or alias counts from"),
     "confident": _("Answer kept for reuse from"),
 }
+
+
+PROPERTY_LABELS = {
+    "depth": _("Depth"),
+    "diversity": _("Diversity"),
+    "clarity": _("Clarity"),
+    "authoritativeness": _("Authoritativeness"),
+    "recency": _("Recency"),
+}
+
+
+class WeightsForm(forms.Form):
+    """How much each property of multi-criteria counts beside relevance."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in PROPERTIES:
+            self.fields[name] = forms.FloatField(
+                label=PROPERTY_LABELS[name],
+                min_value=0,
+                max_value=1,
+                widget=forms.NumberInput(attrs={"step": "0.05"}),
+            )
 
 
 class GeneralForm(forms.Form):

@@ -12,9 +12,9 @@ from workbench.accounts.permissions import Permission, permissions_in
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
 
-from .forms import LABELS, GeneralForm, ProposalForm, ThresholdsForm
+from .forms import LABELS, PROPERTY_LABELS, GeneralForm, ProposalForm, ThresholdsForm, WeightsForm
 from .models import THRESHOLDS, CollectionGates, GateProposal
-from .selectors import gates_row, proposals_for
+from .selectors import criteria_weights_of, gates_row, proposals_for
 
 MOST_PROPOSALS = 5
 
@@ -24,12 +24,14 @@ def settings_page(
     collection: Collection,
     user: User,
     general: GeneralForm | None = None,
+    weights: WeightsForm | None = None,
     thresholds: ThresholdsForm | None = None,
 ) -> dict[str, Any]:
-    """What is set, what is proposed, and the forms to change it; ``general`` and ``thresholds`` are forms that were
-    sent and have errors."""
+    """What is set, what is proposed, and the forms to change it; ``general``, ``weights`` and ``thresholds`` are
+    forms that were sent and have errors."""
     row = gates_row(collection=collection)
     current = row.profile if row else OPEN_GATES
+    criteria_weights = criteria_weights_of(collection=collection)
     may_manage = Permission.MANAGE in permissions_in(user, collection)
     return {
         "collection": collection,
@@ -44,6 +46,8 @@ def settings_page(
             for proposal in proposals_for(collection=collection)[:MOST_PROPOSALS]
         ],
         "general": general or general_form(collection),
+        "weights": weights or WeightsForm(initial=criteria_weights),
+        "criteria_weights": [(PROPERTY_LABELS[name], weight) for name, weight in criteria_weights.items()],
         "thresholds": thresholds or thresholds_form(row, current),
         "crumbs": [
             {"label": collection.name, "url": collection.get_absolute_url()},

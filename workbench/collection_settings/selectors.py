@@ -6,6 +6,7 @@ import hashlib
 
 from django.db.models import Q, QuerySet
 
+from arbitration.strategies.multi_criteria import DEFAULT_WEIGHT, PROPERTIES
 from arbitration.triage import GateProfile
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
@@ -32,6 +33,11 @@ def gates_digest(*, collection: Collection) -> str:
     """SHA-256 over the thresholds in use, empty without any: the same thresholds, the same answers."""
     profile = gates_of(collection=collection)
     return hashlib.sha256(profile.model_dump_json().encode()).hexdigest() if profile else ""
+
+
+def criteria_weights_of(*, collection: Collection) -> dict[str, float]:
+    """How much each property of multi-criteria counts in the collection, 0 to 1."""
+    return dict.fromkeys(PROPERTIES, DEFAULT_WEIGHT) | collection.criteria_weights
 
 
 def proposals_for(*, collection: Collection) -> QuerySet[GateProposal]:

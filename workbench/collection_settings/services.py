@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from arbitration.strategies.multi_criteria import PROPERTIES
 from arbitration.strategies.registry import STRATEGIES
 from arbitration.triage import GateCalibration, GateProfile
 from workbench.accounts.models import User
@@ -19,6 +20,7 @@ from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 
 from .models import THRESHOLDS, CollectionGates, GateProposal
+from .selectors import criteria_weights_of
 
 MOST_ENDPOINTS = 20
 
@@ -145,14 +147,21 @@ def collection_change(
     default_strategy: str,
     allowed_endpoints: Sequence[str],
     description: str,
+    criteria_weights: Mapping[str, float],
 ) -> None:
-    """Changes how a collection's questions are answered and where its text may go.
+    """Changes how a collection's questions are answered and where its text may go. ``criteria_weights`` are those of
+    multi-criteria, 0 to 1 for each of its properties.
 
-    Raises :class:`NotAllowed`, or :class:`WorkbenchError` for an unknown strategy or an address that is none.
+    Raises :class:`NotAllowed`, or :class:`WorkbenchError` for an unknown strategy, an address that is none, or
+    weights that are not those of the properties.
     """
     _require_manage(actor, collection)
     if default_strategy and default_strategy not in STRATEGIES:
         raise WorkbenchError(_("There is no such strategy."), code="strategy_unknown")
+    if set(criteria_weights) != set(PROPERTIES) or not all(0 <= w <= 1 for w in criteria_weights.values()):
+        raise WorkbenchError(
+            _("Each property of multi-criteria has one weight between 0 and 1."), code="bad_weights"
+        )
     endpoints = list(dict.fromkeys(endpoint.strip() for endpoint in allowed_endpoints if endpoint.strip()))
     if len(endpoints) > MOST_ENDPOINTS:
         raise WorkbenchError(
@@ -168,10 +177,12 @@ def collection_change(
         "default_strategy": default_strategy,
         "allowed_endpoints": endpoints,
         "description": description.strip(),
+        "criteria_weights": dict(criteria_weights),
     }
     with transaction.atomic():
         locked = Collection.objects.select_for_update().get(pk=collection.pk)
         before = {name: getattr(locked, name) for name in new}
+        before["criteria_weights"] = criteria_weights_of(collection=locked)
         if before == new:
             return
         Collection.objects.filter(pk=locked.pk).update(**new)

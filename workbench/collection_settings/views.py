@@ -15,7 +15,7 @@ from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
 
 from . import presenters, services
-from .forms import ActForm, GeneralForm, ProposalForm, ThresholdsForm
+from .forms import ActForm, GeneralForm, ProposalForm, ThresholdsForm, WeightsForm
 from .selectors import proposals_for
 
 
@@ -30,18 +30,25 @@ def settings_page(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @asks_again
 def change(request: HttpRequest, slug: str) -> HttpResponse:
-    """Changes strategy, endpoints and description."""
+    """Changes strategy, endpoints, description and the weights of multi-criteria."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
-    form = GeneralForm(request.POST)
-    if form.is_valid():
+    form, weights = GeneralForm(request.POST), WeightsForm(request.POST)
+    if form.is_valid() and weights.is_valid():
         try:
-            services.collection_change(actor=request.user, collection=collection, **form.cleaned_data)
+            services.collection_change(
+                actor=request.user,
+                collection=collection,
+                **form.cleaned_data,
+                criteria_weights=weights.cleaned_data,
+            )
         except WorkbenchError as error:
             form.add_error(None, error.message)
         else:
             messages.success(request, _("The settings have changed."))
             return redirect("collection_settings:settings", slug=slug)
-    context = presenters.settings_page(collection=collection, user=request.user, general=form)
+    context = presenters.settings_page(
+        collection=collection, user=request.user, general=form, weights=weights
+    )
     return render(request, "collection_settings/settings.html", context, status=422)
 
 

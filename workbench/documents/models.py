@@ -34,7 +34,8 @@ class Collection(models.Model):
     language = models.CharField(max_length=8, default="en")
     default_strategy = models.CharField(max_length=40, blank=True)
     allowed_endpoints = models.JSONField(default=list, blank=True)
-    gates = models.JSONField(default=dict, blank=True)
+    # Of the fixed properties of multi-criteria; a property that is not named weighs as the strategy has it.
+    criteria_weights = models.JSONField(default=dict, blank=True)
     # Goes up with every change of searchable text; a worker's local lexical index compares against it.
     index_epoch = models.BigIntegerField(default=0)
     legal_hold = models.BooleanField(default=False)

@@ -31,7 +31,7 @@ from arbitration.strategies.registry import get_strategy
 from arbitration.written_answers import answer_with_model
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
-from workbench.collection_settings.selectors import gates_of
+from workbench.collection_settings.selectors import criteria_weights_of, gates_of
 from workbench.documents.embedding import active_space, current_embedder
 from workbench.documents.ingest import text_hash
 from workbench.documents.store import DatabaseCandidateStore
@@ -305,7 +305,11 @@ def _services(run: Run, clock: StageClock) -> Iterator[StrategyServices]:
 
 def _options(run: Run) -> dict[str, Any]:
     """What is set for the collection, and what a person set for this run."""
-    given = {"gates": gates_of(collection=run.collection), "rubric": run.rubric_edits}
+    given = {
+        "gates": gates_of(collection=run.collection),
+        "weights": criteria_weights_of(collection=run.collection),
+        "rubric": run.rubric_edits,
+    }
     return {name: value for name, value in given.items() if value is not None}
 
 

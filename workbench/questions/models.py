@@ -299,6 +299,8 @@ class LLMCall(models.Model):
                 condition=Q(cached_tokens__lte=F("input_tokens")), name="cached_within_input"
             ),
         ]
+        # The month's costs are summed before every call; they stand in the index.
+        indexes = [models.Index(fields=["created_at"], include=["cost"], name="llmcall_by_time")]
 
 
 class LLMCallBody(models.Model):

@@ -17,7 +17,7 @@ from arbitration.text import exact_codes, normalise
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
-from workbench.collection_settings.selectors import gates_digest
+from workbench.collection_settings.selectors import criteria_weights_of, gates_digest
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.ops.dispatch import dispatch_on_commit
@@ -285,6 +285,7 @@ def cache_key(
         "settings": (settings or engine_settings(collection=collection)).digest(),
         "dictionary": dictionary_digest(collection=collection),
         "gates": gates_digest(collection=collection),
+        "weights": criteria_weights_of(collection=collection),
         "engine": engine_state(strategy=strategy),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

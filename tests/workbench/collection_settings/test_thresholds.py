@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.test import Client
 
+from arbitration.strategies.multi_criteria import DEFAULT_WEIGHT, PROPERTIES
 from arbitration.triage import OPEN_GATES, GateProfile
 from tests.arbitration.evaluation.folders import obliqa_folder, obliqa_label
 from tests.workbench.cast import Cast
@@ -23,7 +24,7 @@ from workbench.audit.models import AuditEvent
 from workbench.collection_settings import services
 from workbench.collection_settings.calibration import NothingToLearn, calibration_of_collection
 from workbench.collection_settings.models import CollectionGates, GateProposal
-from workbench.collection_settings.selectors import gates_of
+from workbench.collection_settings.selectors import criteria_weights_of, gates_of
 from workbench.documents.embedding import active_space
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.questions.services import cache_key
@@ -210,13 +211,33 @@ class TestPage:
             "default_strategy": "offline",
             "allowed_endpoints": "https://a.example/v1\n",
             "description": "",
-        }
+        } | dict.fromkeys(PROPERTIES, DEFAULT_WEIGHT)
         client.post(f"{self.URL}change/", given)
         cast.alpha.refresh_from_db()
         assert cast.alpha.allowed_endpoints == ["https://a.example/v1"]
         event = AuditEvent.objects.get(action="collection.changed")
         assert event.after == {"default_strategy": "offline", "allowed_endpoints": ["https://a.example/v1"]}
         assert client.post(f"{self.URL}change/", given | {"allowed_endpoints": "ftp://x"}).status_code == 422
+
+    def test_weights_of_multi_criteria_are_the_collections(self, cast: Cast, client_as: ClientAs) -> None:
+        given = {"allowed_endpoints": "", "default_strategy": "", "description": ""}
+        weights = dict.fromkeys(PROPERTIES, 0.25) | {"recency": 1.0}
+        assert criteria_weights_of(collection=cast.alpha) == dict.fromkeys(PROPERTIES, DEFAULT_WEIGHT)
+        before = cache_key(collection=cast.alpha, document=None, text="Why?", strategy="multi-criteria")
+
+        admin = client_as(cast.admin)
+        wrong = admin.post(f"{self.URL}change/", given | weights | {"depth": 1.5})
+        assert wrong.status_code == 422
+        assert b"less than or equal to 1" in wrong.content
+        assert admin.post(f"{self.URL}change/", given | weights).status_code == 302
+
+        cast.alpha.refresh_from_db()
+        assert criteria_weights_of(collection=cast.alpha) == weights
+        event = AuditEvent.objects.get(action="collection.changed")
+        assert event.after["criteria_weights"] == weights
+        after = cache_key(collection=cast.alpha, document=None, text="Why?", strategy="multi-criteria")
+        assert before != after, "other weights, other answers"
+        assert b"Recency 1" in client_as(cast.auditor).get(self.URL).content
 
     def test_few_queries(self, cast: Cast, client_as: ClientAs) -> None:
         for _ in range(3):
