@@ -10,26 +10,40 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 if TYPE_CHECKING:
     from tests.product import RunningProduct
 
 ROOT = Path(__file__).resolve().parent.parent
+STACK = ROOT / "tests" / "workbench" / "stack"
 
 # Machines are shared and slow at times: no deadline per example, and the same examples in every run.
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")
 
 
-@pytest.hookimpl(tryfirst=True)
+SHARED_PRODUCT = "tests/integration/"
+
+
+class _ByFile(LoadScopeScheduling):
+    """A file stays in one process, as its fixtures like it, and all that share a running product in one, so that there
+    is one product. The groups of ``loadgroup`` would say the same, but xdist 3.8 and pytest 9.2 lose them."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return SHARED_PRODUCT if file.startswith(SHARED_PRODUCT) else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    """``--dist loadfile`` by :class:`_ByFile`."""
+    return _ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """``--dist loadgroup`` keeps a file in one process, as its fixtures like it, and all that share a running product
-    in one, so that there is one product. Tests of the stack that need no service are ``bare``."""
-    product, stack = ROOT / "tests" / "integration", ROOT / "tests" / "workbench" / "stack"
+    """Tests of the stack that need no service are ``bare``."""
     for item in items:
-        shared = item.path.is_relative_to(product) or "product" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("product" if shared else str(item.path)))
-        if item.path.is_relative_to(stack) and not item.get_closest_marker("integration"):
+        if item.path.is_relative_to(STACK) and not item.get_closest_marker("integration"):
             item.add_marker(pytest.mark.bare)
 
 

@@ -111,11 +111,11 @@ def service_steps() -> list[Step]:
     return [
         Step("deployment check", (*manage, "check", "--deploy", "--fail-level", "WARNING"), production),
         Step("missing migrations", (*manage, "makemigrations", "--check", "--dry-run")),
-        # A file is one group, and all that share a running product are one (tests/conftest.py).
+        # A file stays in one process, and all that share a running product in one (tests/conftest.py).
         Step(
             "tests with services",
             _pytest(
-                *("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"),
+                *("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"),
                 *("-m", "not e2e and not bare and not faults", *SERVICE_TESTS),
             ),
         ),
