@@ -23,6 +23,7 @@ urlpatterns = [
     path("", include("workbench.collection_settings.urls")),
     path("", include("workbench.models_registry.urls")),
     path("", include("workbench.exports.urls")),
+    path("", include("workbench.webhooks.urls")),
     path("", include("workbench.accounts.urls")),
     path("", include("workbench.ops.urls")),
     path("", include("workbench.api.token_pages")),

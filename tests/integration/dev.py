@@ -3,8 +3,12 @@ two tests. They are called ``dev``, because demo users are made under settings f
 
 from __future__ import annotations
 
+import ipaddress
+
 from tests.integration.llm_faults import TIMEOUT_S
 from workbench.settings.dev import *  # noqa: F403
 
 LLM_TIMEOUT_SECONDS = TIMEOUT_S
 LLM_BREAKER_FAILURES = 0
+#: Receivers of tests listen on this machine.
+WEBHOOK_NETWORKS = [ipaddress.ip_network("127.0.0.0/8")]

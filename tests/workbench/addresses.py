@@ -20,6 +20,7 @@ from workbench.accounts.models import User
 
 if TYPE_CHECKING:
     from workbench.exports.models import Export
+    from workbench.webhooks.models import Delivery, Webhook
 
 #: Parts of the map that belong to other packages and hold nothing of a collection.
 PACKAGES = ("admin", "account", "mfa", "allauth")
@@ -51,6 +52,16 @@ MADE: dict[str, Callable[[Scene], object]] = {
         for name in ("detail", "adjudicate", "set-aside")
     },
     "api:export-detail": lambda scene: an_export(scene).pk,
+    **{
+        f"webhooks:{name}": lambda scene: a_webhook(scene).pk
+        for name in ("webhook", "change", "secret", "switch", "test", "repeat-missed")
+    },
+    "webhooks:repeat": lambda scene: a_delivery(scene).pk,
+    **{
+        f"api:webhook-{name}": lambda scene: a_webhook(scene).pk
+        for name in ("detail", "change", "secret", "pause", "resume", "remove", "test", "repeat-missed")
+    },
+    **{f"api:webhook-delivery-{name}": lambda scene: a_delivery(scene).pk for name in ("detail", "repeat")},
     "api:export-file": lambda scene: an_export(scene).pk,
     "models:label": lambda scene: scene.run.reviews.get(label__isnull=False).label.pk,
     "models:version": lambda scene: any_model().number,
@@ -82,6 +93,41 @@ def an_export(scene: Scene) -> Export:
     facts = {"name": "run.html", "content_type": "text/html", "size": 6, "sha256": "0" * 64}
     ExportFile.objects.create(export=export, path=path, **facts)
     return export
+
+
+def a_webhook(scene: Scene) -> Webhook:
+    """An address elsewhere that is told of runs."""
+    from workbench.webhooks.models import Webhook
+    from workbench.webhooks.services import webhook_create
+
+    admin = User.objects.get(memberships__collection=scene.document.collection, memberships__role="admin")
+    collection = scene.document.collection
+    known = Webhook.objects.filter(collection=collection).first()
+    return (
+        known
+        or webhook_create(
+            actor=admin, collection=collection, url="https://93.184.215.14/", events=["run.signed"]
+        )[0]
+    )
+
+
+def a_delivery(scene: Scene) -> Delivery:
+    """A message to it that was given up."""
+    from django.db.models.functions import Now
+
+    from workbench.webhooks.models import Delivery, DeliveryState
+
+    delivery, _new = Delivery.objects.get_or_create(
+        message_id="msg_1",
+        defaults={
+            "webhook": a_webhook(scene),
+            "action": "run.signed",
+            "payload": {"type": "run.signed", "data": {}},
+            "state": DeliveryState.FAILED,
+            "finished_at": Now(),
+        },
+    )
+    return delivery
 
 
 def saved_view(scene: Scene) -> int:

@@ -81,7 +81,7 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
 
     class Meta:
         model = Round
-        fields = ["id", "collection", "question_set", "strategy", "due_on", "created_at"]
+        fields = ["id", "collection", "question_set", "strategy", "due_on", "created_at", "finished_at"]
         read_only_fields = fields
 
 

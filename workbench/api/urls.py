@@ -16,6 +16,7 @@ from . import (
     review_views,
     views,
     vocabulary_views,
+    webhook_views,
 )
 
 router = DefaultRouter()
@@ -42,6 +43,8 @@ router.register("labels", labeling_views.CollectionLabelViewSet, basename="label
 router.register("comparisons", comparison_views.ComparisonViewSet, basename="comparison")
 router.register("evaluations", comparison_views.EvaluationViewSet, basename="evaluation")
 router.register("exports", export_views.ExportViewSet, basename="export")
+router.register("webhooks", webhook_views.WebhookViewSet, basename="webhook")
+router.register("webhook-deliveries", webhook_views.WebhookDeliveryViewSet, basename="webhook-delivery")
 
 _models = control_views.LanguageModelsViewSet
 

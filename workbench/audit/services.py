@@ -8,6 +8,7 @@ import structlog
 from django.db import connection, models, transaction
 
 from .chain import SELECT_EVENT, canonical_event
+from .listeners import listeners_of
 from .locks import LockSpace, advisory_lock
 from .models import ActorKind, AuditEvent, AuditSeal, object_type_of
 from .redaction import redacted, redacted_reason
@@ -51,7 +52,7 @@ def audit_record(
     ``collection_id`` it is the object's own. ``before`` and ``after`` hold what changed; long text is
     replaced by its hash (``redaction.py``); a request that came with an API token adds ``api_token``, the token's key,
     to ``after``. Without ``actor_kind`` it is a person, or the system for the
-    system user and nobody.
+    system user and nobody. Whoever listens to the action (``listeners.py``) writes in the same transaction.
 
     Raises :class:`RuntimeError` outside a transaction.
     """
@@ -61,7 +62,7 @@ def audit_record(
     if obj is not None:
         object_type, object_id = object_type_of(obj), obj.pk
         collection_id = _collection_of(obj) if collection_id is None else collection_id
-    return AuditEvent.objects.create(
+    event = AuditEvent.objects.create(
         actor=actor,
         actor_name=str(actor) if actor else _NOBODY.get(kind, str(kind)),
         actor_kind=kind,
@@ -74,6 +75,9 @@ def audit_record(
         reason=redacted_reason(reason),
         request_id=_request_id(),
     )
+    for listener in listeners_of(action):
+        listener(event)
+    return event
 
 
 def audit_seal(*, limit: int = 5000) -> int:

@@ -87,11 +87,16 @@ class Round(models.Model):
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     due_on = models.DateField(_("due on"), null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
+    #: When every cell had an outcome; empty again while one is asked once more.
+    finished_at = models.DateTimeField(null=True, blank=True)
 
     objects = RoundQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["id"], condition=models.Q(finished_at__isnull=True), name="round_open")
+        ]
 
     def __str__(self) -> str:
         return f"{self.question_set} · {self.created_at:%Y-%m-%d}"

@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Document
-from workbench.questions.models import Candidate, ReviewState, RoleChoice, RunStatus
+from workbench.questions.models import ENDED, Candidate, ReviewState, RoleChoice, RunStatus
 from workbench.review.models import ItemState, QueueItem, Review, ReviewAction
 
 from .models import Cell, Entry, QuestionSet, QuestionSetQuerySet, Round
@@ -64,6 +64,19 @@ def rounds_unfilled() -> list[int]:
     """Rounds with cells that nobody has asked for a while."""
     unasked = Cell.objects.filter(run__isnull=True, failure="", round__created_at__lt=Now() - LOST_AFTER)
     return list(unasked.values_list("round_id", flat=True).distinct()[:50])
+
+
+def cells_open() -> QuerySet[Cell]:
+    """Cells without an outcome: neither asked nor refused, or with a run on its way."""
+    unasked = Q(run__isnull=True, failure="")
+    return Cell.objects.filter(unasked | Q(run__isnull=False) & ~Q(run__status__in=ENDED))
+
+
+def rounds_to_finish() -> list[int]:
+    """Rounds that are not known to be finished and have no open cell."""
+    open_cells = cells_open().filter(round=OuterRef("pk"))
+    rounds = Round.objects.filter(~Exists(open_cells), finished_at__isnull=True)
+    return list(rounds.order_by("pk").values_list("pk", flat=True)[:50])
 
 
 # --- the grid ---------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
@@ -20,6 +21,7 @@ from workbench.questions.services import MAX_QUESTION_CHARACTERS, question_ask
 from workbench.questions.strategies import strategy_for
 
 from .models import Cell, Entry, QuestionSet, Round
+from .selectors import cells_open, rounds_to_finish
 
 MAX_QUESTIONS = 200
 MAX_CELLS = 20_000
@@ -208,6 +210,7 @@ def cell_retry(*, actor: User, cell: Cell) -> None:
         )
         if not changed:
             raise Conflict(_("This question was answered, or is on its way."))
+        Round.objects.filter(pk=cell.round_id).update(finished_at=None)
         audit_record(
             actor=actor,
             action="question_set.cell_retried",
@@ -216,6 +219,35 @@ def cell_retry(*, actor: User, cell: Cell) -> None:
             after={"round": cell.round_id, "document": cell.document_id, "entry": cell.entry_id},
         )
         dispatch_on_commit(fill, round_id=cell.round_id)
+
+
+def rounds_finish() -> int:
+    """Puts on record which rounds have an outcome in every cell since the last time; gives their number."""
+    return sum(_finish_one(pk) for pk in rounds_to_finish())
+
+
+def _finish_one(round_id: int) -> bool:
+    with transaction.atomic():
+        # A retry changes its cell before the round, so it either is seen here or clears what is written here.
+        rows = Round.objects.select_for_update(of=("self",), skip_locked=True).select_related("question_set")
+        ended = rows.filter(pk=round_id, finished_at__isnull=True).first()
+        if ended is None or cells_open().filter(round=ended).exists():
+            return False
+        Round.objects.filter(pk=ended.pk).update(finished_at=Now())
+        failed = ended.cells.filter(~Q(failure="") | ~Q(run__status=RunStatus.DONE))
+        audit_record(
+            actor=User.objects.system(),
+            actor_kind="worker",
+            action="question_set.finished",
+            obj=ended,
+            collection_id=ended.question_set.collection_id,
+            after={
+                "set": ended.question_set_id,
+                "cells": ended.cells.count(),
+                "failed": failed.count(),
+            },
+        )
+    return True
 
 
 def _require_ask(actor: User, collection: Collection) -> None:

@@ -18,7 +18,9 @@ def fill(*, round_id: int) -> None:
 
 @shared_task(name="question_sets.sweep")
 def sweep() -> int:
-    """Goes on with rounds whose message was lost; returns how many."""
+    """Puts finished rounds on record, and goes on with those whose message was lost; returns how many of these."""
     from .selectors import rounds_unfilled
+    from .services import rounds_finish
 
+    rounds_finish()
     return sum(dispatch(fill, round_id=pk) for pk in rounds_unfilled())

@@ -33,6 +33,7 @@ INSTALLED_APPS = [
     "workbench.labeling",
     "workbench.models_registry",
     "workbench.exports",
+    "workbench.webhooks",
     "workbench.ops",
     "workbench.api",
     "django.contrib.admin",
@@ -154,5 +155,6 @@ from .engine import *  # noqa: F403
 from .logging import *  # noqa: F403
 from .rest import *  # noqa: F403
 from .security import *  # noqa: F403
+from .webhooks import *  # noqa: F403
 
 INSTALLED_APPS += OIDC_APPS  # noqa: F405

@@ -39,5 +39,8 @@ SPECTACULAR_SETTINGS = {
         "PairState": "workbench.labeling.models.PairState.choices",
         "PlaceState": "workbench.labeling.models.SlotState.choices",
         "NotificationKind": "workbench.review.models.NotificationKind.choices",
+        "WebhookState": "workbench.webhooks.models.WebhookState.choices",
+        "DeliveryState": "workbench.webhooks.models.DeliveryState.choices",
+        "AttemptOutcome": "workbench.webhooks.models.Outcome.choices",
     },
 }

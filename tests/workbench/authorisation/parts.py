@@ -9,6 +9,7 @@ from typing import Any
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models.functions import Now
 
+from arbitration.strategies.multi_criteria import PROPERTIES
 from tests.workbench.cast import PASSWORD
 from tests.workbench.labeling.makers import any_pair, any_project, any_slot
 from tests.workbench.models_registry.makers import any_model
@@ -151,6 +152,16 @@ def compared(scene: Scene) -> Mapping[str, Any]:
     )
     other = "discarded" if candidate.verdict.role != "discarded" else "primary"
     return {"candidate_id": candidate.candidate_id, "role": other, "reason_code": "wrong_role"}
+
+
+def webhook(scene: Scene) -> Mapping[str, Any]:
+    """An address and what it is told of, as the form and the API take it."""
+    return {"collection": "alpha", "url": "https://93.184.215.14/new", "events": ["run.finished"]}
+
+
+def collection_settings(scene: Scene) -> Mapping[str, Any]:
+    """Another description, with the weights that the form asks for."""
+    return {"description": "Other words."} | dict.fromkeys(PROPERTIES, 0.5)
 
 
 def hand_over(scene: Scene) -> Mapping[str, Any]:
@@ -342,6 +353,20 @@ def pair_supplied(scene: Scene, actor: User) -> None:
         number=1,
         defaults={"body": "How.", "written_by": scene.document.uploaded_by},
     )
+
+
+def a_missed_delivery(scene: Scene, actor: User) -> None:
+    """A message to a webhook was given up."""
+    from tests.workbench.addresses import a_delivery
+
+    a_delivery(scene)
+
+
+def a_paused_webhook(scene: Scene, actor: User) -> None:
+    """The webhook of the address is told of nothing."""
+    from workbench.webhooks.models import Webhook
+
+    Webhook.objects.update(state="paused")
 
 
 def labelled(scene: Scene, actor: User) -> None:

@@ -150,7 +150,7 @@ LABELLING: list[Row] = [
 
 SETTINGS: list[Row] = [
     get("collection_settings:settings", "DU"),
-    post("collection_settings:change", "D", fields(description="Other words.")),
+    post("collection_settings:change", "D", parts.collection_settings),
     post("collection_settings:thresholds", "D", parts.thresholds),
     post("collection_settings:apply", "D", parts.proposal, parts.a_proposal),
     post("collection_settings:remove", "D", fields(reason="Wrong.", seen_revision=1), parts.thresholds_set),
@@ -209,6 +209,32 @@ EXPORTS: list[Row] = [
     post("api:export-list", MEMBERS, lambda scene: {"run": scene.run.pk}),
     get("api:export-detail", "ADU"),
     get("api:export-file", "ADU"),
+]
+
+#: Who reads the trail reads what was sent; admins change where.
+WEBHOOKS: list[Row] = [
+    get("webhooks:webhooks", "DU"),
+    post("webhooks:webhooks", "D", parts.webhook),
+    get("webhooks:webhook", "DU"),
+    post("webhooks:change", "D", parts.webhook),
+    post("webhooks:secret", "D"),
+    post("webhooks:switch", "D", fields(act="remove")),
+    post("webhooks:test", "D"),
+    post("webhooks:repeat-missed", "D", given=parts.a_missed_delivery),
+    post("webhooks:repeat", "D", given=parts.a_missed_delivery),
+    get("api:webhook-list", SIGNED_IN),
+    post("api:webhook-list", "D", parts.webhook),
+    get("api:webhook-detail", "DU"),
+    post("api:webhook-change", "D", parts.webhook),
+    post("api:webhook-secret", "D"),
+    post("api:webhook-pause", "D"),
+    post("api:webhook-resume", "D", given=parts.a_paused_webhook),
+    post("api:webhook-remove", "D"),
+    post("api:webhook-test", "D"),
+    post("api:webhook-repeat-missed", "D", given=parts.a_missed_delivery),
+    get("api:webhook-delivery-list", SIGNED_IN),
+    get("api:webhook-delivery-detail", "DU"),
+    post("api:webhook-delivery-repeat", "D", given=parts.a_missed_delivery),
 ]
 
 API_LABELLING: list[Row] = [
@@ -332,7 +358,7 @@ API: list[Row] = [
 ROWS: list[Row] = [
     *(OPEN + DOCUMENTS + QUESTIONS + REVIEW + SETS),
     *(VOCABULARY + LABELLING + SETTINGS + MODELS + INSTALLATION),
-    *(EXPORTS + API + API_LABELLING + API_ADMINISTRATION),
+    *(EXPORTS + WEBHOOKS + API + API_LABELLING + API_ADMINISTRATION),
 ]
 
 #: Pages of one's own account, made by django-allauth; those a stranger needs are open.

@@ -1,0 +1,224 @@
+"""Webhooks of collections and their log: read by who reads the trail, changed by admins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.accounts.permissions import Permission
+from workbench.documents.selectors import collection_for
+from workbench.webhooks import services
+from workbench.webhooks.events import EVENTS
+from workbench.webhooks.models import MAX_URL, Attempt, Delivery, DeliveryState, Webhook
+
+from .base import IDEMPOTENCY, ApiViewSet, checked, number_parameter
+
+
+class WebhookSerializer(serializers.ModelSerializer[Webhook]):
+    """An address that is told of events; ``failing_since`` while nothing arrives there."""
+
+    collection = serializers.SlugRelatedField("slug", read_only=True)
+    events = serializers.ListField(child=serializers.CharField(), read_only=True)
+
+    class Meta:
+        model = Webhook
+        fields = [
+            "id", "collection", "url", "description", "events", "state", "state_reason", "failing_since",
+            "created_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class WebhookWithSecretSerializer(WebhookSerializer):
+    """The same with its secret, which is given this once."""
+
+    secret = serializers.CharField(read_only=True)
+
+    class Meta(WebhookSerializer.Meta):
+        fields = [*WebhookSerializer.Meta.fields, "secret"]
+        read_only_fields = fields
+
+
+class WebhookChangeSerializer(serializers.Serializer[Any]):
+    """What a webhook is told of, and where."""
+
+    url = serializers.CharField(max_length=MAX_URL)
+    events = serializers.ListField(
+        child=serializers.ChoiceField(choices=list(EVENTS)), min_length=1, max_length=len(EVENTS)
+    )
+    description = serializers.CharField(max_length=120, required=False, allow_blank=True, default="")
+
+
+class WebhookCreateSerializer(WebhookChangeSerializer):
+    """A new webhook of a collection."""
+
+    collection = serializers.SlugField()
+
+
+class AttemptSerializer(serializers.ModelSerializer[Attempt]):
+    """One try; ``status`` is the receiver's HTTP status, null where there was none."""
+
+    class Meta:
+        model = Attempt
+        fields = ["at", "outcome", "status", "latency_ms"]
+        read_only_fields = fields
+
+
+class DeliverySerializer(serializers.ModelSerializer[Delivery]):
+    """A message to a webhook with its attempts; ``message_id`` is what the receiver saw as ``webhook-id``."""
+
+    payload = serializers.JSONField(read_only=True)
+    log = AttemptSerializer(many=True, read_only=True)
+
+    class Meta:
+        model = Delivery
+        fields = [
+            "id", "webhook", "message_id", "action", "payload", "state", "attempts", "next_attempt_at",
+            "created_at", "finished_at", "log",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class RepeatedSerializer(serializers.Serializer[Any]):
+    """How many deliveries are sent again."""
+
+    repeated = serializers.IntegerField()
+
+
+#: A kept answer would keep the secret; a second webhook for the same address is refused anyway.
+SECRET_ACTIONS = frozenset({"create", "secret"})
+
+
+@extend_schema_view(
+    list=extend_schema(
+        parameters=[OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")]
+    )
+)
+class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Webhook]):
+    """Webhooks: addresses that are told of events."""
+
+    queryset = Webhook.objects.none()
+    serializer_class = WebhookSerializer
+
+    @property
+    def remembers_posts(self) -> bool:  # type: ignore[override]
+        """Answers with a secret in them are not kept."""
+        return self.action not in SECRET_ACTIONS
+
+    def get_queryset(self) -> QuerySet[Webhook]:
+        """To read, those whose trail the caller reads; to change, those of collections the caller manages."""
+        reads = self.request.method == "GET"
+        permission = Permission.AUDIT if reads else Permission.MANAGE
+        rows = Webhook.objects.visible_to(self.request.user, permission).select_related("collection")
+        slug = self.request.query_params.get("collection")
+        return rows.filter(collection__slug=slug) if slug else rows
+
+    @extend_schema(request=WebhookCreateSerializer, responses={201: WebhookWithSecretSerializer})
+    def create(self, request: Request) -> Response:
+        """Registers an address; the answer holds the secret, which is not given again."""
+        given = checked(request, WebhookCreateSerializer)
+        slug = given.pop("collection")
+        collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+        webhook, secret = services.webhook_create(actor=request.user, collection=collection, **given)
+        return _with_secret(webhook, secret, status.HTTP_201_CREATED)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=WebhookChangeSerializer, responses=WebhookSerializer)
+    @action(detail=True, methods=["post"])
+    def change(self, request: Request, pk: str) -> Response:
+        """Another address, other events, another description."""
+        webhook = services.webhook_change(
+            actor=request.user, webhook=self.get_object(), **checked(request, WebhookChangeSerializer)
+        )
+        return Response(WebhookSerializer(webhook).data)
+
+    @extend_schema(request=None, responses=WebhookWithSecretSerializer)
+    @action(detail=True, methods=["post"])
+    def secret(self, request: Request, pk: str) -> Response:
+        """A new secret; the one before it signs as well for a day."""
+        webhook = self.get_object()
+        secret = services.webhook_secret_renew(actor=request.user, webhook=webhook)
+        return _with_secret(webhook, secret, status.HTTP_200_OK)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=WebhookSerializer)
+    @action(detail=True, methods=["post"])
+    def pause(self, request: Request, pk: str) -> Response:
+        """It is told of nothing until it is resumed."""
+        webhook = self.get_object()
+        services.webhook_pause(actor=request.user, webhook=webhook)
+        return Response(WebhookSerializer(webhook).data)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=WebhookSerializer)
+    @action(detail=True, methods=["post"])
+    def resume(self, request: Request, pk: str) -> Response:
+        """It is told of events again."""
+        webhook = self.get_object()
+        services.webhook_resume(actor=request.user, webhook=webhook)
+        return Response(WebhookSerializer(webhook).data)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={204: None})
+    @action(detail=True, methods=["post"])
+    def remove(self, request: Request, pk: str) -> Response:
+        """It is gone."""
+        services.webhook_remove(actor=request.user, webhook=self.get_object())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: DeliverySerializer})
+    @action(detail=True, methods=["post"])
+    def test(self, request: Request, pk: str) -> Response:
+        """Sends an event that tells of nothing."""
+        delivery = services.webhook_test(actor=request.user, webhook=self.get_object())
+        delivery.refresh_from_db()
+        return Response(DeliverySerializer(delivery).data, status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: RepeatedSerializer})
+    @action(detail=True, methods=["post"], url_path="repeat-missed")
+    def repeat_missed(self, request: Request, pk: str) -> Response:
+        """Sends again whatever was given up or not sent."""
+        number = services.deliveries_repeat_missed(actor=request.user, webhook=self.get_object())
+        return Response({"repeated": number}, status=status.HTTP_202_ACCEPTED)
+
+
+@extend_schema_view(
+    list=extend_schema(
+        parameters=[
+            OpenApiParameter("webhook", OpenApiTypes.INT, description="Key of a webhook."),
+            OpenApiParameter("state", OpenApiTypes.STR, enum=[str(value) for value in DeliveryState]),
+        ]
+    )
+)
+class WebhookDeliveryViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Delivery]):
+    """The log: each message with its attempts."""
+
+    queryset = Delivery.objects.none()
+    serializer_class = DeliverySerializer
+
+    def get_queryset(self) -> QuerySet[Delivery]:
+        """As for webhooks."""
+        reads = self.request.method == "GET"
+        permission = Permission.AUDIT if reads else Permission.MANAGE
+        rows = Delivery.objects.visible_to(self.request.user, permission)
+        webhook, state = number_parameter(self.request, "webhook"), self.request.query_params.get("state")
+        rows = rows if webhook is None else rows.filter(webhook_id=webhook)
+        rows = rows.filter(state=state) if state else rows
+        return rows.select_related("webhook__collection").prefetch_related("log")
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: DeliverySerializer})
+    @action(detail=True, methods=["post"])
+    def repeat(self, request: Request, pk: str) -> Response:
+        """Sends it again, under the same id."""
+        delivery = self.get_object()
+        services.delivery_repeat(actor=request.user, delivery=delivery)
+        delivery.refresh_from_db()
+        return Response(DeliverySerializer(delivery).data, status=status.HTTP_202_ACCEPTED)
+
+
+def _with_secret(webhook: Webhook, secret: str, status_code: int) -> Response:
+    data = WebhookSerializer(webhook).data | {"secret": secret}
+    return Response(data, status=status_code, headers={"Cache-Control": "no-store"})

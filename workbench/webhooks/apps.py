@@ -1,0 +1,16 @@
+from django.apps import AppConfig
+
+
+class WebhooksConfig(AppConfig):
+    """Webhooks."""
+
+    name = "workbench.webhooks"
+
+    def ready(self) -> None:
+        """Deliveries are written with the events of the trail."""
+        from workbench.audit.listeners import listen
+
+        from .events import EVENTS
+        from .outbox import deliveries_write
+
+        listen(EVENTS, deliveries_write)

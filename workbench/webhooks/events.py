@@ -1,0 +1,62 @@
+"""What a webhook can be told of: events of the audit trail, under the trail's own names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from workbench.ops.addresses import public_address
+
+#: Sent when a person asks for a test; nobody subscribes to it.
+TEST = "webhook.test"
+
+
+@dataclass(frozen=True, slots=True)
+class EventKind:
+    """An action of the trail; ``page`` and ``resource`` name the addresses of its object, for people and programs.
+
+    ``of_installation``: it belongs to no collection, and every collection's webhooks may be told.
+    """
+
+    label: str | Promise
+    page: str
+    resource: str = ""
+    of_installation: bool = False
+
+
+EVENTS: dict[str, EventKind] = {
+    "document.ready": EventKind(_("a document is ready"), "documents:document", "api:document-detail"),
+    "document.failed": EventKind(
+        _("a document could not be read"), "documents:document", "api:document-detail"
+    ),
+    "run.finished": EventKind(_("a question is answered"), "questions:run", "api:run-detail"),
+    "run.failed": EventKind(_("a run failed"), "questions:run", "api:run-detail"),
+    "run.signed": EventKind(
+        _("the review of a run is finished and signed"), "questions:run", "api:run-detail"
+    ),
+    "run.reopened": EventKind(_("a signed run is in review again"), "questions:run", "api:run-detail"),
+    "question_set.finished": EventKind(
+        _("a round of a question set is finished"), "question_sets:round", "api:round-detail"
+    ),
+    "export.made": EventKind(_("an export is ready"), "exports:export", "api:export-detail"),
+    "export.failed": EventKind(_("an export could not be made"), "exports:export", "api:export-detail"),
+    "training.decided": EventKind(
+        _("the gate decided on a trained model"), "models:training", of_installation=True
+    ),
+}
+
+
+def addresses_of(*, action: str, object_id: str) -> dict[str, str]:
+    """Where the object of an event is found: ``url`` for people, ``api_url`` for programs. Paths only where the
+    installation has no PUBLIC_URL."""
+    kind = EVENTS[action]
+    named = {"url": kind.page, "api_url": kind.resource}
+    return {key: public_address(reverse(name, args=[object_id])) for key, name in named.items() if name}
+
+
+def labels() -> list[tuple[str, str | Promise]]:
+    """Choices for forms."""
+    return [(name, kind.label) for name, kind in EVENTS.items()]

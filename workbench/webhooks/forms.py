@@ -1,0 +1,34 @@
+"""Forms of webhooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from .events import labels
+from .models import MAX_URL
+
+
+class WebhookForm(forms.Form):
+    """An address and what it is told of."""
+
+    url = forms.CharField(
+        label=_("Address"),
+        max_length=MAX_URL,
+        widget=forms.URLInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("Such as https://host/path. It is sent ids and links, never text of a document."),
+    )
+    description = forms.CharField(label=_("What it is for"), max_length=120, required=False)
+    events = forms.MultipleChoiceField(label=_("Events"), widget=forms.CheckboxSelectMultiple())
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["events"].choices = labels()  # type: ignore[attr-defined]
+
+
+class SwitchForm(forms.Form):
+    """What is to become of a webhook."""
+
+    act = forms.ChoiceField(choices=[(name, name) for name in ("pause", "resume", "remove")])

@@ -1,0 +1,150 @@
+"""Pages of webhooks: who reads the trail sees them with their log, admins change them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from workbench.accounts.permissions import Permission
+from workbench.accounts.reauthentication import asks_again
+from workbench.documents.selectors import collection_for
+from workbench.errors import WorkbenchError
+
+from . import presenters, services
+from .forms import SwitchForm, WebhookForm
+from .models import Webhook
+from .selectors import delivery_for, webhook_for
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@asks_again
+def webhooks(request: HttpRequest, slug: str) -> HttpResponse:
+    """A collection's webhooks; a new one's secret is shown in the answer to this request, and never again."""
+    permission = Permission.MANAGE if request.method == "POST" else Permission.AUDIT
+    collection = collection_for(user=request.user, slug=slug, permission=permission)
+    changes: dict[str, Any] = {}
+    if request.method == "POST":
+        form = WebhookForm(request.POST)
+        changes["form"] = form
+        if form.is_valid():
+            try:
+                _made, key = services.webhook_create(
+                    actor=request.user, collection=collection, **form.cleaned_data
+                )
+            except WorkbenchError as error:
+                form.add_error(None, error.message)
+            else:
+                changes = {"secret": key}
+    context = presenters.webhooks_page(collection=collection, user=request.user, **changes)
+    return render(request, "webhooks/webhooks.html", context, status=422 if "form" in changes else 200)
+
+
+@require_safe
+def webhook(request: HttpRequest, pk: int) -> HttpResponse:
+    """One webhook and its log."""
+    found = webhook_for(user=request.user, pk=pk)
+    return _page(request, found)
+
+
+@require_POST
+@asks_again
+def change(request: HttpRequest, pk: int) -> HttpResponse:
+    """Another address, other events."""
+    found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
+    form = WebhookForm(request.POST)
+    if form.is_valid():
+        try:
+            services.webhook_change(actor=request.user, webhook=found, **form.cleaned_data)
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            messages.success(request, _("The webhook has changed."))
+            return redirect(found)
+    return _page(request, found, status=422, form=form)
+
+
+@never_cache
+@require_POST
+@asks_again
+def secret(request: HttpRequest, pk: int) -> HttpResponse:
+    """A new secret, shown in the answer to this request, and never again."""
+    found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
+    return _page(request, found, secret=services.webhook_secret_renew(actor=request.user, webhook=found))
+
+
+@require_POST
+@asks_again
+def switch(request: HttpRequest, pk: int) -> HttpResponse:
+    """Pauses, resumes or removes."""
+    found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
+    form = SwitchForm(request.POST)
+    acts = {
+        "pause": services.webhook_pause,
+        "resume": services.webhook_resume,
+        "remove": services.webhook_remove,
+    }
+    if not form.is_valid():
+        messages.error(request, _("Choose what is to become of the webhook."))
+        return redirect(found)
+    act = form.cleaned_data["act"]
+    try:
+        acts[act](actor=request.user, webhook=found)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+        return redirect(found)
+    said = {"pause": _("It is told of nothing."), "resume": _("It is told of events again.")}
+    messages.success(request, said.get(act, _("The webhook was removed.")))
+    return redirect(found) if act != "remove" else redirect("webhooks:webhooks", slug=found.collection.slug)
+
+
+@require_POST
+def test(request: HttpRequest, pk: int) -> HttpResponse:
+    """Sends a test."""
+    found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
+    try:
+        services.webhook_test(actor=request.user, webhook=found)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("A test is on its way. Look at the log in a moment."))
+    return redirect(found)
+
+
+@require_POST
+def repeat_missed(request: HttpRequest, pk: int) -> HttpResponse:
+    """Sends again whatever did not arrive."""
+    found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
+    try:
+        number = services.deliveries_repeat_missed(actor=request.user, webhook=found)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    else:
+        said = ngettext("%(n)d delivery is sent again.", "%(n)d deliveries are sent again.", number)
+        messages.success(request, said % {"n": number})
+    return redirect(found)
+
+
+@require_POST
+def repeat(request: HttpRequest, pk: int) -> HttpResponse:
+    """Sends one delivery again."""
+    delivery = delivery_for(user=request.user, pk=pk, permission=Permission.MANAGE)
+    try:
+        services.delivery_repeat(actor=request.user, delivery=delivery)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("The delivery is sent again."))
+    return redirect(delivery.webhook)
+
+
+def _page(request: HttpRequest, found: Webhook, *, status: int = 200, **changes: Any) -> HttpResponse:
+    context = presenters.webhook_page(webhook=found, user=request.user, **changes)
+    return render(request, "webhooks/webhook.html", context, status=status)
