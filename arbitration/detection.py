@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -51,6 +52,8 @@ DETECTORS: tuple[Detector, ...] = (
     EmbeddingDetector(),
     TocReasoningDetector(),
 )
+#: One place in so many of a pool that is cut is reserved for documents that would have none.
+RESERVED = 10
 
 
 @cache
@@ -222,22 +225,28 @@ def _candidates(
     limit = context.settings.pool_size
     if len(candidates) <= limit:
         return candidates, ()
-    note = (
-        f"{len(candidates)} candidates found; the best {limit} by RRF are kept, of each document at least one"
+    kept = _with_other_documents(candidates, limit)
+    reserved = sum(place >= limit for place in kept)
+    note = f"{len(candidates)} candidates found; the best {limit} by RRF are kept" + (
+        f", {reserved} of them for documents without a better one" if reserved else ""
     )
-    return _best_of_all(candidates, limit), (note,)
+    return [candidates[place] for place in kept], (note,)
 
 
-def _best_of_all(candidates: Sequence[PoolCandidate], limit: int) -> list[PoolCandidate]:
-    """The first ``limit``, but of each document at least its best one, in the order given: a long document does not
-    crowd out a short one. With more documents than places, those of the best candidates have one each."""
-    best: dict[str, int] = {}
-    for place, candidate in enumerate(candidates):
-        best.setdefault(candidate.document_id, place)
-    kept = set(list(best.values())[:limit])
-    others = (place for place in range(len(candidates)) if place not in kept)
-    kept.update(islice(others, limit - len(kept)))
-    return [candidates[place] for place in sorted(kept)]
+def _with_other_documents(candidates: Sequence[PoolCandidate], limit: int) -> list[int]:
+    """The places of the first ``limit``, of which a tenth, at least one, is reserved for the best candidates of
+    documents that have none among the others: a long document does not crowd out a short one. One of every document
+    would cost evidence where there are many (ObliQA, 40 documents: R@10 .810 instead of .814)."""
+    kept = list(range(limit - math.ceil(limit / RESERVED)))
+    seen = {candidates[place].document_id for place in kept}
+    others = []
+    for place in range(len(kept), len(candidates)):
+        if candidates[place].document_id not in seen:
+            seen.add(candidates[place].document_id)
+            others.append(place)
+    kept += others[: limit - len(kept)]
+    rest = (place for place in range(limit) if place not in set(kept))
+    return sorted([*kept, *islice(rest, limit - len(kept))])
 
 
 def _documents(profile: ScopeProfile, candidates: Sequence[PoolCandidate]) -> tuple[PoolDocument, ...]:

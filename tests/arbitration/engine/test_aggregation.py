@@ -146,10 +146,19 @@ def test_a_long_document_does_not_crowd_out_a_short_one() -> None:
     assert [c.rrf_rank for c in kept] == sorted(c.rrf_rank for c in kept)
 
 
-def test_with_more_documents_than_places_the_best_have_one_each() -> None:
-    documents = [
-        make_document(SectionText(f"{n} Audit", (f"Audit records {n}.", "Audit records are kept.")))
-        for n in range(1, 5)
-    ]
-    kept = pool_of("How long are audit records kept?", *documents, pool_size=2).candidates
-    assert len({c.document_id for c in kept}) == len(kept) == 2
+def test_many_short_documents_do_not_crowd_out_the_one_that_answers() -> None:
+    answering = make_document(
+        *(
+            SectionText(f"{n} Audit records", (f"Audit records of kind {n} are kept for {n} years.",))
+            for n in range(1, 13)
+        )
+    )
+    others = [make_document(SectionText("1 Storage", (f"An audit is held in month {n}.",))) for n in range(8)]
+    everything = pool_of("How long are audit records kept?", answering, *others)
+    pool = pool_of("How long are audit records kept?", answering, *others, pool_size=10)
+
+    kept = [c.candidate_id for c in pool.candidates]
+    assert kept[:9] == [c.candidate_id for c in everything.candidates[:9]]
+    assert len(kept) == 10
+    assert pool.candidates[9].document_id != "d1"
+    assert "1 of them for documents without a better one" in pool.notes[0]
