@@ -168,6 +168,15 @@ class TestOutcomes:
         assert row["status"] == "ready"
         assert Document.objects.get().attempts == 1
 
+    def test_a_name_with_the_sign_between_name_and_word_still_names_its_file(
+        self, tmp_path: Path, locked_pdf: bytes
+    ) -> None:
+        path = write(tmp_path, "for=board.pdf", locked_pdf)
+
+        (row,) = ingest(path, "--password", "for=board.pdf=let me in")
+
+        assert row["status"] == "ready"
+
     def test_a_wrong_password_fails_and_a_password_changes_nothing_about_a_duplicate(
         self, tmp_path: Path, locked_pdf: bytes
     ) -> None:

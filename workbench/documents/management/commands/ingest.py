@@ -69,22 +69,35 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
                 yield file
 
 
-def _passwords(given: Sequence[tuple[str, str]], files: Sequence[Path]) -> dict[Path, str]:
+def _passwords(given: Sequence[str], files: Sequence[Path]) -> dict[Path, str]:
     """The password of each file it was given for. Wrong use when one is for no file of the command."""
-    passwords = {}
-    for name, word in given:
-        meant = [file for file in files if Path(name) in (file, Path(file.name))]
-        if not meant:
+    passwords: dict[Path, str] = {}
+    for text in given:
+        found = next(_meanings(text, files), None)
+        if found is None:
+            name = text.partition("=")[0]
             raise wrong_use(f"--password {name}=...: no file of this command is called {name}.")
+        meant, word = found
         passwords |= dict.fromkeys(meant, word)
     return passwords
 
 
-def _password(text: str) -> tuple[str, str]:
+def _meanings(text: str, files: Sequence[Path]) -> Iterator[tuple[list[Path], str]]:
+    """What FILE=WORD may mean, the longest name first: a file's name may hold the sign too."""
+    for end in range(len(text) - 2, 0, -1):
+        if text[end] != "=":
+            continue
+        named = Path(text[:end])
+        meant = [file for file in files if named in (file, Path(file.name))]
+        if meant:
+            yield meant, text[end + 1 :]
+
+
+def _password(text: str) -> str:
     name, separator, word = text.partition("=")
     if not (name and separator and word):
         raise ArgumentTypeError("give FILE=WORD, for example contract.pdf=s3cret")
-    return name, word
+    return text
 
 
 def _slug(text: str) -> str:
