@@ -17,11 +17,12 @@ from pathlib import Path
 
 import psutil
 
-from tests.product import ROOT, RunningProduct, running_product
+from tests.product import ROOT, RunningProduct, eventually, running_product
 
 TABLE = ROOT / "docs" / "hostile.md"
 MEMORY_LIMIT = 2 * 1024**3  # bytes; the default of PARSER_MEMORY_BYTES
 COLLECTION = "hostile"
+POOL = 2  # processes of the worker
 _HEAD = """# Hostile files
 
 What becomes of malformed, encrypted, active, deceptive and odd files when they are uploaded to the running product and
@@ -83,12 +84,12 @@ def run(product: RunningProduct, folder: Path, files: Sequence[HostileFile]) -> 
     """Uploads the files, waits for the worker, then gives the passwords."""
     before, workers = _state_of(folder), _workers(product)
     _ingest(product, [folder / "files" / file.name for file in files])
-    peaks = _peaks(product)
+    peaks = _peaks(product.home.log("worker").read_text("utf-8", errors="replace"))
     outcomes = [_outcome(product, file, peaks) for file in files]
     locked = [file for file in files if file.password]
     if locked:
         passwords = [f"{file.name}={file.password}" for file in locked]
-        _ingest(product, [folder / "files" / file.name for file in locked], passwords)
+        peaks = _peaks(_ingest(product, [folder / "files" / file.name for file in locked], passwords))
     opened = [_outcome(product, file, peaks) for file in locked]
     after = _state_of(folder)
     return Report(
@@ -102,9 +103,9 @@ def run(product: RunningProduct, folder: Path, files: Sequence[HostileFile]) -> 
     )
 
 
-def _ingest(product: RunningProduct, paths: Sequence[Path], passwords: Sequence[str] = ()) -> None:
+def _ingest(product: RunningProduct, paths: Sequence[Path], passwords: Sequence[str] = ()) -> str:
     """Uploads by the command; the worker reads. Files with passwords are read by the command itself, which alone knows
-    them."""
+    them; what it logs is given."""
     words = [part for password in passwords for part in ("--password", password)]
     done = subprocess.run(
         [
@@ -128,6 +129,7 @@ def _ingest(product: RunningProduct, paths: Sequence[Path], passwords: Sequence[
     rows = json.loads(done.stdout)
     assert len(rows) == len(paths)
     assert {row["status"] for row in rows} <= {"ready", "failed", "duplicate"}
+    return done.stderr
 
 
 def _outcome(product: RunningProduct, file: HostileFile, peaks: Mapping[int, int]) -> Outcome:
@@ -152,10 +154,10 @@ def _digest(file: HostileFile, product: RunningProduct) -> str:
     return hashlib.sha256((folder / "files" / file.name).read_bytes()).hexdigest()
 
 
-def _peaks(product: RunningProduct) -> dict[int, int]:
-    """The most memory of the parser per document, from the worker's log."""
+def _peaks(log: str) -> dict[int, int]:
+    """The most memory of the parser per document, from the log of who started it."""
     peaks: dict[int, int] = {}
-    for line in product.home.log("worker").read_text("utf-8", errors="replace").splitlines():
+    for line in log.splitlines():
         if '"parser.ended"' in line:
             row = json.loads(line[line.index("{") :])
             peaks[row["document_id"]] = max(peaks.get(row["document_id"], 0), row["peak_bytes"])
@@ -163,8 +165,13 @@ def _peaks(product: RunningProduct) -> dict[int, int]:
 
 
 def _workers(product: RunningProduct) -> list[int]:
-    worker = psutil.Process(product.pid("worker"))
-    return [worker.pid, *(child.pid for child in worker.children(recursive=True))]
+    """The worker and the processes of its pool, once they are there; parsers are their children, and come and go."""
+
+    def pool() -> list[int]:
+        children = psutil.Process(product.pid("worker")).children()
+        return [child.pid for child in children] if len(children) >= POOL else []
+
+    return [product.pid("worker"), *eventually(pool, what="the worker's pool is there")]
 
 
 def _state_of(folder: Path) -> dict[Path, tuple[int, int]]:
@@ -187,7 +194,7 @@ def write_table(report: Report, target: Path = TABLE) -> None:
 def _table(report: Report) -> Iterator[str]:
     outcomes = report.outcomes
     ready = sum(outcome.status == "ready" for outcome in outcomes)
-    peak = max(outcome.peak_bytes for outcome in outcomes)
+    peak = max(outcome.peak_bytes for outcome in (*outcomes, *report.opened))
     yield _HEAD
     yield f"- files: {len(outcomes)}; ready: {ready}; failed with a reason: {len(outcomes) - ready}"
     yield f"- opened with their password: {sum(o.status == 'ready' for o in report.opened)} of {len(report.opened)}"

@@ -1,9 +1,11 @@
-"""What a document or a run has come to, free of keys and times: two of them can be compared."""
+"""What a document or a run has come to, free of keys and times: two of them can be compared. And how work is stopped
+at a table, so that a fault strikes in the middle of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import httpx2 as httpx
@@ -33,10 +35,16 @@ RUN = {
     "verdicts": "SELECT c.candidate_id, v.role, v.reason, v.decided_by_kind, v.decided_by_name, v.probability,"
     ' v.needs_person, v."order" FROM questions_verdict v JOIN questions_candidate c ON c.id = v.candidate_id'
     " WHERE c.run_id = %s ORDER BY c.position",
-    "queue": "SELECT c.candidate_id, q.state, q.stage, q.is_required, q.why FROM review_queueitem q"
+    "labels": "SELECT c.candidate_id, l.role, l.source, l.weight FROM labeling_label l"
+    " JOIN questions_candidate c ON c.id = l.candidate_id WHERE c.run_id = %s ORDER BY c.position, l.id",
+    # Which of them are looked at besides, at random, is drawn by the run's key.
+    "queue": "SELECT c.candidate_id, q.state, q.stage, q.is_required, q.why::jsonb - 'random' FROM review_queueitem q"
     " LEFT JOIN questions_candidate c ON c.id = q.candidate_id WHERE q.run_id = %s ORDER BY c.position",
-    "answers": "SELECT version, body, is_stale, evidence_hash FROM questions_answer WHERE run_id = %s ORDER BY version",
-    "charges": "SELECT stage, outcome, count(*) FROM questions_llmcall WHERE run_id = %s GROUP BY 1, 2 ORDER BY 1, 2",
+    # Its calls have times in them; what they cost stands below.
+    "answers": "SELECT version, body::jsonb - 'calls', is_stale, evidence_hash FROM questions_answer"
+    " WHERE run_id = %s ORDER BY version",
+    "charges": "SELECT stage, outcome, count(*), sum(input_tokens), sum(output_tokens), sum(cost)"
+    " FROM questions_llmcall WHERE run_id = %s GROUP BY 1, 2 ORDER BY 1, 2",
 }
 TRAIL = (
     "SELECT action, actor_kind, count(*) FROM audit_event WHERE object_type = %s AND object_id = %s"
@@ -54,25 +62,62 @@ def state_of_run(product: RunningProduct, key: int) -> State:
     return _state(product, RUN, key) | {"trail": product.rows(TRAIL, "run", str(key))}
 
 
+def differences(found: State, undisturbed: State) -> dict[str, list[tuple[Any, ...]]]:
+    """By table, the rows that only one of them has; empty where both came to the same."""
+    return {
+        name: [row for row in (*rows, *undisturbed[name]) if (row in rows) != (row in undisturbed[name])]
+        for name, rows in found.items()
+        if rows != undisturbed[name]
+    }
+
+
 def _state(product: RunningProduct, queries: dict[str, str], key: int) -> State:
     return {name: product.rows(query, key) for name, query in queries.items()}
 
 
-@contextmanager
-def writes_held(product: RunningProduct, table: str) -> Iterator[None]:
+def writes_held(product: RunningProduct, table: str) -> AbstractContextManager[None]:
     """Nobody can write to the table meanwhile: whoever wants to is stopped in the middle of its transaction."""
-    with psycopg.connect(product.database_url()) as connection:
-        connection.execute(f"LOCK TABLE {table} IN SHARE MODE")
-        try:
-            yield
-        finally:
-            connection.rollback()
+    return _held(product, table, "SHARE")
 
 
-def stopped_at(product: RunningProduct, table: str, *, seconds: float = 90) -> None:
-    """Waits until somebody wants to write to a table that is held."""
+def reads_held(product: RunningProduct, table: str) -> AbstractContextManager[None]:
+    """Nobody can even read the table meanwhile: whoever wants to is stopped, in a transaction or not."""
+    return _held(product, table, "ACCESS EXCLUSIVE")
+
+
+@contextmanager
+def _held(product: RunningProduct, table: str, mode: str) -> Iterator[None]:
+    connection = psycopg.connect(product.database_url())
+    try:
+        connection.execute(f"LOCK TABLE {table} IN {mode} MODE")
+        yield
+    finally:
+        connection.close()  # the lock goes with it, or went with the server
+
+
+def stopped_at(product: RunningProduct, table: str, *, seconds: float = 180) -> None:
+    """Waits until somebody wants to have a table that is held. A worker may first have to be started again."""
     query = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = %s::regclass"
-    eventually(lambda: product.rows(query, table)[0][0], seconds=seconds, what=f"somebody writes to {table}")
+    eventually(lambda: product.rows(query, table)[0][0], seconds=seconds, what=f"somebody wants {table}")
+
+
+def overtaken(product: RunningProduct, table: str, key: int, *, seconds: float = 120) -> None:
+    """The clock has jumped a day ahead, so that the lease of a living worker has lapsed however often it is renewed,
+    until another worker has taken the row over."""
+    first = str(product.rows(f"SELECT lease_owner FROM {table} WHERE id = %s", key)[0][0])
+    assert first, "nobody holds the row"
+
+    def taken_over() -> bool:
+        product.rows(
+            f"UPDATE {table} SET lease_until = lease_until - interval '1 day'"
+            " WHERE id = %s AND lease_owner = %s RETURNING id",
+            key,
+            first,
+        )
+        owner = product.rows(f"SELECT lease_owner FROM {table} WHERE id = %s", key)[0][0]
+        return owner not in ("", first)
+
+    eventually(taken_over, seconds=seconds, what=f"another worker takes {table} {key} over")
 
 
 def new_collection(client: httpx.Client, name: str) -> str:
@@ -88,32 +133,57 @@ def upload(client: httpx.Client, collection: str, content: bytes, name: str = "r
 
 
 def ask(client: httpx.Client, collection: str, text: str, *, strategy: str = "offline") -> int:
-    """A new run's key."""
+    """A new run's key; no cache answers it."""
     body = {"collection": collection, "text": text, "strategy": strategy, "use_cache": False}
     answer = client.post("/api/v1/questions/", json=body)
     assert answer.status_code == 201, answer.text
     return int(answer.json()["run"]["id"])
 
 
-def document_ended(product: RunningProduct, key: int, *, seconds: float = 150) -> str:
+def document_ended(product: RunningProduct, key: int, *, seconds: float = 240) -> str:
     """How a document ends."""
-    return _ended(product, "documents_document", key, ("ready", "failed", "cancelled"), seconds)
+    query = "SELECT status FROM documents_document WHERE id = %s"
+    return _ended(product, query, key, ("ready", "failed", "cancelled"), seconds)
 
 
-def run_ended(product: RunningProduct, key: int, *, seconds: float = 150) -> str:
+def run_ended(product: RunningProduct, key: int, *, seconds: float = 240) -> str:
     """How a run ends."""
-    return _ended(product, "questions_run", key, ENDED, seconds)
+    return _ended(product, "SELECT status FROM questions_run WHERE id = %s", key, ENDED, seconds)
 
 
-def _ended(product: RunningProduct, table: str, key: int, ends: tuple[str, ...], seconds: float) -> str:
+def training_ended(product: RunningProduct, key: int, *, seconds: float = 300) -> str:
+    """How a training ends."""
+    query = "SELECT state FROM models_registry_trainingrun WHERE id = %s"
+    return _ended(product, query, key, ENDED, seconds)
+
+
+def _ended(product: RunningProduct, query: str, key: int, ends: tuple[str, ...], seconds: float) -> str:
     def look() -> str:
         try:
-            status = str(product.rows(f"SELECT status FROM {table} WHERE id = %s", key)[0][0])
+            status = str(product.rows(query, key)[0][0])
         except psycopg.OperationalError:  # the server is being restarted
             return ""
         return status if status in ends else ""
 
-    return eventually(look, seconds=seconds, what=f"{table} {key} ends")
+    return eventually(look, seconds=seconds, what=f"the end of {key} by {query}")
+
+
+def at_once(*acts: Callable[[], httpx.Response]) -> list[httpx.Response]:
+    """All of them at the same moment."""
+    gate = threading.Barrier(len(acts), timeout=30)
+    found: list[httpx.Response] = []
+
+    def do(act: Callable[[], httpx.Response]) -> None:
+        gate.wait()
+        found.append(act())
+
+    threads = [threading.Thread(target=do, args=(act,)) for act in acts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(90)
+    assert len(found) == len(acts)
+    return found
 
 
 def chain_is_whole(product: RunningProduct) -> None:
