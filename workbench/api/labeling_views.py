@@ -19,6 +19,7 @@ from workbench.documents.selectors import collection_for
 from workbench.labeling import adjudication, work
 from workbench.labeling.agreement import CollectionAgreement, collection_agreement
 from workbench.labeling.export import labels_csv
+from workbench.labeling.label_studio import project_tasks
 from workbench.labeling.models import GuidelineVersion, Pair, Project, Slot
 from workbench.labeling.presenters import OVERSEERS
 from workbench.labeling.projects import guideline_write, project_close, project_create, project_supply
@@ -26,6 +27,7 @@ from workbench.labeling.supply import pairs_add_from_runs
 
 from . import labeling_serializers as shapes
 from .base import IDEMPOTENCY, ApiViewSet, checked
+from .label_exchange import LabelExchange, TaskSerializer
 
 COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")
 
@@ -105,6 +107,16 @@ class LabelingProjectViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, A
         version = guideline_write(actor=request.user, project=project, body=given["body"])
         version.refresh_from_db()
         return Response(shapes.GuidelineSerializer(version).data)
+
+    @extend_schema(responses=TaskSerializer(many=True))
+    @action(detail=True, methods=["get"], url_path="label-studio", pagination_class=None)
+    def label_studio(self, request: Request, pk: str) -> Response:
+        """The open pairs as tasks for Label Studio; for admins of the collection, and on record."""
+        project = self.get_object()
+        return Response(
+            project_tasks(actor=request.user, project=project),
+            headers={"Content-Disposition": f'attachment; filename="tasks-{project.pk}.json"'},
+        )
 
     @extend_schema(request=None, responses={200: shapes.DeskSerializer, 204: None})
     @action(detail=True, methods=["post"])
@@ -214,7 +226,7 @@ class DisputeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
         return Response(shapes.DisputeSerializer(pair).data)
 
 
-class CollectionLabelViewSet(ApiViewSet[Collection]):
+class CollectionLabelViewSet(LabelExchange, ApiViewSet[Collection]):
     """The labels of a collection as a whole."""
 
     queryset = Collection.objects.none()
@@ -225,9 +237,9 @@ class CollectionLabelViewSet(ApiViewSet[Collection]):
     def get_queryset(self) -> QuerySet[Collection]:
         """Labels go to those who manage the collection, figures to all who oversee it."""
         user = self.request.user
-        if self.action == "export":
-            return Collection.objects.visible_to(user, Permission.MANAGE)
-        return Collection.objects.filter(member_condition_any(user, OVERSEERS)).distinct()
+        if self.action == "agreement":
+            return Collection.objects.filter(member_condition_any(user, OVERSEERS)).distinct()
+        return Collection.objects.visible_to(user, Permission.MANAGE)
 
     @extend_schema(responses=shapes.AgreementSerializer)
     @action(detail=True, methods=["get"])

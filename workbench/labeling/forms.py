@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -80,9 +81,15 @@ class _SetForm(forms.Form):
         empty_label=_("All questions"),
     )
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, project: Project, sets: Sequence[QuestionSet] | None = None, **kwargs: Any
+    ) -> None:
+        """``sets`` are the collection's, where the caller has read them already: a page has two such forms."""
         super().__init__(*args, **kwargs)
-        self.fields["question_set"].queryset = QuestionSet.objects.filter(collection=project.collection_id)
+        field = self.fields["question_set"]
+        field.queryset = QuestionSet.objects.filter(collection=project.collection_id)
+        if sets is not None:
+            field.choices = [("", field.empty_label), *((row.pk, str(row)) for row in sets)]
 
 
 class FillForm(_SetForm):

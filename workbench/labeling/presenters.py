@@ -14,6 +14,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition, permissions_in
 from workbench.documents.models import Collection
 from workbench.ops.selectors import permissions_anywhere
+from workbench.question_sets.models import QuestionSet
 from workbench.questions.models import RoleChoice
 
 from . import progress
@@ -106,7 +107,8 @@ def project_page(*, project: Project, user: User, **changes: Any) -> dict[str, A
     """A project: where it stands, who did what, its guidelines, and for admins the ways to supply it."""
     held = permissions_in(user, project.collection)
     manages = Permission.MANAGE in held
-    newest = guideline_current(collection_id=project.collection_id)
+    history = guideline_history(collection=project.collection)
+    newest = history[0].version if history else None
     context: dict[str, Any] = {
         "project": project,
         "collection": project.collection,
@@ -116,15 +118,16 @@ def project_page(*, project: Project, user: User, **changes: Any) -> dict[str, A
         "may_label": Permission.LABEL in held and project.is_open,
         "may_manage": manages,
         "guideline": newest,
-        "guideline_history": guideline_history(collection=project.collection),
+        "guideline_history": history,
         "elusion": elusion_rates(collection=project.collection) if held & set(OVERSEERS) else None,
         "crumbs": _crumbs({"label": project.name}),
     }
     if manages:
+        sets = list(QuestionSet.objects.filter(collection=project.collection_id))
         context |= {
-            "fill_form": FillForm(project=project),
+            "fill_form": FillForm(project=project, sets=sets),
             "supply_form": SupplyForm(initial={"keep_waiting": project.keep_waiting}),
-            "elusion_form": ElusionForm(project=project, prefix="elusion"),
+            "elusion_form": ElusionForm(project=project, sets=sets, prefix="elusion"),
             "guideline_form": GuidelineForm(initial={"body": newest.body if newest else ""}),
             "import_form": ImportForm(),
         }

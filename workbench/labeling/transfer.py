@@ -45,6 +45,10 @@ MAX_BYTES = MAX_MEGABYTES * MEGABYTE
 MAX_ROWS = 200_000
 MAX_QUESTION = 4000
 _BINARY = {"1": Role.PRIMARY, "0": Role.DISCARDED, "true": Role.PRIMARY, "false": Role.DISCARDED}
+#: The number of a row in its file with its cells by column, or with a problem in words where it cannot be read.
+Row = tuple[int, Mapping[str, str] | str]
+#: Reads the rows of a file.
+Reader = Callable[[bytes], Iterator[Row]]
 #: Problems named one by one; of more than these only the number is told.
 SHOWN_PROBLEMS = 200
 
@@ -90,12 +94,13 @@ def labels_import(
     judge: str = "",
     is_gold: bool = False,
     dry_run: bool = False,
+    reader: Reader | None = None,
 ) -> ImportReport:
     """Takes in a file of labels, all of it or, when a row is bad, nothing; with ``dry_run`` only the report.
 
-    ``judge`` is the annotator or model of rows that do not say. Raises :class:`NotAllowed` for those who do not manage
-    the collection, :class:`Conflict` when the same file was taken in before, :class:`WorkbenchError` when it is no
-    such file at all.
+    ``reader`` reads files of another kind than this module's (``trec.py``, ``label_studio.py``). ``judge`` is the
+    annotator or model of rows that do not say. Raises :class:`NotAllowed` for those who do not manage the collection,
+    :class:`Conflict` when the same file was taken in before, :class:`WorkbenchError` when it is no such file at all.
     """
     require_manage(actor=actor, collection=collection)
     if source not in (SourceChoice.ANNOTATOR, SourceChoice.LLM):
@@ -105,7 +110,8 @@ def labels_import(
     digest = hashlib.sha256(content).hexdigest()
     if LabelImport.objects.filter(collection=collection, sha256=digest, source=source).exists():
         raise Conflict(_("This very file was taken in before."), code="imported_before")
-    report, rows = _checked(collection, content, dry_run=dry_run, judge=judge, needs_role=True)
+    read = (reader or table_rows)(content)
+    report, rows = _checked(collection, read, dry_run=dry_run, judge=judge, needs_role=True)
     if dry_run or report.bad_count:
         return report
     with transaction.atomic():
@@ -130,7 +136,8 @@ def pairs_import(*, actor: User, project: Project, content: bytes, dry_run: bool
     Raises as :func:`labels_import`.
     """
     require_manage(actor=actor, collection=project.collection)
-    report, rows = _checked(project.collection, content, dry_run=dry_run, judge="-", needs_role=False)
+    read = table_rows(content)
+    report, rows = _checked(project.collection, read, dry_run=dry_run, judge="-", needs_role=False)
     if dry_run or report.bad_count:
         return report
     with transaction.atomic():
@@ -161,11 +168,11 @@ def pairs_import(*, actor: User, project: Project, content: bytes, dry_run: bool
 
 
 def _checked(
-    collection: Collection, content: bytes, *, dry_run: bool, judge: str, needs_role: bool
+    collection: Collection, read: Iterator[Row], *, dry_run: bool, judge: str, needs_role: bool
 ) -> tuple[ImportReport, list[ReadRow]]:
     report, rows = ImportReport(dry_run=dry_run), []
     texts = DocumentTexts(collection)
-    for line, raw in _rows(content):
+    for line, raw in read:
         report.rows += 1
         if report.rows > MAX_ROWS:
             raise WorkbenchError(
@@ -305,17 +312,17 @@ def _pair(project: Project, row: ReadRow, *, is_holdout: bool) -> Pair:
 # --- the file ---------------------------------------------------------------------------------------
 
 
-def _rows(content: bytes) -> Iterator[tuple[int, Mapping[str, str] | str]]:
-    """(line, cells by column) of every row; a problem in words where the row cannot be read."""
+def table_rows(content: bytes) -> Iterator[Row]:
+    """The rows of a table: CSV with a header, or JSON lines."""
     text = file_text(content, max_megabytes=MAX_MEGABYTES)
     if not text.strip():
         raise WorkbenchError(_("The file is empty."), code="empty")
-    reader: Callable[[str], Iterator[tuple[int, Mapping[str, str] | str]]]
+    reader: Callable[[str], Iterator[Row]]
     reader = _json_rows if text.lstrip().startswith(("{", "[")) else _csv_rows
     yield from reader(text)
 
 
-def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, str] | str]]:
+def _json_rows(text: str) -> Iterator[Row]:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
@@ -336,6 +343,6 @@ def _cell(value: Any) -> str:
     return ("1" if value else "0") if isinstance(value, bool) else str(value)
 
 
-def _csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, str] | str]]:
+def _csv_rows(text: str) -> Iterator[Row]:
     missing = _("The first line must name the columns, “question” and “document” among them.")
     yield from csv_rows(text, required=("question", "document"), missing=missing)

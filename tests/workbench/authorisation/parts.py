@@ -154,6 +154,13 @@ def compared(scene: Scene) -> Mapping[str, Any]:
     return {"candidate_id": candidate.candidate_id, "role": other, "reason_code": "wrong_role"}
 
 
+def label_file(scene: Scene) -> Mapping[str, Any]:
+    """A file of one label."""
+    table = "question,document,page,line_from,role\nWho?,policy.txt,1,2,primary\n"
+    file = SimpleUploadedFile("labels.csv", table.encode(), "text/csv")
+    return {"file": file, "file_format": "table", "source": "annotator", "judge": "Somebody"}
+
+
 def webhook(scene: Scene) -> Mapping[str, Any]:
     """An address and what it is told of, as the form and the API take it."""
     return {"collection": "alpha", "url": "https://93.184.215.14/new", "events": ["run.finished"]}

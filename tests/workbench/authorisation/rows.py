@@ -258,6 +258,11 @@ API_LABELLING: list[Row] = [
     post("api:dispute-set-aside", "R", fields(comment="It cannot be told."), parts.two_judgments),
     get("api:labels-agreement", "RDU"),
     get("api:labels-export", "D"),
+    get("api:labels-qrels", "D"),
+    get("api:labels-topics", "D"),
+    get("api:labels-trec-run", "D", fields(strategy="offline")),
+    post("api:labels-import", "D", parts.label_file),
+    get("api:labeling-project-label-studio", "D"),
 ]
 
 API_ADMINISTRATION: list[Row] = [

@@ -1,0 +1,161 @@
+"""Labels in the formats of others: TREC files, and tasks of Label Studio."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.labeling import label_studio, transfer, trec
+from workbench.labeling.models import SourceChoice
+
+from .base import IDEMPOTENCY, checked
+
+if TYPE_CHECKING:
+    from rest_framework.viewsets import GenericViewSet
+
+    Base = GenericViewSet[Any]
+else:
+    Base = object
+
+_TEXT = {(200, "text/plain"): OpenApiResponse(OpenApiTypes.STR, description="UTF-8, one line each.")}
+_STRATEGY = OpenApiParameter("strategy", OpenApiTypes.STR, description="Name of a strategy.")
+
+
+class LabelFileSerializer(serializers.Serializer[Any]):
+    """A file of labels. ``table`` is CSV or JSON lines, ``trec`` qrels with their ``topics`` (name, tab, question),
+    ``label-studio`` an export of annotated tasks as JSON. ``judge`` is the annotator or model of rows that do not
+    say."""
+
+    file = serializers.FileField(allow_empty_file=True)
+    file_format = serializers.ChoiceField(choices=["table", "trec", "label-studio"])
+    topics = serializers.FileField(required=False)
+    source = serializers.ChoiceField(choices=[SourceChoice.ANNOTATOR.value, SourceChoice.LLM.value])
+    judge = serializers.CharField(max_length=200, required=False, default="", allow_blank=True)
+    is_gold = serializers.BooleanField(required=False, default=False)
+    dry_run = serializers.BooleanField(required=False, default=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Qrels mean nothing without topics."""
+        if attrs["file_format"] == "trec" and "topics" not in attrs:
+            raise ValidationError({"topics": ["Say what the topics ask: a file of name, tab, question."]})
+        return attrs
+
+
+class RefusedRowSerializer(serializers.Serializer[Any]):
+    """A row that cannot be taken, and why."""
+
+    line = serializers.IntegerField()
+    text = serializers.CharField()
+    problem = serializers.CharField()
+
+
+class LabelImportSerializer(serializers.Serializer[Any]):
+    """What became of a file: all of it is taken, or with a bad row nothing."""
+
+    rows = serializers.IntegerField()
+    good = serializers.IntegerField()
+    added = serializers.IntegerField()
+    known = serializers.IntegerField()
+    dry_run = serializers.BooleanField()
+    bad_count = serializers.IntegerField()
+    bad = RefusedRowSerializer(many=True)
+
+
+class TaskDataSerializer(serializers.Serializer[Any]):
+    """What an annotator sees, and where it stands."""
+
+    question = serializers.CharField()
+    passage = serializers.CharField()
+    name = serializers.CharField()
+    document = serializers.CharField()
+    page = serializers.IntegerField()
+    line_from = serializers.IntegerField()
+    page_to = serializers.IntegerField()
+    line_to = serializers.IntegerField()
+
+
+class TaskSerializer(serializers.Serializer[Any]):
+    """A task of Label Studio."""
+
+    id = serializers.IntegerField()
+    data = TaskDataSerializer()
+
+
+class LabelExchange(Base):
+    """Actions of a collection's labels; ``get_object`` gives a collection that the caller manages."""
+
+    @extend_schema(responses=_TEXT)
+    @action(detail=True, methods=["get"])
+    def qrels(self, request: Request, slug: str) -> HttpResponse:
+        """TREC qrels: the label that counts of every pair, graded 2 (primary), 1 (supporting) and 0."""
+        collection = self.get_object()
+        return _file(trec.qrels_text(collection=collection), f"{collection.slug}.qrels")
+
+    @extend_schema(responses=_TEXT, parameters=[_STRATEGY])
+    @action(detail=True, methods=["get"])
+    def topics(self, request: Request, slug: str) -> HttpResponse:
+        """What the topics of qrels (and of the run of a strategy) ask: name, tab, question."""
+        collection = self.get_object()
+        strategy = request.query_params.get("strategy", "")
+        return _file(
+            trec.topics_text(collection=collection, strategy=strategy), f"{collection.slug}-topics.tsv"
+        )
+
+    @extend_schema(
+        responses=_TEXT,
+        parameters=[
+            OpenApiParameter("strategy", OpenApiTypes.STR, required=True, description="Name of a strategy.")
+        ],
+    )
+    @action(detail=True, methods=["get"], url_path="trec-run")
+    def trec_run(self, request: Request, slug: str) -> HttpResponse:
+        """A TREC run: the ranking of the newest finished run of each question under a strategy."""
+        collection = self.get_object()
+        strategy = request.query_params.get("strategy", "")
+        text = trec.run_text(actor=request.user, collection=collection, strategy=strategy)
+        return _file(text, f"{collection.slug}.run")
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY],
+        request={"multipart/form-data": LabelFileSerializer},
+        responses=LabelImportSerializer,
+    )
+    @action(
+        detail=True, methods=["post"], url_path="import", url_name="import", parser_classes=[MultiPartParser]
+    )
+    def take_in(self, request: Request, slug: str) -> Response:
+        """Takes in a file of labels, all of it or nothing; with ``dry_run`` only what is wrong with it is told."""
+        collection = self.get_object()
+        given = checked(request, LabelFileSerializer)
+        file, file_format, topics = given.pop("file"), given.pop("file_format"), given.pop("topics", None)
+        report = transfer.labels_import(
+            actor=request.user,
+            collection=collection,
+            content=file.read(transfer.MAX_BYTES + 1),
+            file_name=file.name,
+            reader=_reader(file_format, topics),
+            **given,
+        )
+        return Response(LabelImportSerializer(report).data)
+
+
+def _reader(file_format: str, topics: Any) -> transfer.Reader:
+    if file_format == "trec":
+        return partial(trec.qrels_rows, topics=topics.read(transfer.MAX_BYTES + 1))
+    return label_studio.task_rows if file_format == "label-studio" else transfer.table_rows
+
+
+def _file(text: str, name: str) -> HttpResponse:
+    response = HttpResponse(text, content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
