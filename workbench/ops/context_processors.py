@@ -17,18 +17,19 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"nav": [], "app_version": app_version()}
-    from workbench.review.notifications import unread_count
-
     from .help import help_for
-    from .selectors import degraded, health, navigation
+    from .selectors import degraded, health, navigation, waiting_for
 
     # Lazy: a fragment for htmx has no shell and must not pay for one.
+    waiting = SimpleLazyObject(lambda: waiting_for(user=user))
     return {
-        "nav": SimpleLazyObject(lambda: navigation(user=user, path=request.path)),
+        "nav": SimpleLazyObject(
+            lambda: navigation(user=user, path=request.path, to_review=waiting.to_review)
+        ),
         "health": SimpleLazyObject(health),
         "degraded": SimpleLazyObject(degraded),
         "page_help": SimpleLazyObject(lambda: help_for(_view_name(request))),
-        "unread": SimpleLazyObject(lambda: unread_count(user=user)),
+        "unread": SimpleLazyObject(lambda: waiting.unread),
         "app_version": app_version(),
     }
 

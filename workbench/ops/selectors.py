@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from django.core.cache import cache
-from django.db.models import Count, Q
-from django.db.models.functions import Now
+from django.db.models import Count, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, Now
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from workbench.accounts.models import Membership
+from workbench.accounts.models import Membership, User
 from workbench.accounts.permissions import ROLE_PERMISSIONS, Permission, administers, token_allows
 from workbench.documents.models import WORKING_STATUSES, Document, DocumentStatus
 from workbench.labeling.progress import pairs_waiting
 from workbench.questions.gateway import endpoint_trouble, llm_control
 from workbench.questions.models import ENDED, Run, RunStatus
+from workbench.review.models import QueueItem
+from workbench.review.notifications import unread
 from workbench.review.selectors import queue_open
-
-if TYPE_CHECKING:
-    from workbench.accounts.models import User
-
 
 #: Who has something to do or to see in the labeling workbench.
 LABELLERS = frozenset({Permission.LABEL, Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})
@@ -58,7 +56,29 @@ def _roles_anywhere(user: User) -> frozenset[str]:
     return roles
 
 
-def navigation(*, user: User, path: str) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What waits for a person: candidates that need one, and notifications not yet read."""
+
+    to_review: int
+    unread: int
+
+
+def waiting_for(*, user: User) -> Waiting:
+    """Both counts of the page's shell, in one query."""
+    may_review = Permission.REVIEW in permissions_anywhere(user=user)
+    open_items = queue_open(user=user, required_only=True) if may_review else QueueItem.objects.none()
+    counts = User.objects.filter(pk=user.pk).values_list(_number(open_items), _number(unread(user=user)))
+    return Waiting(*counts.get())
+
+
+def _number(rows: QuerySet[Any]) -> Coalesce:
+    """How many rows there are, as a subquery."""
+    all_of_them = rows.order_by().annotate(one=Value(1)).values("one").annotate(number=Count("pk"))
+    return Coalesce(Subquery(all_of_them.values("number")), 0)
+
+
+def navigation(*, user: User, path: str, to_review: int) -> list[dict[str, Any]]:
     """The entries of the top bar for a person, with what waits for them and the keys that lead there."""
     may = permissions_anywhere(user=user)
     entries = [
@@ -80,14 +100,13 @@ def navigation(*, user: User, path: str) -> list[dict[str, Any]]:
         ),
         (_("Audit"), "audit:trail", "g u", Permission.AUDIT in may or user.is_staff),
     ]
-    waiting = queue_open(user=user, required_only=True).count() if Permission.REVIEW in may else 0
     return [
         {
             "label": label,
             "url": reverse(name),
             "key": key,
             "active": _is_active(reverse(name), path),
-            "count": waiting if name == "review:queue" else 0,
+            "count": to_review if name == "review:queue" else 0,
         }
         for label, name, key, shown in entries
         if shown

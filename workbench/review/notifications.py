@@ -19,7 +19,14 @@ from workbench.ops.dispatch import dispatch_on_commit
 from workbench.questions.cards import dom_id
 from workbench.questions.models import Candidate, Run
 
-from .models import Comment, EmailWish, Notification, NotificationKind, NotificationWish
+from .models import (
+    Comment,
+    EmailWish,
+    Notification,
+    NotificationKind,
+    NotificationQuerySet,
+    NotificationWish,
+)
 
 logger = structlog.get_logger(__name__)
 #: A mail names at most so many; the rest is in the app.
@@ -62,9 +69,9 @@ def notify(
     return rows
 
 
-def unread_count(*, user: User) -> int:
-    """What the bell shows."""
-    return Notification.objects.visible_to(user).filter(read_at__isnull=True).count()
+def unread(*, user: User) -> NotificationQuerySet:
+    """What the bell counts."""
+    return Notification.objects.visible_to(user).filter(read_at__isnull=True)
 
 
 def notifications_read(*, user: User, keys: list[int] | None = None) -> int:

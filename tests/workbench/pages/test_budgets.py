@@ -22,8 +22,8 @@ from workbench.accounts.models import MemberRole, Membership
 
 MOST_QUERIES = 15
 MOST_BYTES = 60_000
-#: Pages of admins that ask more than the budget yet; they may not grow.
-OVER_BUDGET = {"labeling:project": 18, "models:plan": 18, "ops:operations": 16}
+#: A page of admins that asks more than the budget yet; it may not grow.
+OVER_BUDGET = {"models:plan": 16}
 
 PAGES = [
     "/",

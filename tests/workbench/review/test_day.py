@@ -336,7 +336,7 @@ class TestComments:
         row = Notification.objects.get()
         opened = reviewer.post("/notifications/read/", {"pk": row.pk})
         assert opened["Location"].endswith(f"#comment-{row.comment_id}")
-        assert notifications.unread_count(user=cast.reviewer) == 0
+        assert notifications.unread(user=cast.reviewer).count() == 0
         assert client_as(cast.auditor).post("/notifications/read/", {"pk": row.pk}).status_code == 404
 
 
@@ -373,7 +373,7 @@ class TestMail:
     def test_who_left_the_collection_is_told_nothing(self, cast: Cast, scene: Scene) -> None:
         self.told(cast, scene)
         cast.reviewer.memberships.all().delete()
-        assert notifications.unread_count(user=cast.reviewer) == 0
+        assert notifications.unread(user=cast.reviewer).count() == 0
         assert not notifications.mail_send(user_id=cast.reviewer.pk)
 
     def test_a_mail_that_fails_is_sent_another_time(
