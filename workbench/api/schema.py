@@ -1,4 +1,5 @@
-"""What every operation of the API description has in common: it may refuse, and says so as a problem."""
+"""What every operation of the API description has in common: it may refuse, and says so as a problem; it takes JSON, or
+a form where files are sent."""
 
 from __future__ import annotations
 
@@ -34,4 +35,14 @@ def describe_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     for operations in result["paths"].values():
         for operation in operations.values():
             operation["responses"].setdefault("default", REFUSAL)
+    return result
+
+
+def describe_one_body(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Leaves JSON as the only form of a body that may come either way, so that generated clients send it once."""
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            content = operation.get("requestBody", {}).get("content", {})
+            if "application/json" in content:
+                content.pop("multipart/form-data", None)
     return result

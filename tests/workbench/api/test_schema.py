@@ -24,3 +24,16 @@ def test_the_description_is_valid_openapi() -> None:
     assert {"/api/v1/documents/", "/api/v1/questions/", "/api/v1/runs/", "/api/v1/candidates/"} <= set(
         description["paths"]
     )
+
+
+def test_every_body_has_one_form() -> None:
+    """A generated client that may send a body two ways sends both."""
+    description = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text(encoding="utf-8"))
+    bodies = [
+        operation["requestBody"]["content"]
+        for operations in description["paths"].values()
+        for operation in operations.values()
+        if "requestBody" in operation
+    ]
+    assert bodies
+    assert all(len(content) == 1 for content in bodies)
