@@ -152,7 +152,7 @@ def request_hash(request: ChatRequest, *, endpoint: Endpoint) -> str:
 def _read(body: str, *, request: ChatRequest, endpoint: Endpoint, path: str) -> Reading[ChatReply]:
     """A successful HTTP response as a reply, or as the failure it amounts to."""
     try:
-        answer = read_responses(body) if path == "/responses" else read_chat(body)
+        answer = _envelope(body, path)
     except NotAnEnvelope as error:
         failure = LLMFailure(
             "unparseable", f"endpoint {endpoint.name} sent something else than an answer: {error}"
@@ -163,18 +163,37 @@ def _read(body: str, *, request: ChatRequest, endpoint: Endpoint, path: str) -> 
         parsed = parse_answer(answer.text, request.schema) if request.schema else None
     except LLMFailure as failure:
         return Reading(answer.usage, answer.finish_reason, failure=failure)
-    reply = ChatReply(
+    reply = replace(_reply(answer, endpoint=endpoint.name, model=endpoint.model), parsed=parsed)
+    return Reading(answer.usage, answer.finish_reason, value=reply)
+
+
+def reply_of_body(body: str, *, path: str, endpoint: str, model: str) -> ChatReply | None:
+    """The reply, not yet validated, in the kept body of an answer that was ``ok``; None where there is none in it.
+
+    ``path`` is that of the request, ``model`` its model, should the answer not name one.
+    """
+    try:
+        return _reply(_envelope(body, path), endpoint=endpoint, model=model)
+    except NotAnEnvelope:
+        return None
+
+
+def _envelope(body: str, path: str) -> WireAnswer:
+    return read_responses(body) if path == "/responses" else read_chat(body)
+
+
+def _reply(answer: WireAnswer, *, endpoint: str, model: str) -> ChatReply:
+    return ChatReply(
         text=answer.text,
-        parsed=parsed,
-        model=answer.model or endpoint.model,
-        endpoint=endpoint.name,
+        parsed=None,
+        model=answer.model or model,
+        endpoint=endpoint,
         input_tokens=answer.usage.input_tokens,
         cached_tokens=answer.usage.cached_tokens,
         output_tokens=answer.usage.output_tokens,
         finish_reason=answer.finish_reason,
         top_logprobs=answer.top_logprobs,
     )
-    return Reading(answer.usage, answer.finish_reason, value=reply)
 
 
 def _check_finished(answer: WireAnswer, request: ChatRequest, endpoint: Endpoint) -> None:

@@ -50,7 +50,7 @@ from .models import Verdict as VerdictRow
 from .reading import question_read
 from .services import run_cache_key
 from .similar import similar_run
-from .strategies import needs_model
+from .strategies import may_ask_model, needs_model
 
 logger = structlog.get_logger(__name__)
 
@@ -296,8 +296,9 @@ _KEPT_ARTEFACTS = ("rubric", "shards")
 
 @contextmanager
 def _services(run: Run, clock: StageClock) -> Iterator[StrategyServices]:
-    """What a strategy may use; the connection is given back, because it may wait for a model."""
-    with chat_model(run=run) as chat:
+    """What a strategy may use; the connection is given back, because it may wait for a model. One that asks no model
+    is given none, so that nothing is sent to the endpoint, not even the question what it can do."""
+    with chat_model(run=run) if may_ask_model(run.strategy) else nullcontext() as chat:
         services = champion_services(chat=chat, store=_store(run), progress=clock, options=_options(run))
         give_connection_back()
         yield services

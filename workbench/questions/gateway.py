@@ -20,8 +20,8 @@ from django.db.models import Q, Sum
 from django.db.models.functions import Now, TruncMonth
 
 from arbitration.adapters.breaker import ENDPOINT_FAILURES, CircuitBreaker, breaker_of
-from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities, LedgerEntry, Price
-from arbitration.adapters.openai_chat import OpenAIChat
+from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities, LedgerEntry, Price, ReplyCache
+from arbitration.adapters.openai_chat import OpenAIChat, reply_of_body
 from arbitration.adapters.probe import probe
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatModel, ChatReply, ChatRequest
@@ -63,7 +63,8 @@ def endpoint_allowed(collection: Collection) -> bool:
 def chat_model(*, run: Run) -> Iterator[ChatModel | None]:
     """The model for a run, or None where none is configured; its connections are closed at the end.
 
-    A call takes no longer than ``LLM_TIMEOUT_SECONDS``, with waiting for a slot, retries and pauses.
+    Whatever the run was answered before its worker was lost is not asked again. A call takes no longer than
+    ``LLM_TIMEOUT_SECONDS``, with waiting for a slot, retries and pauses.
     """
     if not endpoint_configured():
         yield None
@@ -74,7 +75,7 @@ def chat_model(*, run: Run) -> Iterator[ChatModel | None]:
         ledger=hooks.ledger,
         guard=hooks.guard,
         breaker=hooks.breaker,
-        cache=CollectionReplyCache(collection_id=run.collection_id) if run.use_cache else None,
+        cache=_replies(run),
         deadline_s=float(settings.LLM_TIMEOUT_SECONDS),
     )
     try:
@@ -292,6 +293,39 @@ class CollectionReplyCache:
             defaults={"reply": storable_json(fields)},
         )
         give_connection_back()
+
+
+class RunReplies:
+    """What a run that wants no cache was answered itself, read from its ledger: a worker that takes it over after a
+    fault pays for nothing twice."""
+
+    def __init__(self, *, run_id: int) -> None:
+        self._run_id = run_id
+
+    def get(self, request_hash: str) -> ChatReply | None:
+        """The reply that stands in the ledger, or None."""
+        kept = (
+            LLMCallBody.objects.filter(
+                call__run_id=self._run_id, call__request_hash=request_hash, call__outcome="ok"
+            )
+            .select_related("call")
+            .order_by("-call_id")
+            .first()
+        )
+        if kept is None or not isinstance(kept.response, str):
+            return None
+        call = kept.call
+        path = str(call.parameters.get("path", ""))
+        return reply_of_body(kept.response, path=path, endpoint=call.endpoint, model=call.model)
+
+    def put(self, request_hash: str, reply: ChatReply) -> None:
+        """Does nothing: the ledger has it."""
+
+
+def _replies(run: Run) -> ReplyCache:
+    if run.use_cache:
+        return CollectionReplyCache(collection_id=run.collection_id)
+    return RunReplies(run_id=run.pk)
 
 
 def installation_model() -> str:

@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
+from arbitration.adapters.breaker import forget_breakers
 from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatReply, ChatRequest
@@ -28,7 +29,8 @@ pytest_plugins = ["tests.fake_llm.plugin"]
 
 @pytest.fixture
 def endpoint(fake_llm: FakeLLM, settings) -> FakeLLM:
-    """The installation's endpoint is the fake one."""
+    """The installation's endpoint is the fake one, and no test before has found it down."""
+    forget_breakers()
     settings.LLM_CONFIGURED = True
     settings.OPENAI_BASE_URL = fake_llm.base_url
     settings.OPENAI_API_KEY = "key"
@@ -237,6 +239,53 @@ class TestReplyCache:
 
         assert len(endpoint.script.requests) > 2 * first
         assert LLMReply.objects.filter(collection=beta).exists()
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_a_worker_that_takes_a_run_over_asks_the_model_nothing_twice(
+    cast: Cast, document: Document, endpoint: FakeLLM, monkeypatch: pytest.MonkeyPatch, use_cache: bool
+) -> None:
+    run = asked(cast, document, use_cache=use_cache)
+    run_detect(run_id=run.pk)
+    with monkeypatch.context() as struck:
+        struck.setattr("workbench.questions.execution.labels_from_verdicts", _end_of_the_worker)
+        with pytest.raises(KeyboardInterrupt):
+            run_arbitrate(run_id=run.pk)
+    calls = list(LLMCall.objects.filter(run=run).values_list("pk", "outcome", "stage"))
+    sent = len(endpoint.script.requests)
+    assert "ok" in {outcome for _pk, outcome, _stage in calls}
+
+    run_arbitrate(run_id=run.pk)
+
+    assert len(endpoint.script.requests) == sent
+    assert list(LLMCall.objects.filter(run=run).values_list("pk", "outcome", "stage")) == calls
+    assert run.candidates.filter(verdict__decided_by_kind="llm", verdict__role__isnull=False).exists()
+    run.refresh_from_db()
+    assert run.status == RunStatus.ARBITRATED
+
+
+def test_a_strategy_without_a_model_sends_nothing_not_even_a_probe(
+    cast: Cast, document: Document, endpoint: FakeLLM
+) -> None:
+    LLMEndpoint.objects.all().delete()
+
+    run = finished(
+        question_ask(
+            actor=cast.analyst,
+            collection=document.collection,
+            document=document,
+            text="How long are access records kept?",
+            strategy="offline",
+        ).run
+    )
+
+    assert run.status == RunStatus.DONE, run.failure_reason
+    assert endpoint.script.requests == []
+    assert not LLMCall.objects.exists()
+
+
+def _end_of_the_worker(**_: object) -> int:
+    raise KeyboardInterrupt
 
 
 def test_two_long_endpoint_names_are_two_names(endpoint: FakeLLM) -> None:
