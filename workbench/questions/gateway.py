@@ -132,7 +132,7 @@ def _endpoint(*, model: str = "") -> Endpoint:
 
 def _probed(endpoint: Endpoint, hooks: _Hooks) -> Endpoint:
     """The endpoint with what it can do: as stored, else as found by a probe now. One that does not answer is
-    not remembered; the call that follows reports it."""
+    not remembered; the call that follows reports it, and is not kept back for what nobody knows of it."""
     stored = LLMEndpoint.objects.filter(base_url=endpoint.base_url, model=endpoint.model).first()
     if stored is not None:
         known = stored.capabilities | {"models": tuple(stored.capabilities["models"])}
@@ -148,7 +148,7 @@ def _probed(endpoint: Endpoint, hooks: _Hooks) -> Endpoint:
         )
     except LLMFailure as failure:
         logger.warning("gateway.probe_failed", endpoint=endpoint.name, outcome=failure.outcome)
-        return endpoint
+        return replace(endpoint, capabilities=replace(endpoint.known_capabilities, logprobs=True))
     LLMEndpoint.objects.update_or_create(
         base_url=endpoint.base_url,
         model=endpoint.model,

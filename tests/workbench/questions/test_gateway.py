@@ -288,6 +288,33 @@ def _end_of_the_worker(**_: object) -> int:
     raise KeyboardInterrupt
 
 
+@pytest.mark.django_db(transaction=True)
+def test_an_endpoint_that_is_down_is_not_said_to_lack_what_nobody_could_ask_it(
+    cast: Cast, document: Document, endpoint: FakeLLM
+) -> None:
+    LLMEndpoint.objects.all().delete()
+    endpoint.fault("server_error")
+
+    run = finished(
+        question_ask(
+            actor=cast.analyst,
+            collection=document.collection,
+            document=document,
+            text="How long are access records kept?",
+            strategy="consensus",
+        ).run
+    )
+
+    assert run.status == RunStatus.DONE, run.failure_reason
+    assert run.candidates.exists()
+    assert not run.candidates.filter(verdict__decided_by_kind="llm").exists()
+    assert run.needs_person
+    outcomes = set(LLMCall.objects.filter(run=run).values_list("outcome", flat=True))
+    assert "server_error" in outcomes
+    assert "ok" not in outcomes
+    assert not LLMEndpoint.objects.exists()
+
+
 def test_two_long_endpoint_names_are_two_names(endpoint: FakeLLM) -> None:
     base = "https://" + "x" * 90
     names = {gateway._short_name(Endpoint(name=base, base_url=base, model=model)) for model in ("one", "two")}
