@@ -189,6 +189,7 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
     verdict = serializers.SerializerMethodField()
     snippet = serializers.SerializerMethodField()
     text = serializers.SerializerMethodField()
+    is_erased = serializers.SerializerMethodField()
     reviews = ReviewSerializer(many=True, read_only=True)
 
     class Meta:
@@ -196,7 +197,7 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
         fields = [
             "id", "run", "document", "candidate_id", "anchor", "context", "section_title", "breadcrumb", "methods",
             "ranks", "scores", "whys", "matched_keywords", "rrf_score", "rrf_rank", "snippet", "text",
-            "effective_role", "verdict", "reviews",
+            "is_erased", "effective_role", "verdict", "reviews",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -244,6 +245,10 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
             "counter_argument": verdict.counter_argument,
             "terms": verdict.terms,
         }
+
+    def get_is_erased(self, candidate: Candidate) -> bool:
+        """Whether its text was erased with its document; snippet and text are empty then."""
+        return not hasattr(candidate, "text")
 
     def get_snippet(self, candidate: Candidate) -> str:
         """Three to five lines of it."""

@@ -33,6 +33,7 @@ from workbench.review.sight import require_sight
 from . import serializers as shapes
 from .base import IDEMPOTENCY, ApiViewSet, checked, idempotency_key, number_parameter
 from .document_actions import DocumentVersionActions
+from .erasure_actions import CollectionKeepingActions, DocumentErasureActions
 from .review_actions import CandidateReviewActions, RunReviewActions
 from .threshold_actions import CollectionThresholdActions
 
@@ -41,6 +42,7 @@ RUN = OpenApiParameter("run", OpenApiTypes.INT, description="Key of a run.")
 
 
 class CollectionViewSet(
+    CollectionKeepingActions,
     CollectionThresholdActions,
     mixins.ListModelMixin,
     mixins.RetrieveModelMixin,
@@ -68,7 +70,11 @@ class CollectionViewSet(
 
 @extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class DocumentViewSet(
-    DocumentVersionActions, mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Document]
+    DocumentErasureActions,
+    DocumentVersionActions,
+    mixins.ListModelMixin,
+    mixins.RetrieveModelMixin,
+    ApiViewSet[Document],
 ):
     """Documents."""
 

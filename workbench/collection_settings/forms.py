@@ -11,6 +11,12 @@ from pydantic import ValidationError
 from arbitration.strategies.multi_criteria import PROPERTIES
 from arbitration.strategies.registry import STRATEGIES
 from arbitration.triage import GateProfile
+from workbench.documents.erasure import (
+    LONGEST_DELAY,
+    LONGEST_REASON,
+    LONGEST_RETENTION,
+    SHORTEST_RETENTION,
+)
 
 from .models import THRESHOLDS, GateProposal
 
@@ -75,6 +81,38 @@ class GeneralForm(forms.Form):
         """The lines that hold something."""
         lines = self.cleaned_data["allowed_endpoints"].splitlines()
         return [line.strip() for line in lines if line.strip()]
+
+
+class HoldForm(forms.Form):
+    """Placing a legal hold, or lifting it."""
+
+    is_held = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    reason = forms.CharField(label=_("Reason"), max_length=LONGEST_REASON)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id="id_hold_%s", **kwargs)
+
+
+class RetentionForm(forms.Form):
+    """How long documents stay, and how long a deletion can be taken back."""
+
+    days = forms.IntegerField(
+        label=_("Days after which a document is deleted"),
+        required=False,
+        min_value=SHORTEST_RETENTION,
+        max_value=LONGEST_RETENTION,
+        help_text=_("Counted from its upload. Empty: documents are kept."),
+    )
+    delay_days = forms.IntegerField(
+        label=_("Days until a deleted text is erased"),
+        min_value=0,
+        max_value=LONGEST_DELAY,
+        help_text=_("Until then a deletion can be taken back. 0: it is erased at once."),
+    )
+    reason = forms.CharField(label=_("Reason"), max_length=LONGEST_REASON)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id="id_retention_%s", **kwargs)
 
 
 class ActForm(forms.Form):

@@ -12,7 +12,16 @@ from workbench.accounts.permissions import Permission, permissions_in
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
 
-from .forms import LABELS, PROPERTY_LABELS, GeneralForm, ProposalForm, ThresholdsForm, WeightsForm
+from .forms import (
+    LABELS,
+    PROPERTY_LABELS,
+    GeneralForm,
+    HoldForm,
+    ProposalForm,
+    RetentionForm,
+    ThresholdsForm,
+    WeightsForm,
+)
 from .models import THRESHOLDS, CollectionGates, GateProposal
 from .selectors import criteria_weights_of, gates_row, proposals_for
 
@@ -26,9 +35,10 @@ def settings_page(
     general: GeneralForm | None = None,
     weights: WeightsForm | None = None,
     thresholds: ThresholdsForm | None = None,
+    hold: HoldForm | None = None,
+    retention: RetentionForm | None = None,
 ) -> dict[str, Any]:
-    """What is set, what is proposed, and the forms to change it; ``general``, ``weights`` and ``thresholds`` are
-    forms that were sent and have errors."""
+    """What is set, what is proposed, and the forms to change it; those given were sent and have errors."""
     row = gates_row(collection=collection)
     current = row.profile if row else OPEN_GATES
     criteria_weights = criteria_weights_of(collection=collection)
@@ -49,6 +59,11 @@ def settings_page(
         "weights": weights or WeightsForm(initial=criteria_weights),
         "criteria_weights": [(PROPERTY_LABELS[name], weight) for name, weight in criteria_weights.items()],
         "thresholds": thresholds or thresholds_form(row, current),
+        "hold": hold or HoldForm(initial={"is_held": not collection.legal_hold}),
+        "retention": retention
+        or RetentionForm(
+            initial={"days": collection.retention_days, "delay_days": collection.erasure_delay_days}
+        ),
         "crumbs": [
             {"label": collection.name, "url": collection.get_absolute_url()},
             {"label": _("Settings")},

@@ -11,11 +11,20 @@ from django.views.decorators.http import require_POST, require_safe
 from workbench.accounts.permissions import Permission
 from workbench.accounts.reauthentication import asks_again
 from workbench.documents.embedding import active_space
+from workbench.documents.erasure import hold_set, retention_set
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
 
 from . import presenters, services
-from .forms import ActForm, GeneralForm, ProposalForm, ThresholdsForm, WeightsForm
+from .forms import (
+    ActForm,
+    GeneralForm,
+    HoldForm,
+    ProposalForm,
+    RetentionForm,
+    ThresholdsForm,
+    WeightsForm,
+)
 from .selectors import proposals_for
 
 
@@ -49,6 +58,45 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
     context = presenters.settings_page(
         collection=collection, user=request.user, general=form, weights=weights
     )
+    return render(request, "collection_settings/settings.html", context, status=422)
+
+
+@require_POST
+@asks_again
+def hold(request: HttpRequest, slug: str) -> HttpResponse:
+    """Places a legal hold on the collection, or lifts it."""
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+    form = HoldForm(request.POST)
+    if form.is_valid():
+        try:
+            hold_set(actor=request.user, collection=collection, **form.cleaned_data)
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            said = (
+                _("The legal hold is in force.") if collection.legal_hold else _("The legal hold is lifted.")
+            )
+            messages.success(request, said)
+            return redirect("collection_settings:settings", slug=slug)
+    context = presenters.settings_page(collection=collection, user=request.user, hold=form)
+    return render(request, "collection_settings/settings.html", context, status=422)
+
+
+@require_POST
+@asks_again
+def retention(request: HttpRequest, slug: str) -> HttpResponse:
+    """Changes how long documents stay."""
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+    form = RetentionForm(request.POST)
+    if form.is_valid():
+        try:
+            retention_set(actor=request.user, collection=collection, **form.cleaned_data)
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            messages.success(request, _("The settings have changed."))
+            return redirect("collection_settings:settings", slug=slug)
+    context = presenters.settings_page(collection=collection, user=request.user, retention=form)
     return render(request, "collection_settings/settings.html", context, status=422)
 
 

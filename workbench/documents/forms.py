@@ -41,3 +41,15 @@ class CollectionForm(forms.Form):
     description = forms.CharField(
         label=_("Description"), required=False, max_length=2000, widget=forms.Textarea(attrs={"rows": 2})
     )
+
+
+class ReasonForm(forms.Form):
+    """Why a deletion is taken back."""
+
+    reason = forms.CharField(label=_("Reason"), max_length=500, help_text=_("It goes on record."))
+
+
+class DeletionForm(ReasonForm):
+    """Why a document is deleted, by somebody who knows what that means."""
+
+    is_sure = forms.BooleanField(label=_("I know that an erased text cannot be brought back."))

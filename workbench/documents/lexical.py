@@ -31,7 +31,7 @@ from django.db import connection
 from arbitration.questions.references import section_address
 from arbitration.text import join_letter_spaced, stems
 
-from .models import Collection, Document, DocumentStatus
+from .models import DELETED_STATUSES, Collection, Document, DocumentStatus
 from .term_queries import LINE_BREAK, PARTS, WORDS, TermQueries, index_words, parts
 
 logger = structlog.get_logger(__name__)
@@ -107,6 +107,14 @@ class LexicalIndex:
                     self._forget()
                     indexes = self._synchronised(collection)
             self._indexes, self._epoch = indexes, epoch
+
+    def forget(self) -> None:
+        """Removes the index from the disk; no other process is writing it meanwhile. A question that is being answered
+        keeps reading the files it has open."""
+        with self._lock, self._exclusive():
+            indexes = self._indexes
+            self._forget()
+            self._indexes, self._epoch = indexes, -1
 
     def body_lines(self, document_pk: int) -> int:
         """Number of a document's lines that are searched."""
@@ -205,6 +213,10 @@ class LexicalIndex:
         _verify(indexes, held)
         wanted = _stamps(collection)
         outdated = [pk for pk, known in held.items() if wanted.get(pk) != known.stamp]
+        if outdated and Document.objects.filter(pk__in=outdated, status__in=DELETED_STATUSES).exists():
+            # A removed entry's text stays in its segment until segments are merged; of a deleted document it goes now.
+            self._forget()
+            held, outdated, indexes = {}, [], {kind: self._opened(kind) for kind in _SUBFOLDERS}
         missing = [pk for pk, stamp in wanted.items() if pk not in held or held[pk].stamp != stamp]
         if outdated or missing or not held:
             written = self._write(indexes, outdated=outdated, missing=missing, stamps=wanted)
@@ -392,6 +404,17 @@ def lexical_index(collection: Collection) -> LexicalIndex:
         index = _indexes.setdefault(folder, LexicalIndex(folder))
     index.bring_up_to_date(collection)
     return index
+
+
+def index_forget(*, collection_id: int) -> None:
+    """Removes the collection's index from this host; the next question makes it anew from what is left. Other hosts do
+    the same by themselves when they find that a document they hold was deleted."""
+    folder = settings.WORKBENCH_HOME / "index" / _database_name() / str(collection_id)
+    if not folder.exists():
+        return
+    with _indexes_lock:
+        index = _indexes.setdefault(folder, LexicalIndex(folder))
+    index.forget()
 
 
 def _database_name() -> str:

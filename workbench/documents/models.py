@@ -39,6 +39,10 @@ class Collection(models.Model):
     # Goes up with every change of searchable text; a worker's local lexical index compares against it.
     index_epoch = models.BigIntegerField(default=0)
     legal_hold = models.BooleanField(default=False)
+    # Days after which a document is deleted by itself; None keeps it.
+    retention_days = models.PositiveIntegerField(null=True, blank=True)
+    # Days between a deletion and the erasure of the text, in which it can be taken back; 0: at once.
+    erasure_delay_days = models.PositiveSmallIntegerField(default=7)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = CollectionQuerySet.as_manager()
@@ -55,7 +59,8 @@ class Collection(models.Model):
 
 
 class DocumentStatus(models.TextChoices):
-    """Where a document is on its way; the last three are ends."""
+    """Where a document is on its way; the last five are ends. A deleted one waits for its erasure and is not asked
+    any more; an erased one is a tombstone: its hash, its figures and the decisions about it, no text."""
 
     QUEUED = "queued", _("queued")
     PARSING = "parsing", _("parsing")
@@ -64,6 +69,8 @@ class DocumentStatus(models.TextChoices):
     READY = "ready", _("ready")
     FAILED = "failed", _("failed")
     CANCELLED = "cancelled", _("cancelled")
+    DELETED = "deleted", _("deleted, to be erased")
+    ERASED = "erased", _("erased")
 
 
 WORKING_STATUSES = (
@@ -72,6 +79,10 @@ WORKING_STATUSES = (
     DocumentStatus.STORING,
     DocumentStatus.EMBEDDING,
 )
+
+
+#: A document that somebody deleted, or whose time was over.
+DELETED_STATUSES = (DocumentStatus.DELETED, DocumentStatus.ERASED)
 
 
 class DocumentQuerySet(models.QuerySet["Document"]):
@@ -130,13 +141,45 @@ class Document(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True, blank=True)
     seconds = models.FloatField(default=0)
+    # Deletion: who, why, from which status, and when the text goes (``erasure.py``, ``purge.py``).
+    deleted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    deleted_at = models.DateTimeField(null=True, blank=True)
+    deletion_reason = models.TextField(blank=True)
+    status_before = models.CharField(max_length=12, blank=True)
+    erase_at = models.DateTimeField(null=True, blank=True)
+    erased_at = models.DateTimeField(null=True, blank=True)
+    # When the files were gone too and nothing that had begun before could bring text back.
+    settled_at = models.DateTimeField(null=True, blank=True)
 
     objects = DocumentQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
-            models.UniqueConstraint(fields=["collection", "sha256"], name="same_bytes_are_one_document"),
+            models.UniqueConstraint(
+                fields=["collection", "sha256"],
+                condition=models.Q(erased_at__isnull=True),
+                name="same_bytes_are_one_document",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status=DocumentStatus.ERASED, erased_at__isnull=False)
+                | (~models.Q(status=DocumentStatus.ERASED) & models.Q(erased_at__isnull=True)),
+                name="an_erased_document_says_when",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    status__in=DELETED_STATUSES,
+                    deleted_by__isnull=False,
+                    deleted_at__isnull=False,
+                    erase_at__isnull=False,
+                )
+                & ~models.Q(deletion_reason="")
+                | ~models.Q(status__in=DELETED_STATUSES)
+                & models.Q(deleted_by__isnull=True, deleted_at__isnull=True, erase_at__isnull=True),
+                name="a_deleted_document_says_who_when_and_why",
+            ),
             models.CheckConstraint(
                 condition=models.Q(status__in=DocumentStatus.values), name="document_status_is_known"
             ),
@@ -149,7 +192,14 @@ class Document(models.Model):
                 name="failed_document_says_why",
             ),
         ]
-        indexes = [models.Index(fields=["collection", "status"])]
+        indexes = [
+            models.Index(fields=["collection", "status"]),
+            models.Index(
+                fields=["erase_at"],
+                condition=models.Q(status__in=DELETED_STATUSES, settled_at__isnull=True),
+                name="documents_to_erase",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.title or self.name

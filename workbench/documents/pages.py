@@ -13,7 +13,7 @@ from arbitration.errors import ParseFailure
 from arbitration.parsing.isolation import render_page
 
 from .ingest import local_copy
-from .models import Document
+from .models import DELETED_STATUSES, Document
 
 #: Pixels per PDF point: 1.6 gives 979 x 1267 for a letter page, sharp enough at every width we show.
 SCALE = 1.6
@@ -23,7 +23,11 @@ KINDS_WITH_IMAGES = frozenset({"pdf", "email"})
 
 def page_image(*, document: Document, page_num: int) -> bytes | None:
     """The page as PNG; None when the document has no pages to draw, no such page, or cannot be drawn."""
-    if document.kind not in KINDS_WITH_IMAGES or not 1 <= page_num <= document.page_count:
+    if (
+        document.status in DELETED_STATUSES
+        or document.kind not in KINDS_WITH_IMAGES
+        or not 1 <= page_num <= document.page_count
+    ):
         return None
     cached = cache_folder(document) / f"{page_num}.png"
     try:

@@ -16,7 +16,8 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 
 from . import selectors
-from .models import WORKING_STATUSES, Collection, Document, DocumentStatus
+from .forms import DeletionForm, ReasonForm
+from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
 from .selectors import OutlineEntry, PageView, PlacedLine
 from .versions import open_offer
 
@@ -25,6 +26,8 @@ _STATES = {
     DocumentStatus.FAILED: "failed",
     DocumentStatus.CANCELLED: "cancelled",
     DocumentStatus.QUEUED: "queued",
+    DocumentStatus.DELETED: "deleted",
+    DocumentStatus.ERASED: "erased",
 }
 ACCEPTED = ",".join(EXTENSIONS)
 
@@ -37,7 +40,7 @@ def document_row(document: Document, *, may_upload: bool) -> dict[str, Any]:
         "dom_id": f"document-{document.pk}",
         "title": str(document),
         "url": document.get_absolute_url(),
-        "kind": document.kind or document.name.rsplit(".", 1)[-1][:8],
+        "kind": document.kind or (document.name.rsplit(".", 1)[-1][:8] if document.erased_at is None else ""),
         "pages": document.page_count,
         "lines": document.line_count,
         "sections": document.section_count,
@@ -114,6 +117,7 @@ STATUS_FILTERS: dict[str, tuple[DocumentStatus, ...]] = {
     "ready": (DocumentStatus.READY,),
     "working": WORKING_STATUSES,
     "failed": (DocumentStatus.FAILED, DocumentStatus.CANCELLED),
+    "deleted": DELETED_STATUSES,
 }
 
 
@@ -123,6 +127,7 @@ def _filters(*, address: str, text: str, status: str) -> dict[str, Any]:
         ("ready", _("Ready")),
         ("working", _("Being read")),
         ("failed", _("Failed or cancelled")),
+        ("deleted", _("Deleted or erased")),
     ]
     return {
         "url": address,
@@ -223,12 +228,17 @@ def outline_nodes(entries: list[OutlineEntry], *, address: str) -> list[dict[str
     ]
 
 
-def document_page(*, document: Document, user: User, query: QueryDict) -> dict[str, Any]:
-    """A document: facts, outline, one page as image and text, search."""
+def document_page(
+    *, document: Document, user: User, query: QueryDict, deletion: ReasonForm | None = None
+) -> dict[str, Any]:
+    """A document: facts, outline, one page as image and text, search. Of a deleted one, only what became of it;
+    ``deletion`` is the form that was refused."""
     number = _page_number(query.get("page", "1"), document)
     address = document.get_absolute_url()
     text = query.get("q", "").strip()
-    view = selectors.page_view(document=document, page_num=number) if document.page_count else None
+    is_gone = document.status in DELETED_STATUSES
+    is_shown = bool(document.page_count) and not is_gone
+    view = selectors.page_view(document=document, page_num=number) if is_shown else None
     may = permissions_in(user, document.collection)
     return {
         "document": document,
@@ -238,7 +248,12 @@ def document_page(*, document: Document, user: User, query: QueryDict) -> dict[s
         "may": may,
         "facts": _facts(document),
         "viewer": viewer(view, address=address, q=text) if view else None,
-        "outline": outline_nodes(selectors.outline(document=document, page_num=number), address=address),
+        "outline": outline_nodes(selectors.outline(document=document, page_num=number), address=address)
+        if view
+        else [],
+        "original_url": "" if is_gone else reverse("documents:original", args=[document.pk]),
+        "is_gone": is_gone,
+        **_deletion(document, may_manage=Permission.MANAGE in may, form=deletion),
         "q": text,
         "hits": [
             {
@@ -252,7 +267,7 @@ def document_page(*, document: Document, user: User, query: QueryDict) -> dict[s
                 },
                 "text": line.text,
             }
-            for line in selectors.document_search(document=document, text=text)
+            for line in (selectors.document_search(document=document, text=text) if view else [])
         ],
         "ask_url": f"{reverse('questions:ask')}?collection={document.collection.slug}&document={document.pk}"
         if Permission.ASK in may and document.status == DocumentStatus.READY
@@ -262,6 +277,21 @@ def document_page(*, document: Document, user: User, query: QueryDict) -> dict[s
             {"label": document.collection.name, "url": document.collection.get_absolute_url()},
             {"label": str(document)},
         ],
+    }
+
+
+def _deletion(document: Document, *, may_manage: bool, form: ReasonForm | None) -> dict[str, Any]:
+    """The form that deletes, or takes that back; neither of an erased document, nor while it is being read."""
+    url, offered = "", form
+    if may_manage and document.status == DocumentStatus.DELETED:
+        url, offered = reverse("documents:keep", args=[document.pk]), form or ReasonForm()
+    elif may_manage and document.status != DocumentStatus.ERASED and not document.is_working:
+        url, offered = reverse("documents:delete", args=[document.pk]), form or DeletionForm()
+    return {
+        "deletion_url": url,
+        "deletion_form": offered,
+        "is_held": document.collection.legal_hold,
+        "delay_days": document.collection.erasure_delay_days,
     }
 
 

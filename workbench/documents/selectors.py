@@ -43,7 +43,7 @@ def collection_for(*, user: User, slug: str, permission: Permission = Permission
 def document_for(*, user: User, pk: int, permission: Permission = Permission.VIEW) -> Document:
     """The document, if the user may do this with it; else 404, as if it did not exist."""
     documents = Document.objects.visible_to(user, permission).select_related(
-        "collection", "uploaded_by", "version_offer__older"
+        "collection", "uploaded_by", "deleted_by", "version_offer__older"
     )
     return get_object_or_404(documents, pk=pk)
 

@@ -22,7 +22,7 @@ from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, Unavailable, WorkbenchError
 from workbench.ops.dispatch import dispatch_on_commit
 
-from .models import Collection, Document, DocumentStatus
+from .models import DELETED_STATUSES, Collection, Document, DocumentStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,7 +87,7 @@ def document_upload(*, actor: User, collection: Collection, file: File, name: st
         raise NotAllowed(_("You may not upload to this collection."))
     name = clean_file_name(name)
     size, sha256 = _measure(file)
-    existing = Document.objects.filter(collection=collection, sha256=sha256).first()
+    existing = _living(collection, sha256)
     if existing:
         return UploadOutcome(existing, is_duplicate=True)
     stored = _store(file, path=_path_of(collection, sha256), size=size)
@@ -98,7 +98,7 @@ def document_upload(*, actor: User, collection: Collection, file: File, name: st
             )
     except IntegrityError:
         # Two identical uploads at once: the other one made the row.
-        existing = Document.objects.get(collection=collection, sha256=sha256)
+        existing = Document.objects.get(collection=collection, sha256=sha256, erased_at__isnull=True)
         if existing.file.name != stored:
             default_storage.delete(stored)
         return UploadOutcome(existing, is_duplicate=True)
@@ -108,7 +108,7 @@ def document_upload(*, actor: User, collection: Collection, file: File, name: st
 def document_row_for(*, actor: User, collection: Collection, name: str, content: bytes) -> Document:
     """The document of these bytes in the collection, made if it is not there; nobody is woken to read it."""
     sha256 = hashlib.sha256(content).hexdigest()
-    existing = Document.objects.filter(collection=collection, sha256=sha256).first()
+    existing = _living(collection, sha256)
     if existing:
         return existing
     stored = _store(ContentFile(content), path=_path_of(collection, sha256), size=len(content))
@@ -126,6 +126,22 @@ def document_row_for(*, actor: User, collection: Collection, name: str, content:
             after={"name": name, "sha256": sha256, "size": len(content)},
         )
     return document
+
+
+def _living(collection: Collection, sha256: str) -> Document | None:
+    """The document of these bytes. Raises :class:`Conflict` until deleted ones are gone: the file has the same name."""
+    rows = Document.objects.filter(collection=collection, sha256=sha256).exclude(
+        status=DocumentStatus.ERASED, file=""
+    )
+    existing = rows.first()
+    if existing is not None and existing.status in DELETED_STATUSES:
+        raise Conflict(
+            _(
+                "This file was deleted and is about to be erased. Keep that document, or wait until it is gone."
+            ),
+            code="deleted",
+        )
+    return existing
 
 
 def _document_create(

@@ -33,3 +33,21 @@ def sweep() -> int:
 
     woken = sum(dispatch(ingest, document_id=pk) for pk in documents_to_wake(free=lease_free()))
     return woken + sum(dispatch(carry_over, document_id=pk) for pk in carry_overs_to_wake())
+
+
+@shared_task(name="documents.erase")
+def erase(*, document_id: int) -> None:
+    """Erases one deleted document whose time has come."""
+    from .purge import document_purge
+
+    document_purge(document_id=document_id)
+
+
+@shared_task(name="documents.retain")
+def retain() -> int:
+    """Deletes what the retention of its collection has ended, and erases what is due; returns how many were settled."""
+    from .erasure import documents_retain
+    from .purge import documents_purge
+
+    documents_retain()
+    return documents_purge()

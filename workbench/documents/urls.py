@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from . import version_views, views
+from . import erasure_views, version_views, views
 
 app_name = "documents"
 urlpatterns = [
@@ -15,6 +15,8 @@ urlpatterns = [
     path("documents/<int:pk>/status/", views.document_status, name="status"),
     path("documents/<int:pk>/retry/", views.document_retry, name="retry"),
     path("documents/<int:pk>/cancel/", views.document_cancel, name="cancel"),
+    path("documents/<int:pk>/delete/", erasure_views.document_delete, name="delete"),
+    path("documents/<int:pk>/keep/", erasure_views.document_keep, name="keep"),
     path("documents/<int:pk>/versions/", version_views.versions, name="versions"),
     path("documents/<int:pk>/versions/decide/", version_views.decide, name="version-decide"),
     path("documents/<int:pk>/original/", views.document_original, name="original"),

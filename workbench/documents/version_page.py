@@ -22,7 +22,7 @@ from arbitration.versions import (
 )
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
-from workbench.questions.cards import dom_id
+from workbench.questions.cards import dom_id, erased_words
 from workbench.questions.records import anchor_of
 from workbench.review.models import CarriedAnchor, CarriedState
 
@@ -178,7 +178,7 @@ def _place_url(row: CarriedAnchor) -> str:
 
 def _text(row: CarriedAnchor) -> str:
     text = getattr(row.candidate, "text", None)
-    return text.anchor if text else ""
+    return text.anchor if text else erased_words()
 
 
 def _matched_text(row: CarriedAnchor) -> str:

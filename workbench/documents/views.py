@@ -14,7 +14,7 @@ from workbench.errors import WorkbenchError
 
 from . import pages, presenters, selectors, services
 from .forms import CollectionForm, UploadForm
-from .models import Document
+from .models import DELETED_STATUSES, Document
 
 
 @require_http_methods(["GET", "POST"])
@@ -131,6 +131,8 @@ def document_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 def document_original(request: HttpRequest, pk: int) -> HttpResponse:
     """The uploaded bytes, always as an attachment of no particular type: nothing in them can act."""
     document = selectors.document_for(user=request.user, pk=pk)
+    if document.status in DELETED_STATUSES or not document.file:
+        raise Http404
     return FileResponse(
         document.file.open("rb"),
         as_attachment=True,

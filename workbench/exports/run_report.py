@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from arbitration.contracts import CandidateScope
 from workbench.audit.export import head_anchor
 from workbench.audit.selectors import TrailRow, history_of
-from workbench.questions.cards import METHOD_LABELS, ROLE_SAYS, not_found_review
+from workbench.questions.cards import METHOD_LABELS, ROLE_SAYS, erased_words, not_found_review
 from workbench.questions.models import Candidate, RoleChoice, Run
 from workbench.questions.records import anchor_of, candidate_role, candidates_of, verdict_of
 from workbench.review.models import Review, SecondReview, Signature
@@ -129,6 +129,8 @@ def _answer(run: Run) -> Section:
         blocks.append(
             Text(text=_("A person decided after this answer was written; it is stale."), tone="note")
         )
+    if "erased" in body:
+        blocks.append(Text(text=erased_words(), tone="note"))
     if body.get("statement"):
         blocks.append(Text(text=body["statement"], tone="lead"))
     for sentence in body.get("sentences", []):
@@ -191,7 +193,7 @@ def _card(row: Candidate, role: str, *, figure: str, seconds: list[SecondReview]
         role_word=_role_word(role),
         title=row.breadcrumb or row.section_title or row.candidate_id,
         place=f"{row.document.name}, {place_of(anchor_of(row))} · {row.candidate_id}",
-        evidence=text.anchor if text else "",
+        evidence=text.anchor if text else erased_words(),
         rows=tuple(fact for fact in (*_machine(row), *_people(row, seconds)) if fact.value),
         figure=figure,
         figure_word=_("the page"),

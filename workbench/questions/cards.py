@@ -99,6 +99,11 @@ def card_of(
     return card
 
 
+def erased_words() -> str:
+    """What stands where a text stood that was erased with its document."""
+    return _("This text was erased.")
+
+
 def _decision(candidate: Candidate, newest: Review | None, reviewer: User | None) -> dict[str, Any] | None:
     """The decision that counts, with the way to take one's own last one back."""
     decision = decision_of(standing_review(candidate.reviews.all()))
@@ -114,7 +119,7 @@ def _words(candidate: Candidate, *, whole: bool) -> dict[str, Any]:
     """The text of a card: the evidence itself and, where the card shows it whole, the section around it."""
     text = getattr(candidate, "text", None)
     if text is None:
-        return {"snippet": [], "context": [], "context_lines": 0}
+        return {"snippet": [{"text": erased_words(), "matched": False}], "context": [], "context_lines": 0}
     keywords, language = candidate.matched_keywords, candidate.document.language
     around = text.context if whole and len(text.context) > len(text.anchor) else ""
     return {

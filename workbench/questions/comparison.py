@@ -206,7 +206,9 @@ def _row(row: ComparedCandidate) -> dict[str, Any]:
         "scope": anchor_of(candidate),
         "breadcrumb": candidate.breadcrumb,
         "snippet": cards.marked(
-            text.snippet if text else "", candidate.matched_keywords, candidate.document.language
+            text.snippet if text else cards.erased_words(),
+            candidate.matched_keywords,
+            candidate.document.language,
         ),
         "evidence_url": reverse("questions:evidence", args=[candidate.pk]),
         "verdicts": row.verdicts,

@@ -151,7 +151,7 @@ def answer_of(*, run: Run, reviewer: User | None) -> dict[str, Any]:
     shown = _within(sentences, ANSWER_SHOWN)
     return {
         "answer": answer,
-        "statement": body.get("statement", ""),
+        "statement": statement_of(body),
         "sentences": sentences[:shown],
         "more_sentences": sentences[shown:],
         "searched": _searched(run) if run.not_found else [],
@@ -161,7 +161,7 @@ def answer_of(*, run: Run, reviewer: User | None) -> dict[str, Any]:
             {
                 "version": old.version,
                 "at": old.created_at,
-                "statement": old.body.get("statement", ""),
+                "statement": statement_of(old.body),
                 "sentences": _sentences(run, old.body),
             }
             for old in reversed(earlier)
@@ -169,6 +169,11 @@ def answer_of(*, run: Run, reviewer: User | None) -> dict[str, Any]:
         "regeneration": run.regenerations.last() if answer and answer.is_stale else None,
         "add_url": reverse("review:documents", args=[run.pk]),
     }
+
+
+def statement_of(body: dict[str, Any]) -> str:
+    """The first words of an answer, or that it was erased with a document."""
+    return cards.erased_words() if "erased" in body else str(body.get("statement", ""))
 
 
 def _sentences(run: Run, body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -406,6 +411,8 @@ def _span_pages(anchor: CandidateScope, *, shown: int, address: str) -> list[dic
 
 
 def _box_note(view: PageView, anchor: CandidateScope) -> str:
+    if view.document.erased_at:
+        return cards.erased_words()
     marked = [line for line in view.lines if line.is_marked]
     if not marked:
         return (

@@ -155,3 +155,71 @@ CREATE TRIGGER comment_kept BEFORE UPDATE ON review_comment
     FOR EACH ROW EXECUTE FUNCTION review_refuse_change();
 """
 DROP_COMMENTS = "DROP TRIGGER comment_kept ON review_comment;"
+
+#: Migration 0007. The text of a signed run's answer may be erased with its document; its hash stays in its place.
+#: Under a legal hold no text of an ended run goes.
+LET_ANSWERS_BE_ERASED = """
+DROP TRIGGER answer_not_on_signed ON questions_answer;
+CREATE TRIGGER answer_not_on_signed BEFORE INSERT ON questions_answer
+    FOR EACH ROW EXECUTE FUNCTION review_run_is_unsigned();
+CREATE TRIGGER answer_unchanged_on_signed BEFORE UPDATE ON questions_answer
+    FOR EACH ROW WHEN (NOT (NEW.body ? 'erased' AND NOT OLD.body ? 'erased'
+        AND NEW.version = OLD.version AND NEW.run_id = OLD.run_id AND NEW.evidence_hash = OLD.evidence_hash))
+    EXECUTE FUNCTION review_run_is_unsigned();
+
+CREATE FUNCTION review_keep_held_evidence() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    -- A run on its way replaces what an interrupted attempt left; what an ended one holds stays.
+    IF EXISTS (SELECT FROM gone JOIN questions_candidate n ON n.id = gone.candidate_id
+               JOIN questions_run r ON r.id = n.run_id JOIN documents_collection c ON c.id = r.collection_id
+               WHERE c.legal_hold AND r.status IN ('done', 'failed', 'cancelled')) THEN
+        PERFORM documents_refuse_under_hold(format('DELETE on %s', TG_TABLE_NAME));
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION review_keep_held_answer() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM questions_run r JOIN documents_collection c ON c.id = r.collection_id
+               WHERE r.id = OLD.run_id AND c.legal_hold) THEN
+        PERFORM documents_refuse_under_hold(format('%s of answer %s', TG_OP, OLD.id));
+    END IF;
+    IF TG_OP = 'DELETE' THEN RETURN OLD; END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION review_keep_held_call() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM gone JOIN questions_llmcall l ON l.id = gone.call_id
+               JOIN documents_collection c ON c.id = l.collection_id WHERE c.legal_hold) THEN
+        PERFORM documents_refuse_under_hold(format('DELETE on %s', TG_TABLE_NAME));
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER candidate_text_held AFTER DELETE ON questions_candidatetext REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION review_keep_held_evidence();
+CREATE TRIGGER verdict_held AFTER DELETE ON questions_verdict REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION review_keep_held_evidence();
+CREATE TRIGGER call_body_held AFTER DELETE ON questions_llmcallbody REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION review_keep_held_call();
+CREATE TRIGGER answer_held BEFORE DELETE ON questions_answer
+    FOR EACH ROW EXECUTE FUNCTION review_keep_held_answer();
+CREATE TRIGGER answer_body_held BEFORE UPDATE ON questions_answer
+    FOR EACH ROW WHEN (NEW.body IS DISTINCT FROM OLD.body) EXECUTE FUNCTION review_keep_held_answer();
+"""
+
+KEEP_ANSWERS = """
+DROP TRIGGER answer_body_held ON questions_answer;
+DROP TRIGGER answer_held ON questions_answer;
+DROP TRIGGER call_body_held ON questions_llmcallbody;
+DROP TRIGGER verdict_held ON questions_verdict;
+DROP TRIGGER candidate_text_held ON questions_candidatetext;
+DROP FUNCTION review_keep_held_call();
+DROP FUNCTION review_keep_held_answer();
+DROP FUNCTION review_keep_held_evidence();
+DROP TRIGGER answer_unchanged_on_signed ON questions_answer;
+DROP TRIGGER answer_not_on_signed ON questions_answer;
+CREATE TRIGGER answer_not_on_signed BEFORE INSERT OR UPDATE ON questions_answer
+    FOR EACH ROW EXECUTE FUNCTION review_run_is_unsigned();
+"""

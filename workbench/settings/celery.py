@@ -35,6 +35,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
     "sweep-documents": {"task": "documents.sweep", "schedule": 10.0, "options": {"expires": 9}},
+    "retain-documents": {"task": "documents.retain", "schedule": 60.0, "options": {"expires": 59}},
     "sweep-runs": {"task": "questions.sweep", "schedule": 10.0, "options": {"expires": 9}},
     "sweep-question-sets": {
         "task": "question_sets.sweep",

@@ -201,6 +201,14 @@ def failed_document(scene: Scene, actor: User) -> None:
     )
 
 
+def deleted_document(scene: Scene, actor: User) -> None:
+    """The document waits to be erased."""
+    from workbench.documents.erasure import document_delete
+
+    admin = User.objects.get(email="admin@example.org")
+    document_delete(actor=admin, document=scene.document, reason="Asked for by the client.")
+
+
 def document_on_its_way(scene: Scene, actor: User) -> None:
     """The document waits for a worker."""
     Document.objects.filter(pk=scene.document.pk).update(status=DocumentStatus.QUEUED)

@@ -38,6 +38,8 @@ DOCUMENTS: list[Row] = [
     get("documents:versions", MEMBERS),
     post("documents:retry", "AD", given=parts.failed_document),
     post("documents:cancel", "AD", given=parts.document_on_its_way),
+    post("documents:delete", "D", fields(reason="Asked for by the client.", is_sure="on")),
+    post("documents:keep", "D", fields(reason="By mistake."), parts.deleted_document),
     post("documents:version-decide", "AD", fields(decision="decline"), parts.offered),
 ]
 
@@ -151,6 +153,8 @@ LABELLING: list[Row] = [
 SETTINGS: list[Row] = [
     get("collection_settings:settings", "DU"),
     post("collection_settings:change", "D", parts.collection_settings),
+    post("collection_settings:hold", "D", fields(is_held="True", reason="A case.")),
+    post("collection_settings:retention", "D", fields(days="365", delay_days="3", reason="Policy.")),
     post("collection_settings:thresholds", "D", parts.thresholds),
     post("collection_settings:apply", "D", parts.proposal, parts.a_proposal),
     post("collection_settings:remove", "D", fields(reason="Wrong.", seen_revision=1), parts.thresholds_set),
@@ -270,6 +274,15 @@ API_ADMINISTRATION: list[Row] = [
     post("api:language-models-stop", "S!", fields(reason="Too dear.")),
     post("api:language-models-resume", "S!", fields(reason="Cheap again."), parts.models_stopped),
     post("api:language-models-budgets", "S!", fields(run_budget="1", month_budget="50", reason="A limit.")),
+    post("api:document-remove", "D", fields(reason="Asked for by the client.")),
+    post("api:document-keep", "D", fields(reason="By mistake."), parts.deleted_document),
+    get("api:document-deletion", MEMBERS),
+    get("api:collection-keeping", "DU"),
+    post(
+        "api:collection-keeping",
+        "D",
+        fields(legal_hold=True, retention_days=365, erasure_delay_days=3, reason="A case."),
+    ),
     get("api:collection-thresholds", "DU"),
     post("api:collection-thresholds", "D", parts.api_thresholds),
     post(

@@ -1,0 +1,143 @@
+"""Deleting documents and taking it back; legal hold and retention of a collection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.accounts.permissions import Permission
+from workbench.documents.erasure import (
+    LONGEST_DELAY,
+    LONGEST_REASON,
+    LONGEST_RETENTION,
+    SHORTEST_RETENTION,
+    document_delete,
+    document_keep,
+    hold_set,
+    retention_set,
+)
+from workbench.documents.models import Collection, Document
+from workbench.documents.selectors import collection_for, document_for
+
+from .base import IDEMPOTENCY, checked
+
+if TYPE_CHECKING:
+    from rest_framework.viewsets import GenericViewSet
+
+    Base = GenericViewSet[Any]
+else:
+    Base = object
+
+
+class DeletionReasonSerializer(serializers.Serializer[Any]):
+    """Why a document is deleted, or kept after all."""
+
+    reason = serializers.CharField(max_length=LONGEST_REASON)
+
+
+class DeletionSerializer(serializers.ModelSerializer[Document]):
+    """Where the deletion of a document is: ``deleted`` until ``erase_at``, then ``erased``; ``settled_at`` is when its
+    files were gone too. All empty for a document that nobody deleted."""
+
+    status = serializers.CharField(read_only=True)
+
+    class Meta:
+        model = Document
+        fields = [
+            "id",
+            "status",
+            "sha256",
+            "deleted_at",
+            "deletion_reason",
+            "erase_at",
+            "erased_at",
+            "settled_at",
+        ]
+        read_only_fields = fields
+
+
+class KeepingSerializer(serializers.ModelSerializer[Collection]):
+    """How long documents are kept. ``retention_days`` null keeps them; for ``erasure_delay_days`` a deletion can be
+    taken back. Under a legal hold nothing is deleted or erased."""
+
+    class Meta:
+        model = Collection
+        fields = ["legal_hold", "retention_days", "erasure_delay_days"]
+        read_only_fields = fields
+
+
+class KeepingChangeSerializer(serializers.Serializer[Any]):
+    """The values as they are to be, and why."""
+
+    legal_hold = serializers.BooleanField()
+    retention_days = serializers.IntegerField(
+        min_value=SHORTEST_RETENTION, max_value=LONGEST_RETENTION, allow_null=True
+    )
+    erasure_delay_days = serializers.IntegerField(min_value=0, max_value=LONGEST_DELAY)
+    reason = serializers.CharField(max_length=LONGEST_REASON)
+
+
+class DocumentErasureActions(Base):
+    """Deleting a document; admins of its collection."""
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=DeletionReasonSerializer, responses=DeletionSerializer)
+    @action(detail=True, methods=["post"], url_path="delete", url_name="remove")
+    def remove(self, request: Request, pk: str) -> Response:
+        """Deletes the document: it is not asked any more, and after the collection's delay its text is erased
+        everywhere, for good. Its hash and the decisions about it stay."""
+        document = document_for(user=request.user, pk=int(pk))
+        given = checked(request, DeletionReasonSerializer)
+        return Response(
+            DeletionSerializer(document_delete(actor=request.user, document=document, **given)).data
+        )
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=DeletionReasonSerializer, responses=DeletionSerializer)
+    @action(detail=True, methods=["post"])
+    def keep(self, request: Request, pk: str) -> Response:
+        """Takes the deletion back, as long as the text is there."""
+        document = document_for(user=request.user, pk=int(pk))
+        given = checked(request, DeletionReasonSerializer)
+        return Response(
+            DeletionSerializer(document_keep(actor=request.user, document=document, **given)).data
+        )
+
+    @extend_schema(responses=DeletionSerializer)
+    @action(detail=True, methods=["get"])
+    def deletion(self, request: Request, pk: str) -> Response:
+        """Where the deletion of the document is."""
+        return Response(DeletionSerializer(document_for(user=request.user, pk=int(pk))).data)
+
+
+class CollectionKeepingActions(Base):
+    """Legal hold and retention; auditors read, admins change."""
+
+    @extend_schema(methods=["GET"], responses=KeepingSerializer)
+    @extend_schema(
+        methods=["POST"],
+        parameters=[IDEMPOTENCY],
+        request=KeepingChangeSerializer,
+        responses=KeepingSerializer,
+    )
+    @action(detail=True, methods=["get", "post"])
+    def keeping(self, request: Request, slug: str) -> Response:
+        """How long documents are kept; POST changes it."""
+        if request.method == "GET":
+            collection = collection_for(user=request.user, slug=slug, permission=Permission.AUDIT)
+            return Response(KeepingSerializer(collection).data)
+        collection = collection_for(user=request.user, slug=slug)
+        given = checked(request, KeepingChangeSerializer)
+        common: dict[str, Any] = {
+            "actor": request.user,
+            "collection": collection,
+            "reason": given["reason"],
+        }
+        with transaction.atomic():
+            hold_set(is_held=given["legal_hold"], **common)
+            retention_set(days=given["retention_days"], delay_days=given["erasure_delay_days"], **common)
+        return Response(KeepingSerializer(collection).data)
