@@ -32,10 +32,23 @@ def furnish(product: RunningProduct) -> dict[str, str]:
     with closing(product.client("admin")) as admin:
         _vocabulary(admin)
         _told(admin, product)
+        made["webhook"] = _webhook(admin)
     _evaluation(product)
     _settled(product)
     made |= furnish_labelling(product)
     return made
+
+
+def _webhook(admin: httpx.Client) -> str:
+    """A webhook with a long address, paused so that nothing is sent."""
+    url = f"https://8.8.8.8/hooks/{'arbiter-' * 20}end"
+    body = {"collection": "demo", "url": url, "events": ["run.finished"], "description": ""}
+    made = admin.post("/api/v1/webhooks/", json=body)
+    assert made.status_code == 201, made.text
+    path = f"/webhooks/{made.json()['id']}/"
+    answer = admin.post(f"{path}switch/", data={"act": "pause"})
+    assert answer.status_code == 200, answer.text[:2000]
+    return path
 
 
 def _post(client: httpx.Client, path: str, data: dict[str, object]) -> str:
