@@ -38,7 +38,6 @@ docs: setup  ## the API description in docs/openapi.yaml
 	@$(VENV) manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
 
 client: setup  ## a typed Python client of the API, generated into var/client
-	@$(UV) pip install --quiet --python $(VENV) --requirement pyproject.toml --extra client
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV) -m openapi_python_client generate --path docs/openapi.yaml --output-path var/client --meta uv --overwrite
 
 lock: setup  ## lock the dependencies again, with hashes
