@@ -13,6 +13,7 @@ from django.core.cache import cache
 from django.test import Client, TestCase
 from django.urls import reverse
 
+from arbitration.strategies.multi_criteria import DEFAULT_WEIGHT, PROPERTIES
 from tests.conftest import ROOT
 from tests.workbench.cast import PASSWORD, Cast
 from workbench.audit.models import AuditEvent
@@ -127,7 +128,8 @@ def pass_seconds(client: Client, seconds: float) -> None:
 #: Acts of an administrator, with what they send.
 ACTS = {
     "/collections/alpha/people/invite/": {"email": "new@example.org", "role": "analyst"},
-    "/collections/alpha/settings/change/": {"description": "Other words."},
+    "/collections/alpha/settings/change/": {"description": "Other words."}
+    | dict.fromkeys(PROPERTIES, DEFAULT_WEIGHT),
     "/collections/alpha/review/": {"blind_share": "0.3", "second_share": "0.1"},
     "/tokens/": {"name": "job", "scopes": ["view"], "days": 3},
 }
