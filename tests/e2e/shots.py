@@ -66,6 +66,8 @@ def shots(product: RunningProduct) -> list[Shot]:
         Shot("ask", "analyst", "/ask/"),
         Shot("home", "reviewer", "/"),
         Shot("audit", "auditor", "/audit/"),
+        Shot("settings", "admin", "/collections/demo/settings/"),
+        Shot("operations", "admin", "/operations/"),
     ]
 
 
