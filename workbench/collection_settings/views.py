@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.contrib import messages
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -12,6 +15,7 @@ from workbench.accounts.permissions import Permission
 from workbench.accounts.reauthentication import asks_again
 from workbench.documents.embedding import active_space
 from workbench.documents.erasure import hold_set, retention_set
+from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
 
@@ -42,23 +46,17 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
     """Changes strategy, endpoints, description and the weights of multi-criteria."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form, weights = GeneralForm(request.POST), WeightsForm(request.POST)
-    if form.is_valid() and weights.is_valid():
-        try:
-            services.collection_change(
-                actor=request.user,
-                collection=collection,
-                **form.cleaned_data,
-                criteria_weights=weights.cleaned_data,
-            )
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
-            messages.success(request, _("The settings have changed."))
-            return redirect("collection_settings:settings", slug=slug)
-    context = presenters.settings_page(
-        collection=collection, user=request.user, general=form, weights=weights
-    )
-    return render(request, "collection_settings/settings.html", context, status=422)
+
+    def act() -> str:
+        services.collection_change(
+            actor=request.user,
+            collection=collection,
+            **form.cleaned_data,
+            criteria_weights=weights.cleaned_data,
+        )
+        return _("The settings have changed.")
+
+    return _carried_out(request, collection, act, general=form, weights=weights)
 
 
 @require_POST
@@ -67,19 +65,12 @@ def hold(request: HttpRequest, slug: str) -> HttpResponse:
     """Places a legal hold on the collection, or lifts it."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form = HoldForm(request.POST)
-    if form.is_valid():
-        try:
-            hold_set(actor=request.user, collection=collection, **form.cleaned_data)
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
-            said = (
-                _("The legal hold is in force.") if collection.legal_hold else _("The legal hold is lifted.")
-            )
-            messages.success(request, said)
-            return redirect("collection_settings:settings", slug=slug)
-    context = presenters.settings_page(collection=collection, user=request.user, hold=form)
-    return render(request, "collection_settings/settings.html", context, status=422)
+
+    def act() -> str:
+        changed = hold_set(actor=request.user, collection=collection, **form.cleaned_data)
+        return _("The legal hold is in force.") if changed.legal_hold else _("The legal hold is lifted.")
+
+    return _carried_out(request, collection, act, hold=form)
 
 
 @require_POST
@@ -88,16 +79,12 @@ def retention(request: HttpRequest, slug: str) -> HttpResponse:
     """Changes how long documents stay."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form = RetentionForm(request.POST)
-    if form.is_valid():
-        try:
-            retention_set(actor=request.user, collection=collection, **form.cleaned_data)
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
-            messages.success(request, _("The settings have changed."))
-            return redirect("collection_settings:settings", slug=slug)
-    context = presenters.settings_page(collection=collection, user=request.user, retention=form)
-    return render(request, "collection_settings/settings.html", context, status=422)
+
+    def act() -> str:
+        retention_set(actor=request.user, collection=collection, **form.cleaned_data)
+        return _("The settings have changed.")
+
+    return _carried_out(request, collection, act, retention=form)
 
 
 @require_POST
@@ -106,21 +93,34 @@ def thresholds(request: HttpRequest, slug: str) -> HttpResponse:
     """Puts thresholds written by hand to use."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form = ThresholdsForm(request.POST, space=active_space().name)
-    if form.is_valid():
+
+    def act() -> str:
+        services.gates_apply(
+            actor=request.user,
+            collection=collection,
+            profile=form.cleaned_data["profile"],
+            seen_revision=form.cleaned_data["seen_revision"],
+            reason=form.cleaned_data["reason"],
+        )
+        return _("The thresholds are in use from the next question on.")
+
+    return _carried_out(request, collection, act, thresholds=form)
+
+
+def _carried_out(
+    request: HttpRequest, collection: Collection, act: Callable[[], str], **sent: Form
+) -> HttpResponse:
+    """Carries out what valid forms ask for and says what ``act`` says; else the page with the forms, by their names in
+    the presenter, and what is wrong with them. A refusal of the service stands at the first."""
+    if all(form.is_valid() for form in sent.values()):
         try:
-            services.gates_apply(
-                actor=request.user,
-                collection=collection,
-                profile=form.cleaned_data["profile"],
-                seen_revision=form.cleaned_data["seen_revision"],
-                reason=form.cleaned_data["reason"],
-            )
+            said = act()
         except WorkbenchError as error:
-            form.add_error(None, error.message)
+            next(iter(sent.values())).add_error(None, error.message)
         else:
-            messages.success(request, _("The thresholds are in use from the next question on."))
-            return redirect("collection_settings:settings", slug=slug)
-    context = presenters.settings_page(collection=collection, user=request.user, thresholds=form)
+            messages.success(request, said)
+            return redirect("collection_settings:settings", slug=collection.slug)
+    context = presenters.settings_page(collection=collection, user=request.user, **sent)
     return render(request, "collection_settings/settings.html", context, status=422)
 
 

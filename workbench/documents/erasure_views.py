@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -23,37 +25,39 @@ from .models import Document
 @asks_again
 def document_delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Deletes a document; its text waits for its erasure."""
-    document = selectors.document_for(user=request.user, pk=pk, permission=Permission.MANAGE)
-    form = DeletionForm(request.POST)
-    if not form.is_valid():
-        return _refused(request, document, form)
-    try:
-        erasure.document_delete(actor=request.user, document=document, reason=form.cleaned_data["reason"])
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
+
+    def act(document: Document, reason: str) -> str:
+        erasure.document_delete(actor=request.user, document=document, reason=reason)
         when = date_format(localtime(document.erase_at), "DATETIME_FORMAT")
-        messages.success(request, _("Deleted. Its text is erased on %(when)s.") % {"when": when})
-    return redirect(document)
+        return _("Deleted. Its text is erased on %(when)s.") % {"when": when}
+
+    return _carried_out(request, pk, DeletionForm(request.POST), act)
 
 
 @require_POST
 @asks_again
 def document_keep(request: HttpRequest, pk: int) -> HttpResponse:
     """Takes a deletion back."""
+
+    def act(document: Document, reason: str) -> str:
+        erasure.document_keep(actor=request.user, document=document, reason=reason)
+        return _("The document is kept.")
+
+    return _carried_out(request, pk, ReasonForm(request.POST), act)
+
+
+def _carried_out(
+    request: HttpRequest, pk: int, form: ReasonForm, act: Callable[[Document, str], str]
+) -> HttpResponse:
+    """Carries out an act that gives a reason, and says what it says; the page again where the form is refused."""
     document = selectors.document_for(user=request.user, pk=pk, permission=Permission.MANAGE)
-    form = ReasonForm(request.POST)
     if not form.is_valid():
-        return _refused(request, document, form)
+        context = presenters.document_page(
+            document=document, user=request.user, query=request.GET, deletion=form
+        )
+        return render(request, "documents/document.html", context, status=422)
     try:
-        erasure.document_keep(actor=request.user, document=document, reason=form.cleaned_data["reason"])
+        messages.success(request, act(document, form.cleaned_data["reason"]))
     except WorkbenchError as error:
         messages.error(request, error.message)
-    else:
-        messages.success(request, _("The document is kept."))
     return redirect(document)
-
-
-def _refused(request: HttpRequest, document: Document, form: ReasonForm) -> HttpResponse:
-    context = presenters.document_page(document=document, user=request.user, query=request.GET, deletion=form)
-    return render(request, "documents/document.html", context, status=422)

@@ -51,13 +51,13 @@ def document(cast: Cast, here: None, endpoint: FakeLLM) -> Document:
     return make_document(collection=Collection.objects.get(slug="alpha"), owner=cast.analyst)
 
 
-def asked(cast: Cast, document: Document, **options: object) -> Run:
+def asked(cast: Cast, document: Document, *, strategy: str = "arbiter", **options: object) -> Run:
     return question_ask(
         actor=cast.analyst,
         collection=document.collection,
         document=document,
         text="How long are access records kept?",
-        strategy="arbiter",
+        strategy=strategy,
         **options,  # type: ignore[arg-type]
     ).run
 
@@ -269,15 +269,7 @@ def test_a_strategy_without_a_model_sends_nothing_not_even_a_probe(
 ) -> None:
     LLMEndpoint.objects.all().delete()
 
-    run = finished(
-        question_ask(
-            actor=cast.analyst,
-            collection=document.collection,
-            document=document,
-            text="How long are access records kept?",
-            strategy="offline",
-        ).run
-    )
+    run = finished(asked(cast, document, strategy="offline"))
 
     assert run.status == RunStatus.DONE, run.failure_reason
     assert endpoint.script.requests == []
@@ -295,15 +287,7 @@ def test_an_endpoint_that_is_down_is_not_said_to_lack_what_nobody_could_ask_it(
     LLMEndpoint.objects.all().delete()
     endpoint.fault("server_error")
 
-    run = finished(
-        question_ask(
-            actor=cast.analyst,
-            collection=document.collection,
-            document=document,
-            text="How long are access records kept?",
-            strategy="consensus",
-        ).run
-    )
+    run = finished(asked(cast, document, strategy="consensus"))
 
     assert run.status == RunStatus.DONE, run.failure_reason
     assert run.candidates.exists()
