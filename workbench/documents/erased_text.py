@@ -63,7 +63,8 @@ def text_erase(document: Document) -> dict[str, int]:
     """Takes the text out of every table, in the caller's transaction; gives how many rows were emptied or removed.
     Doing it again finds what was written since."""
     quotations = Quotations(document.lines.values_list("text", flat=True).iterator())
-    figures = _own_rows(document) | _runs(document, quotations) | _models_words(document)
+    touched = _touched(document)
+    figures = _own_rows(document) | _runs(document, touched, quotations) | _models_words(document, touched)
     figures["api_answers"] = _api_answers(document, quotations)
     return {name: count for name, count in figures.items() if count}
 
@@ -95,12 +96,11 @@ def _touched(document: Document) -> set[int]:
     return set(rows.values_list("pk", flat=True))
 
 
-def _runs(document: Document, quotations: Quotations) -> dict[str, int]:
+def _runs(document: Document, touched: set[int], quotations: Quotations) -> dict[str, int]:
     from workbench.questions.models import Answer, Candidate, CandidateText, Run, RunPool
     from workbench.review.models import ItemState, QueueItem
     from workbench.review.record import text_hash
 
-    touched = _touched(document)
     texts = CandidateText.objects.filter(candidate__document=document).delete()[0]
     Candidate.objects.filter(document=document).update(
         section_title="", breadcrumb="", whys={}, matched_keywords=[]
@@ -161,14 +161,14 @@ def _verdicts(document: Document, touched: set[int], quotations: Quotations) -> 
     return erased
 
 
-def _models_words(document: Document) -> dict[str, int]:
+def _models_words(document: Document, touched: set[int]) -> dict[str, int]:
     """Prompts and answers of calls that may have held the text, and every kept reply of the collection: a reply does
     not say which document it came from."""
     from workbench.questions.models import LLMCallBody, LLMReply
 
     of_collection = Q(call__collection=document.collection_id)
     bodies = LLMCallBody.objects.filter(
-        Q(call__run__in=_touched(document))
+        Q(call__run__in=touched)
         | of_collection & Q(call__run__isnull=True)
         # A model that plans the reading of a collection is shown every outline.
         | Q(call__run__collection=document.collection_id, call__stage="detect")

@@ -102,6 +102,10 @@ class DeliveryState(models.TextChoices):
     CANCELLED = "cancelled", _("not sent")
 
 
+#: States in which the receiver was never told.
+MISSED = (DeliveryState.FAILED, DeliveryState.CANCELLED)
+
+
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     """Deliveries, filtered by what a user may do."""
 

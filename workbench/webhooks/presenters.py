@@ -14,7 +14,7 @@ from workbench.documents.models import Collection
 
 from .events import EVENTS, TEST
 from .forms import WebhookForm
-from .models import Delivery, DeliveryState, Webhook, WebhookState
+from .models import MISSED, Delivery, DeliveryState, Webhook, WebhookState
 from .selectors import deliveries_shown, webhooks_of
 from .services import KEPT_FOR
 
@@ -64,7 +64,7 @@ def webhook_page(
         "form": (form or WebhookForm(initial=initial)) if may_manage else None,
         "secret": secret,
         "deliveries": [_delivery_row(delivery) for delivery in deliveries],
-        "any_missed": any(delivery.state in _MISSED for delivery in deliveries),
+        "any_missed": any(delivery.state in MISSED for delivery in deliveries),
         "kept": ngettext("The log is kept for %(n)d day.", "The log is kept for %(n)d days.", days)
         % {"n": days},
         "crumbs": [
@@ -73,9 +73,6 @@ def webhook_page(
             {"label": str(webhook)},
         ],
     }
-
-
-_MISSED = (DeliveryState.FAILED, DeliveryState.CANCELLED)
 
 
 def _delivery_row(delivery: Delivery) -> dict[str, Any]:

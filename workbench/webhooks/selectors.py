@@ -13,7 +13,7 @@ from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 from workbench.ops.leases import lease_free
 
-from .models import Delivery, DeliveryState, Webhook, WebhookQuerySet, WebhookState
+from .models import MISSED, Delivery, DeliveryState, Webhook, WebhookQuerySet, WebhookState
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -40,13 +40,12 @@ def delivery_for(*, user: User, pk: int, permission: Permission = Permission.AUD
 
 def webhooks_of(*, collection: Collection) -> WebhookQuerySet:
     """A collection's webhooks with how many deliveries wait, and how many did not arrive."""
-    missed = Q(deliveries__state__in=[DeliveryState.FAILED, DeliveryState.CANCELLED])
     return (
         Webhook.objects.filter(collection=collection)
         .exclude(state=WebhookState.REMOVED)
         .annotate(
             waiting=Count("deliveries", filter=Q(deliveries__state=DeliveryState.WAITING)),
-            missed=Count("deliveries", filter=missed),
+            missed=Count("deliveries", filter=Q(deliveries__state__in=MISSED)),
         )
     )
 

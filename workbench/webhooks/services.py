@@ -22,7 +22,7 @@ from workbench.ops.dispatch import dispatch_on_commit
 from workbench.ops.outbound import host_allowed
 
 from .events import EVENTS
-from .models import MAX_URL, Delivery, DeliveryState, Webhook, WebhookState
+from .models import MAX_URL, MISSED, Delivery, DeliveryState, Webhook, WebhookState
 from .outbox import test_write
 from .signing import fingerprint_of, new_salt, secret_of
 
@@ -42,11 +42,7 @@ def webhook_create(
     :class:`Conflict` for an address that is registered already, or too many.
     """
     _require_manager(actor, collection)
-    values = {
-        "url": _checked_url(url),
-        "events": _checked_events(events),
-        "description": " ".join(description.split())[:120],
-    }
+    values = _checked_values(url, events, description)
     if collection.webhooks.exclude(state=WebhookState.REMOVED).count() >= MOST_WEBHOOKS:
         raise Conflict(
             _("The collection has %(n)d webhooks. Remove one that is not used any more.")
@@ -77,11 +73,7 @@ def webhook_change(
 
     Raises as :func:`webhook_create`.
     """
-    values = {
-        "url": _checked_url(url),
-        "events": _checked_events(events),
-        "description": " ".join(description.split())[:120],
-    }
+    values = _checked_values(url, events, description)
     try:
         with transaction.atomic():
             locked = _locked(actor, webhook)
@@ -182,7 +174,7 @@ def deliveries_repeat_missed(*, actor: User, webhook: Webhook) -> int:
     with transaction.atomic():
         locked = _locked(actor, webhook)
         _require_active(locked)
-        missed = locked.deliveries.filter(state__in=[DeliveryState.FAILED, DeliveryState.CANCELLED])
+        missed = locked.deliveries.filter(state__in=MISSED)
         number = _send_again(locked, missed)
         if number:
             _record(actor, "webhook.redelivered", locked, after={"deliveries": number})
@@ -258,6 +250,15 @@ def _told(values: dict[str, Any]) -> dict[str, Any]:
         url = told.pop("url")
         told |= {"host": urlsplit(url).hostname, "url_sha256": hashlib.sha256(url.encode()).hexdigest()}
     return told
+
+
+def _checked_values(url: str, events: Sequence[str], description: str) -> dict[str, Any]:
+    """What a person may set of a webhook, as it is stored."""
+    return {
+        "url": _checked_url(url),
+        "events": _checked_events(events),
+        "description": " ".join(description.split())[:120],
+    }
 
 
 def _checked_events(events: Sequence[str]) -> list[str]:
