@@ -25,6 +25,15 @@ def _trail_can_be_emptied() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _fresh_cache() -> None:
+    """Nothing an earlier test of this process had cached: the shell keeps two answers for ten seconds, which would run
+    out in the middle of a count of queries, and limits of attempts are counted across tests."""
+    from django.core.cache import cache
+
+    cache.clear()
+
+
 @pytest.fixture
 def cast(db: None) -> Cast:
     """Collections alpha and beta with a member of each role, and staff (``cast.py``)."""

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.test import Client, TestCase
 from django.urls import reverse
 
@@ -19,12 +18,6 @@ from tests.workbench.cast import PASSWORD, Cast
 from workbench.audit.models import AuditEvent
 
 ClientAs = Callable[[object], Client]
-
-
-@pytest.fixture(autouse=True)
-def _no_attempts_yet() -> None:
-    """Limits of attempts are counted in this process's cache, across tests."""
-    cache.clear()
 
 
 def events(action: str) -> list[AuditEvent]:

@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 
 from arbitration.triage import GateProfile
@@ -30,11 +29,6 @@ BY_HAND = {
     "confident": 0.85,
 }  # fmt: skip
 BUDGETS = {"run_budget": "0.25", "month_budget": None, "reason": "month end"}
-
-
-@pytest.fixture(autouse=True)
-def _fresh_cache() -> None:
-    cache.clear()
 
 
 def post(client: Client, path: str, body: dict[str, Any], **headers: str) -> Any:

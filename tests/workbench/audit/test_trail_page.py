@@ -6,14 +6,13 @@ import datetime as dt
 from collections.abc import Callable
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from tests.workbench.audit.conftest import Record, as_superuser
 from tests.workbench.cast import Cast
+from tests.workbench.pages.conftest import queries_of
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.audit.selectors import TrailFilter, history_of, trail_page
@@ -192,11 +191,7 @@ def test_more_rows_cost_no_more_queries(cast: Cast, record: Record, client_as: C
         for _ in range(10):
             record("thing.done", obj=cast.alpha)
         audit_seal_all()
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
-            client.get(reverse("audit:trail"))
-        counts.append(len(queries))
+        counts.append(queries_of(client, reverse("audit:trail")))
     assert counts[0] == counts[1] <= 8
 
 

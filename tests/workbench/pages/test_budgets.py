@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from django.contrib.staticfiles import finders
-from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -51,7 +50,6 @@ def client(cast: Cast, client_as: ClientAs) -> Client:
     """Somebody who may do everything in alpha: sees the most on every page."""
     for role in MemberRole:
         Membership.objects.get_or_create(user=cast.admin, collection=cast.alpha, role=role)
-    cache.clear()
     return client_as(cast.admin)
 
 

@@ -32,11 +32,6 @@ WAYS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _fresh_cache() -> None:
-    cache.clear()
-
-
 @pytest.mark.parametrize("name", WAYS)
 def test_each_person_sees_the_ways_open_to_them(name: str, cast: Cast, client_as: ClientAs) -> None:
     nav = list(client_as(cast.members[name]).get(reverse("home")).context["nav"])
