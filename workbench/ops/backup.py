@@ -321,8 +321,19 @@ def _check_files(made: Backup, folder: Path) -> None:
 def _copy_files_in(made: Backup, folder: Path) -> None:
     for name, copy in made.files.items():
         if default_storage.exists(name):
-            if default_storage.size(name) == copy.size:
-                continue  # named by its hash, or written once: the same
+            if _is_stored(name, copy):
+                continue
             default_storage.delete(name)
         with (folder / name).open("rb") as file:
             default_storage.save(name, File(file))
+
+
+def _is_stored(name: str, copy: FileCopy) -> bool:
+    """Whether the store holds these bytes under the name: a file harmed on disk keeps its name and often its size."""
+    if default_storage.size(name) != copy.size:
+        return False
+    digest = hashlib.sha256()
+    with default_storage.open(name, "rb") as file:
+        while block := file.read(_CHUNK):
+            digest.update(block)
+    return digest.hexdigest() == copy.sha256

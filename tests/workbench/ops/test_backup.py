@@ -14,11 +14,14 @@ from django.db import DatabaseError, connection, transaction
 
 from tests.workbench.cast import create_cast
 from tests.workbench.scene import make_scene
+from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import audit_seal_all, audit_verify
 from workbench.documents.models import Document
 from workbench.ops.backup import MANIFEST, Backup, backup_restore, backup_write
+from workbench.questions.execution import run_answer, run_arbitrate, run_detect
 from workbench.questions.models import Run
+from workbench.review.rerun import run_again, runs_compared
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("here")]
 
@@ -46,6 +49,21 @@ def test_what_comes_back_is_what_was_there(tmp_path: Path) -> None:
     assert Run.objects.create(**copied(run)).pk > Run.objects.exclude(pk=run.pk).earliest("pk").pk
     with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
         AuditEvent.objects.all()._raw_delete("default")
+    assert not (tmp_path / "index").exists()
+    replays_as_before(Run.objects.get(pk=run.pk))
+
+
+def replays_as_before(run: Run) -> None:
+    """Asked again of the restored documents, by an index made anew, the question is answered as it was."""
+    again = run_again(actor=User.objects.get(email="analyst@example.org"), run=run)
+    for stage in (run_detect, run_arbitrate, run_answer):
+        stage(run_id=again.pk)
+    again.refresh_from_db()
+    rows = runs_compared(run, again)
+    assert rows
+    assert not [row for row in rows if row.differs]
+    assert again.answers.get().body == run.answers.get().body
+    assert audit_verify().ok
 
 
 def test_it_refuses_to_overwrite_and_says_how(tmp_path: Path) -> None:
@@ -55,9 +73,13 @@ def test_it_refuses_to_overwrite_and_says_how(tmp_path: Path) -> None:
         call_command("backup", str(tmp_path / "one"))
     with pytest.raises(CommandError, match="--replace"):
         call_command("restore", str(tmp_path / "one"))
-    before = Document.objects.get().pk
+    document = Document.objects.get()
+    stored = Path(default_storage.path(document.file.name))
+    content = stored.read_bytes()
+    stored.write_bytes(b"x" * len(content))
     call_command("restore", str(tmp_path / "one"), "--replace")
-    assert Document.objects.get().pk == before
+    assert Document.objects.get().pk == document.pk
+    assert stored.read_bytes() == content, "a file of the same size is not taken for the same"
 
 
 @pytest.mark.parametrize("harm", ["row", "file", "missing", "version", "cut"])
