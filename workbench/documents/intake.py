@@ -3,12 +3,16 @@
 Workers do the work, as with any upload. The waiting process does it itself in two cases: a file that needs a
 password, which is neither stored nor sent to the broker; and when nobody has worked on any document for a while,
 because no worker runs.
+
+An ingest can be interrupted at any moment and begun again: what is here is known by its SHA-256, so that the same
+files again are only waited for.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +61,26 @@ class _Received:
     refusal: str = ""
 
 
+class IngestInterrupted(KeyboardInterrupt):
+    """Ctrl-C came before every file had an outcome: of ``files``, ``uploaded`` are here, ``ended`` have one."""
+
+    def __init__(self, *, files: int, uploaded: int, ended: int) -> None:
+        super().__init__()
+        self.files = files
+        self.uploaded = uploaded
+        self.ended = ended
+
+
+class IngestProgress:
+    """Is told how an ingest goes on; this one keeps it to itself."""
+
+    def received(self, file: str, *, refusal: str) -> None:
+        """A file was uploaded, or refused with a reason."""
+
+    def ended(self, *, done: int, total: int) -> None:
+        """So many of the uploaded documents have ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """How the wait passes; tests give their own clock."""
@@ -84,36 +108,57 @@ def files_ingest(
     collection: Collection,
     paths: Sequence[Path],
     passwords: Mapping[Path, str] | None = None,
+    retry_failed: bool = False,
     waiting: Waiting | None = None,
-    on_received: Callable[[str], None] | None = None,
+    progress: IngestProgress | None = None,
 ) -> list[IngestOutcome]:
     """Uploads files and waits until each has an outcome; the outcomes stand in the order of the files.
 
     A file that is refused at the door (empty, too large, unreadable) is ``failed`` with the reason. Bytes that the
-    collection holds already are ``duplicate`` with the existing document's figures, except where a password is given
-    and the existing document failed: it is tried again with the password.
+    collection holds already are ``duplicate`` with the existing document's figures, except where the existing document
+    failed and a password is given or ``retry_failed`` is set: then it is tried again.
+
+    Raises :class:`IngestInterrupted` at Ctrl-C; what was uploaded stays, and the same call goes on from there.
     """
-    received = []
-    for path in paths:
-        received.append(
-            _receive(actor=actor, collection=collection, path=path, password=(passwords or {}).get(path))
-        )
-        if on_received:
-            on_received(str(path))
-    documents_await(
-        document_ids=[one.document_id for one in received if one.document_id is not None],
-        waiting=waiting or Waiting(),
-    )
-    documents = Document.objects.in_bulk([one.document_id for one in received if one.document_id is not None])
+    progress = progress or IngestProgress()
+    received: list[_Received] = []
+    with _counted_when_interrupted(received, files=len(paths)):
+        for path in paths:
+            password = (passwords or {}).get(path)
+            received.append(
+                _receive(actor=actor, collection=collection, path=path, password=password, again=retry_failed)
+            )
+            progress.received(received[-1].file, refusal=received[-1].refusal)
+        ids = _document_ids(received)
+        documents_await(document_ids=ids, waiting=waiting or Waiting(), progress=progress)
+    documents = Document.objects.in_bulk(ids)
     return [_outcome(one, documents) for one in received]
 
 
-def documents_await(*, document_ids: Iterable[int], waiting: Waiting) -> None:
+@contextmanager
+def _counted_when_interrupted(received: list[_Received], *, files: int) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        unfinished = set(_unfinished(_document_ids(received)))
+        ended = sum(one.document_id not in unfinished for one in received)
+        raise IngestInterrupted(files=files, uploaded=len(received), ended=ended) from interrupt
+
+
+def _document_ids(received: Iterable[_Received]) -> list[int]:
+    return [one.document_id for one in received if one.document_id is not None]
+
+
+def documents_await(
+    *, document_ids: Iterable[int], waiting: Waiting, progress: IngestProgress | None = None
+) -> None:
     """Returns once every document has ended (or is gone)."""
     wanted = list(dict.fromkeys(document_ids))
+    progress = progress or IngestProgress()
     idle_since = waiting.monotonic()
     pause = FIRST_PAUSE
     while unfinished := _unfinished(wanted):
+        progress.ended(done=len(wanted) - len(unfinished), total=len(wanted))
         if _somebody_works():
             idle_since = waiting.monotonic()
         elif waiting.monotonic() - idle_since >= waiting.patience:
@@ -121,15 +166,18 @@ def documents_await(*, document_ids: Iterable[int], waiting: Waiting) -> None:
             continue
         waiting.sleep(pause)
         pause = min(pause * 1.5, LONGEST_PAUSE)
+    progress.ended(done=len(wanted), total=len(wanted))
 
 
-def _receive(*, actor: User, collection: Collection, path: Path, password: str | None) -> _Received:
+def _receive(
+    *, actor: User, collection: Collection, path: Path, password: str | None, again: bool
+) -> _Received:
+    """Uploads a file; ``again``: a document of the same bytes that failed is tried once more."""
     try:
         with path.open("rb") as stream:
             file = File(stream, name=path.name)
             if password is None:
-                outcome = document_upload(actor=actor, collection=collection, file=file, name=path.name)
-                return _Received(str(path), outcome.document.pk, outcome.is_duplicate)
+                return _upload(actor=actor, collection=collection, path=path, file=file, again=again)
             return _receive_locked(
                 actor=actor, collection=collection, path=path, file=file, password=password
             )
@@ -138,6 +186,17 @@ def _receive(*, actor: User, collection: Collection, path: Path, password: str |
     except OSError as error:
         refusal = _("The file cannot be read: %(error)s.") % {"error": error.strerror or error}
         return _Received(str(path), refusal=refusal)
+
+
+def _upload(*, actor: User, collection: Collection, path: Path, file: File, again: bool) -> _Received:
+    outcome = document_upload(actor=actor, collection=collection, file=file, name=path.name)
+    is_again = again and outcome.is_duplicate and outcome.document.status in _TRIED_IN_VAIN
+    if is_again:
+        document_retry(actor=actor, document=outcome.document)
+    return _Received(str(path), outcome.document.pk, outcome.is_duplicate and not is_again)
+
+
+_TRIED_IN_VAIN = (DocumentStatus.FAILED, DocumentStatus.CANCELLED)
 
 
 def _receive_locked(
@@ -153,16 +212,10 @@ def _receive_locked(
     with transaction.atomic():
         # Before the upload's own callback, so that a worker that is woken by it finds the document ended.
         transaction.on_commit(ingest_taken)
-        outcome = document_upload(actor=actor, collection=collection, file=file, name=path.name)
-        is_again = outcome.is_duplicate and outcome.document.status in (
-            DocumentStatus.FAILED,
-            DocumentStatus.CANCELLED,
-        )
-        if is_again:
-            document_retry(actor=actor, document=outcome.document)
-        if is_again or not outcome.is_duplicate:
-            taken.append(outcome.document.pk)
-    return _Received(str(path), outcome.document.pk, outcome.is_duplicate and not is_again)
+        received = _upload(actor=actor, collection=collection, path=path, file=file, again=True)
+        if received.document_id is not None and not received.is_duplicate:
+            taken.append(received.document_id)
+    return received
 
 
 def _ingest_here(document_id: int, *, password: str | None = None) -> None:

@@ -1,25 +1,43 @@
-"""``manage.py ingest PATH... --collection SLUG``: uploads files and waits until each has an outcome."""
+"""``manage.py ingest PATH... --collection SLUG``: uploads files and waits until each has an outcome.
+
+Made for three files and for a folder of thousands: Ctrl-C stops it, and the same command goes on where it stopped.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
+import time
 from argparse import ArgumentParser, ArgumentTypeError
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.core.validators import validate_slug
 
-from workbench.documents.intake import IngestOutcome, collection_ensure, files_ingest
-from workbench.ops.commands import JsonCommand, as_table, system_user, wrong_use
+from workbench.documents.intake import (
+    IngestInterrupted,
+    IngestOutcome,
+    IngestProgress,
+    collection_ensure,
+    files_ingest,
+)
+from workbench.ops.commands import INTERRUPTED, JsonCommand, as_table, system_user, wrong_use
+from workbench.ops.progress import ProgressBar
+
+#: Files named below one reason in the summary; the rest is counted.
+NAMED = 5
 
 
 class Command(JsonCommand):
     help = (
         "Uploads files to a collection (created when missing) and waits until each is ready, failed with a reason, "
-        "or a duplicate. A folder means all files below it, in order of their paths."
+        "or a duplicate. A folder means all files below it, in order of their paths. Ctrl-C stops the command and "
+        "keeps what was uploaded: the same command goes on from there."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -35,38 +53,95 @@ class Command(JsonCommand):
             help="opens an encrypted file, named by its path or its name; may be repeated. The word is used once "
             "in this process and never stored, but other users of this machine can see it while the command runs",
         )
+        parser.add_argument(
+            "--only",
+            action="append",
+            default=[],
+            metavar="PATTERN",
+            help="of the files in folders, those with such a name, for example '*.pdf'; may be repeated",
+        )
+        parser.add_argument(
+            "--retry-failed", action="store_true", help="files that are here and failed are tried again"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Nothing is uploaded before everything asked for is known to be there.
-        files = list(_files(options["paths"]))
+        files = list(_files(options["paths"], only=options["only"]))
         passwords = _passwords(options["password"], files)
         actor = system_user()
-        outcomes = files_ingest(
-            actor=actor,
-            collection=collection_ensure(actor=actor, slug=options["collection"]),
-            paths=files,
-            passwords=passwords,
-            on_received=lambda file: self.note(f"uploaded {file}"),
-        )
-        self.emit(outcomes, human=_describe)
+        started = time.monotonic()
+        with self._progress(len(files)) as progress:
+            try:
+                outcomes = files_ingest(
+                    actor=actor,
+                    collection=collection_ensure(actor=actor, slug=options["collection"]),
+                    paths=files,
+                    passwords=passwords,
+                    retry_failed=options["retry_failed"],
+                    progress=progress,
+                )
+            except IngestInterrupted as interrupt:
+                raise CommandError(_interruption(interrupt), returncode=INTERRUPTED) from interrupt
+        seconds = time.monotonic() - started
+        self.emit(outcomes, human=lambda outcomes: f"{_describe(outcomes)}\n\n{_summary(outcomes, seconds)}")
+
+    def _progress(self, files: int) -> _Shown:
+        is_watched = not self.as_json and sys.stderr.isatty()
+        return _Shown(self, files, stream=sys.stderr if is_watched else None)
 
 
-def _files(paths: Sequence[Path]) -> Iterator[Path]:
+class _Shown(IngestProgress):
+    """Two bars, one after the other, on a terminal; else a line for each file; nothing with ``--json``."""
+
+    def __init__(self, command: Command, files: int, *, stream: TextIO | None) -> None:
+        self._command, self._stream = command, stream
+        self._bar = ProgressBar(stream, total=files, says="uploading")
+        self._is_uploading = True
+
+    def __enter__(self) -> _Shown:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def received(self, file: str, *, refusal: str) -> None:
+        self._bar.advance()
+        if refusal:
+            self._bar.write(f"refused {file}: {refusal}")
+        if self._stream is None:
+            self._command.note(f"refused {file}: {refusal}" if refusal else f"uploaded {file}")
+
+    def ended(self, *, done: int, total: int) -> None:
+        if self._is_uploading:
+            self._bar.close()
+            self._bar = ProgressBar(self._stream, total=total, says="reading")
+            self._is_uploading = False
+        self._bar.move_to(done)
+
+
+def _files(paths: Sequence[Path], *, only: Sequence[str]) -> Iterator[Path]:
     """Every file meant, each once. Raises :class:`CommandError` for a path that is missing or unreadable."""
     missing = [str(path) for path in paths if not os.path.exists(path)]
     if missing:
         raise CommandError(f"Not found: {', '.join(missing)}. Nothing was uploaded.")
     seen: set[Path] = set()
     for path in paths:
-        below = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+        below = sorted(_below(path, only=only)) if path.is_dir() else [path]
         if not below:
-            raise CommandError(f"{path} holds no files. Nothing was uploaded.")
+            meant = f"no files named {' or '.join(only)}" if only else "no files"
+            raise CommandError(f"{path} holds {meant}. Nothing was uploaded.")
         for file in below:
             if not file.is_file() or not os.access(file, os.R_OK):
                 raise CommandError(f"{file} is not a file that can be read. Nothing was uploaded.")
             if file not in seen:
                 seen.add(file)
                 yield file
+
+
+def _below(folder: Path, *, only: Sequence[str]) -> Iterator[Path]:
+    for file in folder.rglob("*"):
+        if file.is_file() and (not only or any(fnmatch(file.name.lower(), word.lower()) for word in only)):
+            yield file
 
 
 def _passwords(given: Sequence[str], files: Sequence[Path]) -> dict[Path, str]:
@@ -120,3 +195,31 @@ def _describe(outcomes: Sequence[IngestOutcome]) -> str:
     ]
     reasons = [f"{o.file}: {o.reason}" for o in outcomes if o.reason]
     return "\n".join([as_table(header, rows), *(["", *reasons] if reasons else [])])
+
+
+def _summary(outcomes: Sequence[IngestOutcome], seconds: float) -> str:
+    """How many files had which outcome, and what failed and why, the commonest reason first."""
+    counts = Counter(outcome.status for outcome in outcomes)
+    ready = [outcome for outcome in outcomes if outcome.status == "ready"]
+    parts = [f"{counts[status]:,} {status}" for status in ("ready", "duplicate", "failed") if counts[status]]
+    pages, passages = sum(o.pages for o in ready), sum(o.passages for o in ready)
+    lines = [
+        f"{len(outcomes):,} files in {seconds:,.1f} s: {', '.join(parts)}.",
+        f"New: {pages:,} pages, {passages:,} passages, {pages / max(seconds, 0.001):.1f} pages a second.",
+    ]
+    failed: dict[str, list[str]] = defaultdict(list)
+    for outcome in outcomes:
+        if outcome.status == "failed":
+            failed[outcome.reason].append(Path(outcome.file).name)
+    for reason, names in sorted(failed.items(), key=lambda item: -len(item[1])):
+        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+        lines.append(f"  {len(names):,} x {reason} ({', '.join(names[:NAMED])}{more})")
+    return "\n".join(lines)
+
+
+def _interruption(interrupt: IngestInterrupted) -> str:
+    return (
+        f"Interrupted. Of {interrupt.files:,} files, {interrupt.uploaded:,} are uploaded and {interrupt.ended:,} of "
+        "these have an outcome; the others wait for a worker. Nothing is lost: the same command goes on from here, "
+        "since files that are here already are known by their content."
+    )

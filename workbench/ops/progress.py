@@ -1,0 +1,40 @@
+"""A bar for a person who waits, on a terminal."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from tqdm import tqdm
+
+
+class ProgressBar:
+    """How far ``total`` things are; without a stream it shows nothing."""
+
+    def __init__(self, stream: TextIO | None, *, total: int, says: str) -> None:
+        self._bar = tqdm(
+            total=total,
+            desc=says,
+            unit=" files",
+            file=stream,
+            disable=stream is None,
+            dynamic_ncols=True,
+            mininterval=0.2,
+        )
+
+    def advance(self) -> None:
+        """One more is done."""
+        self._bar.update(1)
+
+    def move_to(self, done: int) -> None:
+        """So many are done."""
+        self._bar.update(done - self._bar.n)
+        self._bar.refresh()
+
+    def write(self, text: str) -> None:
+        """A line above the bar."""
+        if not self._bar.disable:
+            self._bar.write(text, file=self._bar.fp)
+
+    def close(self) -> None:
+        """Leaves the bar as it stands."""
+        self._bar.close()
