@@ -171,7 +171,7 @@ def _change(
         locked = Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
         before = {name: getattr(locked, name) for name in values}
         if before != values:
-            Collection.objects.filter(pk=locked.pk).update(**values)
+            # The event comes first: a hold is changed only in a transaction that has it (``protection.py``).
             audit_record(
                 actor=actor,
                 action=action,
@@ -181,6 +181,7 @@ def _change(
                 after=dict(values),
                 reason=reason,
             )
+            Collection.objects.filter(pk=locked.pk).update(**values)
     collection.refresh_from_db()
     return collection
 

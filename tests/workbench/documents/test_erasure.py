@@ -47,6 +47,11 @@ def hold(cast: Cast, *, is_held: bool = True) -> None:
     hold_set(actor=cast.admin, collection=cast.alpha, is_held=is_held, reason="A case.")
 
 
+def run_sql(statement: str) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
 class TestDeleting:
     def test_the_document_is_not_asked_any_more_and_its_text_waits(self, cast: Cast, scene: Scene) -> None:
         deleted = delete(cast, scene.document)
@@ -174,21 +179,47 @@ class TestLegalHold:
             "DELETE FROM questions_answer",
             "UPDATE questions_answer SET body = '{}'",
             "DELETE FROM questions_llmcallbody",
+            "UPDATE questions_candidatetext SET anchor = ''",
+            "UPDATE questions_verdict SET reason = ''",
+            "UPDATE questions_llmcallbody SET request = '[]'",
+            # Moved out of the hold, it could be deleted.
+            "UPDATE documents_line SET document_id = document_id + 1",
+            "UPDATE questions_run SET collection_id = collection_id + 1",
+            "UPDATE questions_candidate SET run_id = run_id + 1",
+            "UPDATE questions_candidatetext SET candidate_id = candidate_id + 100",
+            "UPDATE questions_llmcall SET collection_id = NULL",
+            "UPDATE questions_llmcallbody SET call_id = call_id + 1",
+            "DELETE FROM documents_collection WHERE slug = 'alpha'",
+            "TRUNCATE documents_line",
+            "TRUNCATE questions_llmcallbody",
+            "TRUNCATE documents_collection CASCADE",
         ],
     )
     def test_the_database_refuses_too(self, cast: Cast, scene: Scene, statement: str) -> None:
         call = LLMCall.objects.create(collection=cast.alpha, run=scene.run, attempt=1, outcome="ok")
         LLMCallBody.objects.create(call=call, request={})
         hold(cast)
-        with (
-            pytest.raises(DatabaseError, match="under a legal hold"),
-            transaction.atomic(),
-            connection.cursor() as cursor,
-        ):
-            cursor.execute(statement)
+        # A table with checks to come cannot be truncated, held or not.
+        run_sql("SET CONSTRAINTS ALL IMMEDIATE")
+        with pytest.raises(DatabaseError, match="under a legal hold"):
+            run_sql(statement)
         assert CandidateText.objects.exists()
         assert Verdict.objects.exists()
         assert Answer.objects.exists()
+
+    def test_it_is_not_changed_without_its_event(self, cast: Cast, transactional_db: None) -> None:
+        """Whoever writes SQL lifts it no other way than with an event of this very transaction."""
+        hold(cast)
+        with transaction.atomic():  # the service works in a savepoint of a longer transaction too
+            hold(cast, is_held=False)
+            hold(cast)
+        for statement in (
+            "UPDATE documents_collection SET legal_hold = false WHERE slug = 'alpha'",
+            "UPDATE documents_collection SET legal_hold = NOT legal_hold",
+        ):
+            with pytest.raises(DatabaseError, match="only with the event"):
+                run_sql(statement)
+        assert list(Collection.objects.filter(legal_hold=True)) == [cast.alpha]
 
     def test_it_covers_its_collection_only_and_lets_others_read_on(self, cast: Cast, scene: Scene) -> None:
         elsewhere = make_document(collection=cast.beta, owner=cast.analyst)
