@@ -8,6 +8,7 @@ from pathlib import Path
 from django.conf import settings
 
 from arbitration.protocols import Embedder
+from workbench.ops.outbound import model_rule
 
 from .models import EmbeddingSpace
 
@@ -26,7 +27,8 @@ def current_embedder() -> Embedder:
                 base_url=address,
                 model=settings.EMBEDDER_OPENAI_MODEL,
                 api_key=settings.OPENAI_API_KEY,
-            )
+            ),
+            address_rule=model_rule(base_url=address),
         )
     from arbitration.adapters.onnx_embedder import default_embedder
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
+
+from .outbound import address_allowed
 
 BROKER_SCHEMES = frozenset({"redis", "rediss", "unix", "sentinel"})
 
@@ -108,6 +111,16 @@ def encoder_is_there(**_: Any) -> list[CheckMessage]:
     ]
 
 
+def _may_be_asked(host: str, scheme: str) -> bool:
+    """Whether calls will be let through, as far as that can be said without asking a name server."""
+    address = "127.0.0.1" if host == "localhost" else host
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        return True
+    return address_allowed(address, scheme=scheme, networks=settings.MODEL_NETWORKS)
+
+
 @register
 def model_endpoint_is_complete(**_: Any) -> list[CheckMessage]:
     """An endpoint without https sends document text in the clear; a key without its form never works."""
@@ -123,11 +136,20 @@ def model_endpoint_is_complete(**_: Any) -> list[CheckMessage]:
                 id="ops.E006",
             )
         ]
+    if not _may_be_asked(parts.hostname, parts.scheme):
+        return [
+            Error(
+                f"OPENAI_BASE_URL leads to {parts.hostname}, where no model may be asked over {parts.scheme}.",
+                hint="Name the model's network in MODEL_NETWORKS (127.0.0.0/8 for this machine), or use a public "
+                "address with https.",
+                id="ops.E008",
+            )
+        ]
     if parts.scheme == "http" and parts.hostname not in {"localhost", "127.0.0.1", "::1"}:
         return [
             Warning(
                 "OPENAI_BASE_URL is http: document text leaves this machine unencrypted.",
-                hint="Use https.",
+                hint="Use https; a private address is asked over http only in a network that MODEL_NETWORKS names.",
                 id="ops.W006",
             )
         ]

@@ -26,6 +26,7 @@ from arbitration.adapters.probe import probe
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatModel, ChatReply, ChatRequest
 from workbench.documents.models import Collection
+from workbench.ops.outbound import model_rule
 from workbench.ops.storable import storable, storable_json
 
 from .models import LLMCall, LLMCallBody, LLMControl, LLMEndpoint, LLMReply, Run
@@ -75,6 +76,7 @@ def chat_model(*, run: Run) -> Iterator[ChatModel | None]:
         ledger=hooks.ledger,
         guard=hooks.guard,
         breaker=hooks.breaker,
+        address_rule=model_rule(base_url=endpoint_name()),
         cache=_replies(run),
         deadline_s=float(settings.LLM_TIMEOUT_SECONDS),
     )
@@ -93,7 +95,13 @@ def collection_chat_model(*, collection: Collection, model: str = "") -> OpenAIC
         return None
     endpoint = _endpoint(model=model)
     hooks = _Hooks.of(endpoint, run=None, collection=collection)
-    return OpenAIChat(_probed(endpoint, hooks), ledger=hooks.ledger, guard=hooks.guard, breaker=hooks.breaker)
+    return OpenAIChat(
+        _probed(endpoint, hooks),
+        ledger=hooks.ledger,
+        guard=hooks.guard,
+        breaker=hooks.breaker,
+        address_rule=model_rule(base_url=endpoint.base_url),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +152,7 @@ def _probed(endpoint: Endpoint, hooks: _Hooks) -> Endpoint:
             ledger=hooks.ledger,
             guard=hooks.guard,
             breaker=hooks.breaker,
+            address_rule=model_rule(base_url=endpoint.base_url),
             timeout_s=min(PROBE_TIMEOUT_S, float(settings.LLM_TIMEOUT_SECONDS)),
         )
     except LLMFailure as failure:

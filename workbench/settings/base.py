@@ -33,6 +33,7 @@ INSTALLED_APPS = [
     "workbench.labeling",
     "workbench.models_registry",
     "workbench.exports",
+    "workbench.archives",
     "workbench.webhooks",
     "workbench.ops",
     "workbench.api",

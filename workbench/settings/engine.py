@@ -6,6 +6,8 @@ from . import env
 
 OPENAI_API_KEY = env.text("OPENAI_API_KEY")
 OPENAI_BASE_URL = env.text("OPENAI_BASE_URL")
+#: Networks that are not public and in which models may be asked all the same, over http too. Empty: none.
+MODEL_NETWORKS = env.networks("MODEL_NETWORKS")
 LLM_CONFIGURED = bool(OPENAI_API_KEY or OPENAI_BASE_URL)
 OPENAI_MODEL = env.text("OPENAI_MODEL", "gpt-5-mini")
 #: Judges answers in evaluations; never the model that writes them. Empty: only figures that need no judge.

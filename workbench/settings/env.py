@@ -5,6 +5,7 @@ A secret may be given as NAME or, for mounted secrets, as NAME_FILE holding the 
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from pathlib import Path
 
@@ -58,3 +59,13 @@ def flag(name: str, *, default: bool) -> bool:
 def words(name: str, default: str = "") -> list[str]:
     """The variable as a comma-separated list."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def networks(name: str, default: str = "") -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """The variable as a comma-separated list of networks, such as ``10.1.0.0/16``."""
+    try:
+        return [ipaddress.ip_network(word) for word in words(name, default)]
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"{name}: {error}. Give networks such as 10.1.0.0/16, separated by commas."
+        ) from error

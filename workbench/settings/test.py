@@ -20,6 +20,8 @@ EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 ALLOWED_HOSTS = ["*"]
 LANGUAGE_CODE = "en"
 LOG_LEVEL = "WARNING"
+#: The fake models of tests listen on this machine.
+MODEL_NETWORKS = env.networks("MODEL_NETWORKS", "127.0.0.0/8,::1/128")
 #: Tests say themselves when a model serves.
 SEED_MODEL = False
 #: Logins of tests are made without a password; the tests of asking again say so themselves.

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -283,7 +284,7 @@ def _checked_url(url: str) -> str:
         raise WorkbenchError(
             _("The address must hold no user name, no password and no “#”."), code="bad_address"
         )
-    allowed = host_allowed(parts.hostname or "", scheme=parts.scheme)
+    allowed = host_allowed(parts.hostname or "", scheme=parts.scheme, networks=settings.WEBHOOK_NETWORKS)
     if allowed is None:
         raise WorkbenchError(
             _("“%(host)s” has no address. Is it spelled correctly?") % {"host": parts.hostname},

@@ -35,6 +35,12 @@ def ids(messages: list[Any]) -> list[str]:
         (checks.model_endpoint_is_complete, {"OPENAI_BASE_URL": "http://127.0.0.1:8080/v1"}, []),
         (checks.model_endpoint_is_complete, {"OPENAI_BASE_URL": "http://models.example/v1"}, ["ops.W006"]),
         (checks.model_endpoint_is_complete, {"OPENAI_BASE_URL": "models.example"}, ["ops.E006"]),
+        (
+            checks.model_endpoint_is_complete,
+            {"OPENAI_BASE_URL": "http://localhost:8080/v1", "MODEL_NETWORKS": []},
+            ["ops.E008"],
+        ),
+        (checks.model_endpoint_is_complete, {"OPENAI_BASE_URL": "https://10.0.0.7/v1"}, ["ops.E008"]),
     ],
 )
 def test_settings_are_checked(check: Any, values: dict[str, Any], expected: list[str], settings: Any) -> None:
