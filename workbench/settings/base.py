@@ -8,6 +8,7 @@ import environ
 from django.utils.translation import gettext_lazy as _
 
 from . import env
+from .storage import file_storage
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 WORKBENCH_HOME = Path(env.text("WORKBENCH_HOME", str(BASE_DIR / "var"))).resolve()
@@ -134,14 +135,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.text("WORKBENCH_STATIC_ROOT", str(WORKBENCH_HOME / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
-    "default": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {
-            "location": env.text("WORKBENCH_MEDIA_ROOT", str(WORKBENCH_HOME / "files")),
-            "file_permissions_mode": 0o600,
-            "directory_permissions_mode": 0o700,
-        },
-    },
+    "default": file_storage(env.text("WORKBENCH_MEDIA_ROOT", str(WORKBENCH_HOME / "files"))),
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 # Files never have a public URL: every byte goes through a view that authorises.

@@ -1,0 +1,1 @@
+"""Collections as archives: one file that another installation takes in."""

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ArchivesConfig(AppConfig):
+    name = "workbench.archives"
+    label = "archives"

@@ -1,0 +1,52 @@
+"""``manage.py import_collection FILE``: a new collection from an archive that ``export_collection`` made."""
+
+from __future__ import annotations
+
+import dataclasses
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from workbench.archives.services import archive_inspect, collection_import
+from workbench.documents.intake import Waiting, documents_await
+from workbench.documents.models import Document, DocumentStatus
+from workbench.ops.commands import JsonCommand, system_user
+
+from .export_collection import in_words
+
+
+class Command(JsonCommand):
+    help = (
+        "Makes a new collection of an archive, all of it or nothing, after checking every byte against its hash, and "
+        "waits until its documents are read."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("file", type=Path, help="an archive made by export_collection")
+        parser.add_argument("--collection", default="", metavar="SLUG", help="another short name than there")
+        parser.add_argument("--dry-run", action="store_true", help="check the archive and write nothing")
+        parser.add_argument("--no-wait", action="store_true", help="leave the reading to the workers")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            stream = options["file"].open("rb")
+        except OSError as error:
+            raise CommandError(f"{options['file']} cannot be read: {error.strerror or error}.") from error
+        with stream:
+            if options["dry_run"]:
+                figures = archive_inspect(stream=stream, slug=options["collection"])
+                self.emit(figures, human=in_words)
+                return
+            collection, figures = collection_import(
+                actor=system_user(), stream=stream, slug=options["collection"]
+            )
+        documents = Document.objects.filter(collection=collection)
+        if not options["no_wait"]:
+            self.note(f"{figures.documents} documents are taken in and are being read")
+            documents_await(document_ids=documents.values_list("pk", flat=True), waiting=Waiting())
+        failed = list(documents.filter(status=DocumentStatus.FAILED).values_list("name", "failure_reason"))
+        remarks = [*figures.remarks, *(f"{name}: {reason}" for name, reason in failed)]
+        self.emit(dataclasses.replace(figures, remarks=remarks), human=in_words)

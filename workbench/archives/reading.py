@@ -1,0 +1,225 @@
+"""Reading an archive that somebody sent: everything in it is checked before anything of it is used.
+
+No name of an entry is ever used as a path: entries are read from the archive by the names that the manifest gives,
+which are fixed words and hashes. What is read is bounded by what the manifest says, and that by limits; an archive that
+says one thing and holds another is refused as a whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, BinaryIO, TypeVar
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from pydantic import BaseModel, ValidationError
+
+from workbench.errors import WorkbenchError
+
+from .contents import FORMAT, MANIFEST, MOST_DOCUMENTS, TABLES, VERSION, DocumentEntry, Manifest
+
+Row = TypeVar("Row", bound=BaseModel)
+
+MEGABYTE = 1024 * 1024
+#: Bytes: of the manifest; of a table; of a line of a table; of all originals together.
+MOST_MANIFEST, MOST_TABLE, MOST_LINE = 64 * MEGABYTE, 1024 * MEGABYTE, MEGABYTE
+MOST_BYTES = 200 * 1024 * MEGABYTE
+_CHUNK = MEGABYTE
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+#: What a damaged ZIP file makes the standard library raise.
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
+
+
+class BadArchive(WorkbenchError):
+    """The file is no archive of a collection, or not a whole one; nothing of it was used."""
+
+    code = "bad_archive"
+
+
+class Archive:
+    """An opened archive whose names and sizes agree with its manifest. :meth:`check` reads the rest."""
+
+    def __init__(self, file: zipfile.ZipFile, manifest: Manifest, digest: str) -> None:
+        self._file = file
+        self.manifest = manifest
+        #: SHA-256 of the manifest, which holds all the other hashes: the archive's name in both audit trails.
+        self.digest = digest
+
+    def check(self, shapes: Mapping[str, type[BaseModel]]) -> None:
+        """Reads every byte against its hash, and every row of the tables. Raises :class:`BadArchive`."""
+        for entry in self.manifest.documents:
+            for _block in self._verified(entry.entry, size=entry.size, sha256=entry.sha256):
+                pass
+        for name, shape in shapes.items():
+            for _row in self.rows(name, shape):
+                pass
+
+    def rows(self, name: str, shape: type[Row]) -> Iterator[Row]:
+        """The rows of a table, in its order. Raises :class:`BadArchive` that names the line."""
+        table = self.manifest.tables[name]
+        count = 0
+        with tempfile.SpooledTemporaryFile(max_size=8 * MEGABYTE) as spool:
+            for block in self._verified(name, size=table.size, sha256=table.sha256):
+                spool.write(block)
+            spool.seek(0)
+            while line := spool.readline(MOST_LINE + 1):
+                count += 1
+                yield _row(line, shape, where=f"{name}, {count}")
+        if count != table.rows:
+            raise BadArchive(_("%(name)s has another number of rows than it should.") % {"name": name})
+
+    @contextmanager
+    def original(self, entry: DocumentEntry) -> Iterator[IO[bytes]]:
+        """A document's bytes, checked, in a file without a name that is gone afterwards."""
+        with tempfile.SpooledTemporaryFile(max_size=8 * MEGABYTE) as spool:
+            for block in self._verified(entry.entry, size=entry.size, sha256=entry.sha256):
+                spool.write(block)
+            spool.seek(0)
+            yield spool
+
+    def _verified(self, name: str, *, size: int, sha256: str) -> Iterator[bytes]:
+        digest, read = hashlib.sha256(), 0
+        try:
+            with self._file.open(name) as stream:
+                while block := stream.read(_CHUNK):
+                    read += len(block)
+                    if read > size:
+                        break
+                    digest.update(block)
+                    yield block
+        except _DAMAGE as error:
+            raise _damaged(name) from error
+        if read != size or digest.hexdigest() != sha256:
+            raise BadArchive(
+                _("%(name)s is not what the archive says it is. Ask for the archive again.") % {"name": name}
+            )
+
+
+@contextmanager
+def archive_open(stream: BinaryIO, *, most_bytes: int = MOST_BYTES) -> Iterator[Archive]:
+    """Opens an archive and checks its manifest, and that its entries are those named there, each once and of that
+    size. Raises :class:`BadArchive` for anything else, for one that is too large, and for another version's."""
+    try:
+        file = zipfile.ZipFile(stream)
+    except _DAMAGE as error:
+        raise BadArchive(
+            _("This is no ZIP file, or its end is missing. Fetch the archive again, or choose another file.")
+        ) from error
+    with file:
+        _check_entries(file)
+        content = _manifest_bytes(file)
+        manifest = _manifest(content)
+        _check_agreement(file, manifest, most_bytes=most_bytes)
+        yield Archive(file, manifest, hashlib.sha256(content).hexdigest())
+
+
+def _check_entries(file: zipfile.ZipFile) -> None:
+    infos = file.infolist()
+    if len(infos) > MOST_DOCUMENTS + len(TABLES) + 1:
+        raise BadArchive(_("The archive has more entries than a collection can have documents."))
+    if len({info.filename for info in infos}) != len(infos):
+        raise BadArchive(_("The archive has two entries of one name."))
+    for info in infos:
+        if info.flag_bits & 0x1 or info.compress_type not in _METHODS:
+            raise BadArchive(_("The archive is encrypted or packed in a way that is not used here."))
+
+
+def _manifest_bytes(file: zipfile.ZipFile) -> bytes:
+    try:
+        info = file.getinfo(MANIFEST)
+    except KeyError as error:
+        raise BadArchive(
+            _("This ZIP file holds no manifest.json: it is no archive of a collection.")
+        ) from error
+    if info.file_size > MOST_MANIFEST:
+        raise BadArchive(_("The archive's manifest is too large."))
+    try:
+        with file.open(info) as stream:
+            return stream.read(MOST_MANIFEST + 1)
+    except _DAMAGE as error:
+        raise _damaged(MANIFEST) from error
+
+
+def _manifest(content: bytes) -> Manifest:
+    try:
+        raw = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(MANIFEST) from error
+    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+        raise BadArchive(_("This ZIP file is no archive of a collection: its manifest is of something else."))
+    if raw.get("version") != VERSION:
+        raise BadArchive(
+            _("This archive was made by another version of the product; this one reads version %(n)d.")
+            % {"n": VERSION},
+            code="other_version",
+        )
+    try:
+        return Manifest.model_validate_json(content)
+    except (ValidationError, RecursionError) as error:
+        raise BadArchive(
+            _("The archive's manifest is damaged: %(problem)s.") % {"problem": _problem(error)}
+        ) from error
+
+
+def _check_agreement(file: zipfile.ZipFile, manifest: Manifest, *, most_bytes: int) -> None:
+    expected = {entry.entry: entry.size for entry in manifest.documents}
+    expected |= {name: table.size for name, table in manifest.tables.items()}
+    found = {info.filename: info.file_size for info in file.infolist() if info.filename != MANIFEST}
+    if missing := sorted(set(expected) - set(found)):
+        raise BadArchive(
+            _("The archive is not whole: %(names)s is missing.") % {"names": ", ".join(missing[:3])}
+        )
+    if foreign := sorted(set(found) - set(expected)):
+        raise BadArchive(
+            _("The archive holds what does not belong there: %(names)s.")
+            % {"names": ", ".join(ascii(name)[:80] for name in foreign[:3])}
+        )
+    for name, size in expected.items():
+        if found[name] != size:
+            raise BadArchive(_("%(name)s is not as large as the archive says.") % {"name": name})
+    for name, table in manifest.tables.items():
+        if table.size > MOST_TABLE:
+            raise BadArchive(_("%(name)s is too large.") % {"name": name}, code="too_large")
+    for entry in manifest.documents:
+        if entry.size > settings.MAX_UPLOAD_BYTES:
+            raise BadArchive(
+                _("“%(name)s” is larger than documents may be here (MAX_UPLOAD_BYTES).")
+                % {"name": entry.name},
+                code="too_large",
+            )
+    if manifest.document_bytes > most_bytes:
+        raise BadArchive(
+            _("The documents of this archive have %(size)d MB together; at most %(most)d MB are taken here.")
+            % {"size": manifest.document_bytes // MEGABYTE, "most": most_bytes // MEGABYTE},
+            code="too_large",
+        )
+
+
+def _row(line: bytes, shape: type[Row], *, where: str) -> Row:
+    if len(line) > MOST_LINE:
+        raise BadArchive(_("%(where)s: the line is too long.") % {"where": where})
+    try:
+        return shape.model_validate_json(line)
+    except (ValidationError, RecursionError) as error:
+        raise BadArchive(f"{where}: {_problem(error)}.") from error
+
+
+def _problem(error: Exception) -> str:
+    """The first thing that is wrong, without what was given: that is a stranger's text."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(str(part)[:40] for part in first["loc"])
+        return f"{place}: {first['msg']}" if place else first["msg"]
+    return _("it is nested too deeply")
+
+
+def _damaged(name: str) -> BadArchive:
+    return BadArchive(
+        _("The archive is damaged at %(name)s. Fetch it again from where it was made.") % {"name": name}
+    )
