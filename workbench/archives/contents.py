@@ -36,10 +36,10 @@ DICTIONARY, QUESTION_SETS, LABELS, GUIDELINES = TABLES = (
 )
 MOST_DOCUMENTS = 100_000
 
-Sha256 = Annotated[str, StringConstraints(pattern=r"\A[0-9a-f]{64}\Z")]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Place = Annotated[int, Field(ge=1, le=10_000_000)]
-Slug = Annotated[str, StringConstraints(pattern=r"\A[-a-zA-Z0-9_]{1,80}\Z")]
+Slug = Annotated[str, StringConstraints(pattern=r"^[-a-zA-Z0-9_]{1,80}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=160), AfterValidator(storable)]
 Words = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(storable)]
 Question = Annotated[str, StringConstraints(min_length=1, max_length=4000), AfterValidator(storable)]
