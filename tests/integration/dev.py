@@ -10,5 +10,7 @@ from workbench.settings.dev import *  # noqa: F403
 
 LLM_TIMEOUT_SECONDS = TIMEOUT_S
 LLM_BREAKER_FAILURES = 0
+#: Odd requests come by the thousand.
+API_REQUESTS_PER_MINUTE = 0
 #: Receivers of tests listen on this machine.
 WEBHOOK_NETWORKS = [ipaddress.ip_network("127.0.0.0/8")]

@@ -29,9 +29,10 @@ def _trail_can_be_emptied() -> Iterator[None]:
 def _fresh_cache() -> None:
     """Nothing an earlier test of this process had cached: the shell keeps two answers for ten seconds, which would run
     out in the middle of a count of queries, and limits of attempts are counted across tests."""
-    from django.core.cache import cache
+    from django.core.cache import caches
 
-    cache.clear()
+    for cache in caches.all():
+        cache.clear()
 
 
 @pytest.fixture

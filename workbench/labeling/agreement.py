@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db.models import Max
 
 from arbitration.contracts import Role
@@ -67,10 +67,10 @@ def collection_agreement(*, collection: Collection) -> CollectionAgreement:
         LabelRetraction.objects.filter(label__collection=collection).aggregate(last=Max("pk"))["last"] or 0
     )
     key = f"labeling.agreement:{collection.pk}:{labels}:{taken_back}"
-    found = cache.get(key)
+    found = caches["process"].get(key)
     if not isinstance(found, CollectionAgreement):
         found = _compute(list(label_rows(collections=[collection])))
-        cache.set(key, found, timeout=_KEPT_SECONDS)
+        caches["process"].set(key, found, timeout=_KEPT_SECONDS)
     return found
 
 

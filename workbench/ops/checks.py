@@ -79,6 +79,20 @@ def broker_is_understood(**_: Any) -> list[CheckMessage]:
 
 
 @register
+def limits_are_shared(**_: Any) -> list[CheckMessage]:
+    """A limit that each web process counts by itself is as many times higher as there are processes."""
+    if urlsplit(settings.LIMITS_URL).scheme in settings.LIMITS_SCHEMES:
+        return []
+    return [
+        Warning(
+            "Attempts at the login are counted by each process for itself: BROKER_URL is no plain address.",
+            hint="Name a Redis or Valkey in LIMITS_URL, such as redis://:password@host:6379/1.",
+            id="ops.W009",
+        )
+    ]
+
+
+@register
 def public_address_is_one(**_: Any) -> list[CheckMessage]:
     """Links in mails begin with it."""
     parts = urlsplit(settings.PUBLIC_URL)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db.models import Count, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Now
 from django.urls import reverse
@@ -115,13 +115,13 @@ def navigation(*, user: User, path: str, to_review: int) -> list[dict[str, Any]]
 
 def health() -> dict[str, Any]:
     """Whether work that was asked for gets done; looked at once in ten seconds and process."""
-    ok = cache.get("shell.health")
+    ok = caches["process"].get("shell.health")
     if ok is None:
         waits = Q(lease_until__isnull=True, created_at__lt=Now() - WORKER_LATE)
         runs = Run.objects.filter(waits, status=RunStatus.QUEUED).order_by().values("pk")
         documents = Document.objects.filter(waits, status=DocumentStatus.QUEUED).order_by().values("pk")
         ok = not runs.union(documents, all=True).exists()
-        cache.set("shell.health", ok, timeout=10)
+        caches["process"].set("shell.health", ok, timeout=10)
     label = _("All services answer") if ok else _("Work waits: no worker has taken it up")
     return {"ok": ok, "label": label}
 
@@ -139,10 +139,10 @@ class Degraded:
 def degraded() -> Degraded | None:
     """For the banner on every page; looked at once in ten seconds and process. None while models answer, and where
     none is configured, which each verdict says itself."""
-    seen: tuple[Degraded | None] | None = cache.get(_DEGRADED)
+    seen: tuple[Degraded | None] | None = caches["process"].get(_DEGRADED)
     if seen is None:
         seen = (_degraded_now(),)
-        cache.set(_DEGRADED, seen, timeout=10)
+        caches["process"].set(_DEGRADED, seen, timeout=10)
     return seen[0]
 
 
@@ -156,7 +156,7 @@ def _degraded_now() -> Degraded | None:
 
 def degraded_forget() -> None:
     """The next page looks again: the switch was used."""
-    cache.delete(_DEGRADED)
+    caches["process"].delete(_DEGRADED)
 
 
 def _is_active(url: str, path: str) -> bool:

@@ -26,6 +26,8 @@ ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_REAUTHENTICATION_TIMEOUT = env.integer("REAUTHENTICATION_SECONDS", 900)
 ASKS_AGAIN = True
 ACCOUNT_RATE_LIMITS = {"login_failed": "5/m/ip,10/10m/key"}
+#: Proxies in front that append the caller's address to X-Forwarded-For. Attempts are counted by that address.
+ALLAUTH_TRUSTED_PROXY_COUNT = env.integer("TRUSTED_PROXIES", 0)
 #: Passkeys and security keys as a second factor. Needs HTTPS and the host name that people use.
 WEBAUTHN = env.flag("WEBAUTHN", default=False)
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", *(["webauthn"] if WEBAUTHN else [])]

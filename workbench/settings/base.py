@@ -145,6 +145,7 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 200
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 
 from .accounts import *  # noqa: F403
+from .caches import *  # noqa: F403
 from .celery import *  # noqa: F403
 from .engine import *  # noqa: F403
 from .logging import *  # noqa: F403

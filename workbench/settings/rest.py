@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from . import env
+
+#: Requests to the API that one person may send in a minute, over all their programs; 0 for no limit.
+API_REQUESTS_PER_MINUTE = env.integer("API_REQUESTS_PER_MINUTE", 1200)
+
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "workbench.api.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": ["workbench.api.throttling.PersonThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": [
         "rest_framework.parsers.JSONParser",

@@ -14,6 +14,10 @@ if env.text("TEST_DATABASE_URL"):
     DATABASES["default"] |= environ.Env.db_url_config(env.text("TEST_DATABASE_URL"))
     DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 0
+CACHES = {
+    name: {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": name}
+    for name in ("default", "process")
+}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
@@ -24,5 +28,7 @@ LOG_LEVEL = "WARNING"
 MODEL_NETWORKS = env.networks("MODEL_NETWORKS", "127.0.0.0/8,::1/128")
 #: Tests say themselves when a model serves.
 SEED_MODEL = False
+#: Tests that send many requests are no program gone wild; the tests of the limit set one.
+API_REQUESTS_PER_MINUTE = 0
 #: Logins of tests are made without a password; the tests of asking again say so themselves.
 ASKS_AGAIN = False

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db import connection
 from django.db.models.functions import Now
 from django.test import Client
@@ -118,7 +118,7 @@ class TestDegraded:
     ) -> None:
         failing_calls(cast, ["timeout"] * 5, minutes_ago=6)
         assert banner(client_as(cast.analyst)) == ""
-        cache.clear()
+        caches["process"].clear()
         failing_calls(cast, ["timeout"] * 5)
         settings.LLM_CONFIGURED = False
         assert banner(client_as(cast.analyst)) == ""
