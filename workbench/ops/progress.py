@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TextIO
 
 from tqdm import tqdm
@@ -11,13 +12,16 @@ class ProgressBar:
     """How far ``total`` things are; without a stream it shows nothing."""
 
     def __init__(self, stream: TextIO | None, *, total: int, says: str) -> None:
+        # A terminal that does not say how large it is has 80 columns and 24 rows, not none.
+        columns, rows = shutil.get_terminal_size()
         self._bar = tqdm(
             total=total,
             desc=says,
             unit=" files",
             file=stream,
             disable=stream is None,
-            dynamic_ncols=True,
+            ncols=columns,
+            nrows=rows,
             mininterval=0.2,
         )
 
