@@ -15,6 +15,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 
+from arbitration.errors import ParseFailure
 from workbench.audit.models import AuditEvent
 from workbench.documents import intake
 from workbench.documents.intake import Waiting, collection_ensure, documents_await, files_ingest
@@ -145,6 +146,75 @@ class TestOutcomes:
         assert "empty.md: The file is empty" in out.getvalue()
         assert "uploaded" in err.getvalue()
 
+    def test_a_pattern_chooses_among_the_files_of_folders(self, tmp_path: Path) -> None:
+        for name in ("a.MD", "b.txt", "deeper/c.md", "d.json"):
+            write(tmp_path / "in", name, MARKDOWN + name)
+
+        rows = ingest(tmp_path / "in", tmp_path / "in" / "d.json", "--only", "*.md", "--only", "c.*")
+
+        assert [Path(row["file"]).name for row in rows] == ["a.MD", "c.md", "d.json"]
+
+    def test_a_summary_counts_outcomes_and_groups_failures_by_reason(self, tmp_path: Path) -> None:
+        paths = [write(tmp_path, "rules.md"), write(tmp_path, "again.md")]
+        paths += [write(tmp_path, f"empty{n}.md", "") for n in range(7)]
+        out = StringIO()
+        call_command("ingest", *map(str, paths), "--collection", "papers", stdout=out, stderr=StringIO())
+
+        summary = out.getvalue().rsplit("\n\n", 1)[1]
+        assert "9 files in" in summary
+        assert "1 ready, 1 duplicate, 7 failed." in summary
+        assert "7 x The file is empty. Choose another one. (empty0.md, " in summary
+        assert "empty4.md and 2 more)" in summary
+
+    def test_what_failed_is_tried_again_when_asked(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = write(tmp_path, "rules.md")
+        with monkeypatch.context() as patch:
+            patch.setattr("workbench.documents.ingest._parse", out_of_order)
+            (failed,) = ingest(path)
+        (unchanged,) = ingest(path)
+        (again,) = ingest(path, "--retry-failed")
+
+        assert [row["status"] for row in (failed, unchanged, again)] == ["failed", "duplicate", "ready"]
+
+    def test_ctrl_c_says_what_is_done_and_the_same_command_goes_on(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        paths = [write(tmp_path, f"{n}.md", f"{MARKDOWN}\n{n}\n") for n in range(3)]
+        upload, seen = intake.document_upload, []
+
+        def interrupted(**given: object) -> object:
+            seen.append(given["name"])
+            if len(seen) == 3:
+                raise KeyboardInterrupt
+            return upload(**given)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(intake, "document_upload", interrupted)
+            with pytest.raises(CommandError, match="Of 3 files, 2 are uploaded and 0 of these") as caught:
+                ingest(*paths)
+
+        assert caught.value.returncode == 130
+        assert "the same command goes on" in str(caught.value)
+        assert [row["status"] for row in ingest(*paths)] == ["duplicate", "duplicate", "ready"]
+        assert Document.objects.filter(status=DocumentStatus.READY).count() == 3
+
+    def test_ctrl_c_while_reading_counts_what_has_ended(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        paths = [write(tmp_path, f"{n}.md", f"{MARKDOWN}\n{n}\n") for n in range(2)]
+        work, done = intake._ingest_here, []
+
+        def interrupted(document_id: int) -> None:
+            if done:
+                raise KeyboardInterrupt
+            done.append(work(document_id))
+
+        monkeypatch.setattr(intake, "_ingest_here", interrupted)
+        with pytest.raises(CommandError, match="2 are uploaded and 1 of these have an outcome"):
+            ingest(*paths)
+
     def test_an_encrypted_file_opens_with_its_password(self, tmp_path: Path, locked_pdf: bytes) -> None:
         path = write(tmp_path, "locked.pdf", locked_pdf)
 
@@ -189,6 +259,10 @@ class TestOutcomes:
         assert [row["status"] for row in (wrong, opened, again)] == ["failed", "ready", "duplicate"]
 
 
+def out_of_order(*_: object, **__: object) -> None:
+    raise ParseFailure("out_of_order", "The reader is out of order.")
+
+
 @pytest.fixture
 def locked_pdf() -> bytes:
     from io import BytesIO
@@ -218,6 +292,12 @@ class TestRefusals:
 
         assert caught.value.returncode == 1
         assert not Collection.objects.exists()
+
+    def test_a_pattern_that_no_file_of_a_folder_has_is_refused(self, tmp_path: Path) -> None:
+        write(tmp_path, "a.md")
+
+        with pytest.raises(CommandError, match=r"no files named \*\.pdf"):
+            ingest(tmp_path, "--only", "*.pdf")
 
     def test_an_empty_folder_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(CommandError, match="no files"):
@@ -406,3 +486,35 @@ def test_a_crash_of_the_work_is_counted_by_the_row_and_not_the_end_of_the_comman
     documents_await(document_ids=[document.pk], waiting=Time().waiting(patience=0.0))
 
     assert len(calls) == 3
+
+
+# --- the bar ----------------------------------------------------------------------------------------
+
+
+class Terminal(StringIO):
+    """A terminal that keeps what was written to it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("no_broker", "impatient")
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_terminal_shows_bars_and_json_shows_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    out = StringIO()
+    options = ["--json"] if as_json else []
+    call_command("ingest", str(write(tmp_path, "a.md", "")), "--collection", "papers", *options, stdout=out)
+
+    shown = terminal.getvalue()
+    if as_json:
+        assert shown == ""
+        assert json.loads(out.getvalue())[0]["status"] == "failed"
+    else:
+        assert "uploading: 100%" in shown
+        assert "1/1" in shown
+        assert "refused" in shown
