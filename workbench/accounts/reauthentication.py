@@ -7,8 +7,13 @@ from collections.abc import Callable
 
 from allauth.account.decorators import reauthentication_required
 from allauth.account.internal.flows.login import get_authentication_records
+from allauth.account.internal.flows.reauthentication import did_recently_reauthenticate
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from workbench.errors import NotAllowed
 
 View = Callable[..., HttpResponse]
 
@@ -18,6 +23,18 @@ def asks_again(view: View) -> View:
     until they have done so again, and is carried out then. Reading is free."""
     guarded: View = reauthentication_required(enabled=_is_wanted)(view)
     return guarded
+
+
+def require_shown_lately(request: HttpRequest) -> None:
+    """For programs in a browser's session, which cannot be sent to a page. Raises :class:`NotAllowed` with the code
+    ``reauthentication_required`` where a page would ask."""
+    if not settings.ASKS_AGAIN or _logged_in_lately(request) or did_recently_reauthenticate(request):
+        return
+    raise NotAllowed(
+        _("Show who you are at %(address)s first, then send this again.")
+        % {"address": reverse("account_reauthenticate")},
+        code="reauthentication_required",
+    )
 
 
 def _is_wanted(request: HttpRequest) -> bool:

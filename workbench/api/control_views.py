@@ -17,6 +17,7 @@ from workbench.questions.gateway import endpoint_configured, endpoint_name, llm_
 from workbench.questions.models import LLMControl
 
 from .base import IDEMPOTENCY, ApiViewSet, checked
+from .reauthentication import asks_again
 
 
 def _usd(**options: Any) -> serializers.DecimalField:
@@ -63,18 +64,21 @@ class LanguageModelsViewSet(ApiViewSet[LLMControl]):
         return _state()
 
     @extend_schema(parameters=[IDEMPOTENCY], request=ReasonSerializer, responses=LanguageModelsSerializer)
+    @asks_again
     def stop(self, request: Request) -> Response:
         """No language model is asked from now on; everything else goes on."""
         llm_stop(actor=request.user, reason=checked(request, ReasonSerializer)["reason"])
         return _state()
 
     @extend_schema(parameters=[IDEMPOTENCY], request=ReasonSerializer, responses=LanguageModelsSerializer)
+    @asks_again
     def resume(self, request: Request) -> Response:
         """Language models may be asked again."""
         llm_resume(actor=request.user, reason=checked(request, ReasonSerializer)["reason"])
         return _state()
 
     @extend_schema(parameters=[IDEMPOTENCY], request=BudgetsSerializer, responses=LanguageModelsSerializer)
+    @asks_again
     def budgets(self, request: Request) -> Response:
         """Sets both limits; null takes one away."""
         budgets_change(actor=request.user, **checked(request, BudgetsSerializer))

@@ -26,6 +26,7 @@ from workbench.documents.models import Collection, Document
 from workbench.documents.selectors import collection_for, document_for
 
 from .base import IDEMPOTENCY, checked
+from .reauthentication import asks_again
 
 if TYPE_CHECKING:
     from rest_framework.viewsets import GenericViewSet
@@ -88,6 +89,7 @@ class DocumentErasureActions(Base):
 
     @extend_schema(parameters=[IDEMPOTENCY], request=DeletionReasonSerializer, responses=DeletionSerializer)
     @action(detail=True, methods=["post"], url_path="delete", url_name="remove")
+    @asks_again
     def remove(self, request: Request, pk: str) -> Response:
         """Deletes the document: it is not asked any more, and after the collection's delay its text is erased
         everywhere, for good. Its hash and the decisions about it stay."""
@@ -99,6 +101,7 @@ class DocumentErasureActions(Base):
 
     @extend_schema(parameters=[IDEMPOTENCY], request=DeletionReasonSerializer, responses=DeletionSerializer)
     @action(detail=True, methods=["post"])
+    @asks_again
     def keep(self, request: Request, pk: str) -> Response:
         """Takes the deletion back, as long as the text is there."""
         document = document_for(user=request.user, pk=int(pk))
@@ -125,6 +128,7 @@ class CollectionKeepingActions(Base):
         responses=KeepingSerializer,
     )
     @action(detail=True, methods=["get", "post"])
+    @asks_again
     def keeping(self, request: Request, slug: str) -> Response:
         """How long documents are kept; POST changes it."""
         if request.method == "GET":

@@ -23,6 +23,7 @@ from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 
 from .base import IDEMPOTENCY, checked
+from .reauthentication import asks_again
 
 if TYPE_CHECKING:
     from rest_framework.viewsets import GenericViewSet
@@ -107,6 +108,7 @@ class CollectionThresholdActions(Base):
         responses=ThresholdsSerializer,
     )
     @action(detail=True, methods=["get", "post"])
+    @asks_again
     def thresholds(self, request: Request, slug: str) -> Response:
         """The thresholds in use on the scale of the embedder in use; POST puts others to use."""
         if request.method == "GET":
@@ -127,6 +129,7 @@ class CollectionThresholdActions(Base):
 
     @extend_schema(parameters=[IDEMPOTENCY], request=ActSerializer, responses=ThresholdsSerializer)
     @action(detail=True, methods=["post"], url_path="thresholds/remove")
+    @asks_again
     def remove_thresholds(self, request: Request, slug: str) -> Response:
         """Back to none: everything is verified."""
         collection = collection_for(user=request.user, slug=slug)

@@ -23,6 +23,8 @@ from .models import ApiToken
 
 PREFIX = "wbk_"
 LONGEST_DAYS = 366
+#: A key that manages collections acts without asking who uses it: its owner shows that again now and then.
+LONGEST_MANAGE_DAYS = 90
 MOST_TOKENS = 20
 #: A token's last use is written at most this often.
 _USE_WRITTEN_EVERY = timedelta(minutes=1)
@@ -41,9 +43,11 @@ def token_create(*, actor: User, name: str, scopes: Sequence[str], days: int) ->
         raise WorkbenchError(_("Give the token a name that says what it is for."), code="name_missing")
     if unknown or not scopes:
         raise WorkbenchError(_("Choose at least one of the scopes."), code="bad_scopes")
-    if not 1 <= days <= LONGEST_DAYS:
+    most = LONGEST_MANAGE_DAYS if Permission.MANAGE in scopes else LONGEST_DAYS
+    if not 1 <= days <= most:
         raise WorkbenchError(
-            _("A token lasts between 1 and %(most)d days.") % {"most": LONGEST_DAYS}, code="bad_days"
+            _("A token with these scopes lasts between 1 and %(most)d days.") % {"most": most},
+            code="bad_days",
         )
     if tokens_of(user=actor).filter(_living()).count() >= MOST_TOKENS:
         raise Conflict(_("You have %(n)d tokens. Revoke one that is not used any more.") % {"n": MOST_TOKENS})

@@ -19,6 +19,7 @@ from workbench.webhooks.events import EVENTS
 from workbench.webhooks.models import MAX_URL, Attempt, Delivery, DeliveryState, Webhook
 
 from .base import IDEMPOTENCY, ApiViewSet, checked, number_parameter
+from .reauthentication import asks_again
 
 
 class WebhookSerializer(serializers.ModelSerializer[Webhook]):
@@ -121,6 +122,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
         return rows.filter(collection__slug=slug) if slug else rows
 
     @extend_schema(request=WebhookCreateSerializer, responses={201: WebhookWithSecretSerializer})
+    @asks_again
     def create(self, request: Request) -> Response:
         """Registers an address; the answer holds the secret, which is not given again."""
         given = checked(request, WebhookCreateSerializer)
@@ -131,6 +133,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
 
     @extend_schema(parameters=[IDEMPOTENCY], request=WebhookChangeSerializer, responses=WebhookSerializer)
     @action(detail=True, methods=["post"])
+    @asks_again
     def change(self, request: Request, pk: str) -> Response:
         """Another address, other events, another description."""
         webhook = services.webhook_change(
@@ -140,6 +143,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
 
     @extend_schema(request=None, responses=WebhookWithSecretSerializer)
     @action(detail=True, methods=["post"])
+    @asks_again
     def secret(self, request: Request, pk: str) -> Response:
         """A new secret; the one before it signs as well for a day."""
         webhook = self.get_object()
@@ -148,6 +152,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=WebhookSerializer)
     @action(detail=True, methods=["post"])
+    @asks_again
     def pause(self, request: Request, pk: str) -> Response:
         """It is told of nothing until it is resumed."""
         webhook = self.get_object()
@@ -156,6 +161,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=WebhookSerializer)
     @action(detail=True, methods=["post"])
+    @asks_again
     def resume(self, request: Request, pk: str) -> Response:
         """It is told of events again."""
         webhook = self.get_object()
@@ -164,6 +170,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={204: None})
     @action(detail=True, methods=["post"])
+    @asks_again
     def remove(self, request: Request, pk: str) -> Response:
         """It is gone."""
         services.webhook_remove(actor=request.user, webhook=self.get_object())

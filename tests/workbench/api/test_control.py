@@ -10,15 +10,16 @@ import pytest
 from django.test import Client
 
 from arbitration.triage import GateProfile
-from tests.workbench.cast import Cast
+from tests.workbench.cast import PASSWORD, Cast
 from tests.workbench.pages.conftest import queries_of
 from workbench.accounts.models import User
-from workbench.api.tokens import token_create
+from workbench.api.tokens import LONGEST_MANAGE_DAYS, token_create
 from workbench.audit.models import AuditEvent
 from workbench.collection_settings.models import CollectionGates, GateProposal
 from workbench.collection_settings.selectors import gates_of
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
+from workbench.errors import WorkbenchError
 from workbench.questions.gateway import llm_control
 
 ClientAs = Callable[[User | None], Client]
@@ -118,6 +119,54 @@ class TestThresholds:
 
     def test_few_queries(self, cast: Cast, client_as: ClientAs) -> None:
         assert queries_of(client_as(cast.auditor), THRESHOLDS) <= 15
+
+
+class TestAskingAgain:
+    """A session shows again who uses it; a token was made by somebody who did."""
+
+    BODY = {"thresholds": BY_HAND, "seen_revision": 0, "reason": "measured"}
+
+    def test_a_session_of_this_morning_is_told_to(
+        self, cast: Cast, client_as: ClientAs, settings: Any
+    ) -> None:
+        settings.ASKS_AGAIN = True
+        client = client_as(cast.admin)
+        refused = post(client, THRESHOLDS, self.BODY)
+        assert (refused.status_code, refused.json()["code"]) == (403, "reauthentication_required")
+        assert refused["Content-Type"] == "application/problem+json"
+        assert "/accounts/reauthenticate/" in refused.json()["detail"]
+        assert not CollectionGates.objects.exists()
+        assert client.get(THRESHOLDS).status_code == 200
+
+        client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+        assert post(client, THRESHOLDS, self.BODY).status_code == 200
+
+    def test_a_login_of_just_now_is_enough(self, cast: Cast, client_as: ClientAs, settings: Any) -> None:
+        settings.ASKS_AGAIN = True
+        client = client_as(None)
+        client.post("/accounts/login/", {"login": cast.admin.email, "password": PASSWORD})
+        assert post(client, THRESHOLDS, self.BODY).status_code == 200
+
+    def test_a_program_is_not_asked_and_needs_the_scope(
+        self, cast: Cast, client_as: ClientAs, settings: Any
+    ) -> None:
+        settings.ASKS_AGAIN = True
+        keys = [
+            token_create(actor=cast.admin, name="robot", scopes=scopes, days=1)[1]
+            for scopes in (["view", "audit"], ["view", "manage"])
+        ]
+        answers = [
+            post(client_as(None), THRESHOLDS, self.BODY, Authorization=f"Bearer {key}") for key in keys
+        ]
+        assert [answer.status_code for answer in answers] == [403, 200]
+        assert answers[0].json()["code"] == "not_allowed"
+        assert "api_token" in AuditEvent.objects.get(action="thresholds.applied").after
+
+    def test_a_scope_that_manages_ends_sooner(self, cast: Cast) -> None:
+        days = LONGEST_MANAGE_DAYS + 1
+        with pytest.raises(WorkbenchError, match=str(LONGEST_MANAGE_DAYS)):
+            token_create(actor=cast.admin, name="robot", scopes=["view", "manage"], days=days)
+        token_create(actor=cast.admin, name="robot", scopes=["view"], days=days)
 
 
 class TestLanguageModels:

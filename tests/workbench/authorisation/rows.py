@@ -379,6 +379,25 @@ ROWS: list[Row] = [
     *(EXPORTS + WEBHOOKS + API + API_LABELLING + API_ADMINISTRATION),
 ]
 
+#: Acts that ask who it is when that was shown longer ago: of administrators, and of keys for programs.
+ASKS_AGAIN = frozenset(
+    {
+        *(f"accounts:{name}" for name in ("invite", "grant", "revoke", "invite-again")),
+        *("tokens:tokens", "tokens:revoke"),
+        *("documents:delete", "documents:keep", "api:document-remove", "api:document-keep"),
+        *(
+            f"collection_settings:{name}"
+            for name in ("change", "hold", "retention", "thresholds", "apply", "remove")
+        ),
+        *("api:collection-keeping", "api:collection-thresholds", "api:collection-remove-thresholds"),
+        *("review:policy", "models:roll-back", "models:schedule"),
+        *("ops:stop", "ops:resume", "ops:budgets"),
+        *(f"api:language-models-{name}" for name in ("stop", "resume", "budgets")),
+        *("webhooks:webhooks", "webhooks:change", "webhooks:secret", "webhooks:switch"),
+        *(f"api:webhook-{name}" for name in ("list", "change", "secret", "pause", "resume", "remove")),
+    }
+)
+
 #: Pages of one's own account, made by django-allauth; those a stranger needs are open.
 OWN_ACCOUNT_OPEN = frozenset(
     {
@@ -414,4 +433,4 @@ OWN_ACCOUNT = frozenset(
 #: Every address below here belongs to superusers alone, its login page aside.
 ADMIN_SITE = "backdoor/"
 
-__all__ = ["ADMIN_SITE", "OWN_ACCOUNT", "OWN_ACCOUNT_OPEN", "ROLES", "ROWS"]
+__all__ = ["ADMIN_SITE", "ASKS_AGAIN", "OWN_ACCOUNT", "OWN_ACCOUNT_OPEN", "ROLES", "ROWS"]

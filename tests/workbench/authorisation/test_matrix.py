@@ -19,7 +19,7 @@ from tests.workbench.scene import Scene, make_scene, work_here
 from workbench.accounts.models import User
 
 from .parts import EVERYBODY, Row, singletons
-from .rows import ROWS
+from .rows import ASKS_AGAIN, ROWS
 
 pytestmark = pytest.mark.django_db
 
@@ -145,6 +145,26 @@ def test_it_does_something_for_exactly_these(row: Row, stage: Stage) -> None:
     done = "".join(letter for letter in EVERYBODY if stage.ask(letter, row, path))
     expected = "".join(letter for letter in EVERYBODY if letter in row.who)
     assert done == expected, [said for said in stage.written if said[0] in set(done) ^ set(expected)]
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if row.method == "POST"], ids=lambda row: f"{row.method} {row.name}"
+)
+def test_exactly_the_acts_of_administrators_ask_again(row: Row, stage: Stage) -> None:
+    """A session that was opened longer ago is asked on a page, and told by the API; nothing is done meanwhile."""
+    letter = next((who for who in row.who if who in "DRNS"), "R")
+    writes = Writes()
+    with override_settings(ASKS_AGAIN=True), transaction.atomic():
+        path = path_of(ADDRESS[row.name], stage.scene)
+        with connection.execute_wrapper(writes):
+            response = stage.client(letter).post(path, {})
+        transaction.set_rollback(True)
+    if row.name.startswith("api:"):
+        asks = response.status_code == 403 and response.json()["code"] == "reauthentication_required"
+    else:
+        asks = response.get("Location", "").startswith("/accounts/reauthenticate/")
+    assert asks is (row.name in ASKS_AGAIN)
+    assert not (asks and writes.kept)
 
 
 def test_every_address_has_a_row_and_every_row_an_address() -> None:
