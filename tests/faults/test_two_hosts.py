@@ -31,7 +31,7 @@ from workbench.documents.services import collection_create, document_upload
 from workbench.questions.models import Run, RunStatus
 from workbench.questions.services import question_ask
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.faults]
 
 BUCKET = "workbench-test"
 #: Nobody else's messages: other tests use the broker's first database.
