@@ -21,6 +21,7 @@ from workbench.stack.project import ROOT
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 APPLICATION = sorted(set(SERVICES) - {"database", "broker"})
+EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 
 
@@ -93,6 +94,27 @@ def test_only_the_migration_knows_the_owner() -> None:
     assert words("migrate")[:3] == ["python", "manage.py", "migrate"]
     for name in set(APPLICATION) - {"migrate"}:
         assert SERVICES[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+
+
+def test_the_example_names_every_setting_and_nothing_else() -> None:
+    from tests.test_docs import INTERNAL, OUTSIDE_SETTINGS, settings_read
+
+    named = re.findall(r"^#?([A-Z][A-Z0-9_]+)=", EXAMPLE, re.M)
+
+    assert len(named) == len(set(named))
+    assert set(named) == (settings_read() | OUTSIDE_SETTINGS) - INTERNAL
+
+
+def test_only_what_is_needed_is_set_in_the_example() -> None:
+    needed = set(re.findall(r"\$\{([A-Z_]+):\?", (ROOT / "docker-compose.yml").read_text("utf-8")))
+
+    assert set(re.findall(r"^([A-Z][A-Z0-9_]+)=", EXAMPLE, re.M)) == needed
+
+
+def test_what_is_in_the_file_of_settings_reaches_every_application_container() -> None:
+    for name in APPLICATION:
+        assert SERVICES[name]["env_file"] == [{"path": ".env", "required": False}], name
+    assert "/.env" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
 
 
 def test_no_secret_is_given_as_a_value() -> None:
