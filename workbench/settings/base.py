@@ -14,6 +14,8 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 WORKBENCH_HOME = Path(env.text("WORKBENCH_HOME", str(BASE_DIR / "var"))).resolve()
 
 SECRET_KEY = env.text("SECRET_KEY")
+#: Earlier keys, while sessions, links and webhooks of theirs last (docs/operating.md, "Rotate keys").
+SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
 DEBUG = False
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 #: Where people reach the product, such as https://workbench.example: links in mails begin with it.
