@@ -9,6 +9,7 @@ classifiers that are kept are fitted on all rows, which ranks better than averag
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import warnings
 from collections.abc import Sequence
@@ -38,7 +39,10 @@ class NotEnoughData(ValueError):
 class TrainingConfig(BaseModel):
     """Everything besides the data that a training depends on.
 
-    ``members`` networks with different seeds are averaged; a logistic regression has one.
+    ``members`` networks with different seeds are averaged; a logistic regression has one. A network passes over the
+    rows ``epochs`` times, and over few rows more often: until it has made ``steps`` steps, at most ``most_epochs``
+    times. Measured on ObliQA, MRR of one network: 20,000 rows need 600 steps (.72 against .70 after 160) as long as
+    the weights are held down (``weight_decay`` 1 instead of .01), which gains on all rows too (.802 against .799).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,10 +52,17 @@ class TrainingConfig(BaseModel):
     members: int = Field(default=2, ge=1, le=10)
     seed: int = 0
     epochs: int = Field(default=8, ge=1)
+    steps: int = Field(default=600, ge=1)
+    most_epochs: int = Field(default=32, ge=1)
     batch_size: int = Field(default=1024, ge=1)
     learning_rate: float = Field(default=2e-3, gt=0)
-    weight_decay: float = Field(default=1e-2, ge=0)
+    weight_decay: float = Field(default=1.0, ge=0)
     min_positives: int = Field(default=10, ge=1)
+
+    def epochs_for(self, rows: int) -> int:
+        """Passes over so many rows."""
+        steps_each = math.ceil(rows / self.batch_size)
+        return max(self.epochs, min(math.ceil(self.steps / steps_each), self.most_epochs))
 
     @property
     def digest(self) -> str:
@@ -139,12 +150,13 @@ def _classifier(architecture: Architecture, config: TrainingConfig, seed: int, r
 
     if architecture == "logistic":
         return LogisticRegression(max_iter=1000, random_state=seed)
+    epochs = config.epochs_for(rows)
     return MLPClassifier(
         _HIDDEN[architecture],
         alpha=config.weight_decay,
         batch_size=min(config.batch_size, rows),
         learning_rate_init=config.learning_rate,
-        max_iter=config.epochs,
-        n_iter_no_change=config.epochs,
+        max_iter=epochs,
+        n_iter_no_change=epochs,
         random_state=seed,
     )

@@ -128,3 +128,11 @@ def test_the_blend_weight_is_the_one_that_ranks_best() -> None:
 
     assert choose_blend_weight(data, data.labels.astype(float)) == 0.0
     assert choose_blend_weight(data, noise) > 0.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "epochs"), [(100, 32), (20_000, 30), (40_000, 15), (139_400, 8), (1_000_000, 8)]
+)
+def test_few_rows_are_passed_over_more_often(rows: int, epochs: int) -> None:
+    assert TrainingConfig().epochs_for(rows) == epochs
+    assert TrainingConfig(epochs=50).epochs_for(rows) == 50
