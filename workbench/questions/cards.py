@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from arbitration.text import highlight_spans
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
+from workbench.ops.addresses import keyed_address
 from workbench.review.models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from workbench.review.selectors import UNDO_WINDOW, current_review, is_hidden, standing_review
 
@@ -65,6 +66,19 @@ def is_hidden_from(candidate: Candidate, *, reviewer: User | None) -> bool:
     return reviewer is not None and is_hidden(item) and not (item and item.first_reviewer_id == reviewer.pk)
 
 
+#: A template looks for what is missing in many places before it gives up: what a card does not offer is named too.
+_NOT_OFFERED: dict[str, Any] = dict.fromkeys(
+    ("approve_url", "override_url", "unsure_url", "blind_url", "waits_for", "document_name", "document_url")
+)
+#: The same of a page whose cards were not refused anything.
+NOTHING_TYPED: dict[str, Any] = {
+    "card_error": "",
+    "typed": dict.fromkeys(("role", "reason_code", "comment"), ""),
+    "next_url": "",
+    "item_id": "",
+}
+
+
 def card_of(
     candidate: Candidate, *, run: Run, reviewer: User | None, is_brief: bool = False
 ) -> dict[str, Any]:
@@ -72,14 +86,14 @@ def card_of(
     the person looking at it, where they may decide."""
     verdict, newest = verdict_of(candidate), current_review(candidate)
     hidden = is_hidden_from(candidate, reviewer=reviewer)
-    card = {
+    card = _NOT_OFFERED | {
         "dom_id": dom_id(candidate),
         "candidate_id": candidate.candidate_id,
         "scope": anchor_of(candidate),
         "breadcrumb": _breadcrumb(candidate),
         "detectors": _detectors(candidate),
         "rrf_rank": candidate.rrf_rank,
-        "evidence_url": reverse("questions:evidence", args=[candidate.pk]),
+        "evidence_url": keyed_address("questions:evidence", candidate.pk),
         "decision": None if hidden else _decision(candidate, newest, reviewer),
         "version": newest.pk if newest else None,
         "effective_role": None if hidden else candidate_role(candidate),
@@ -111,7 +125,7 @@ def _decision(candidate: Candidate, newest: Review | None, reviewer: User | None
         return decision
     is_fresh = newest.created_at > timezone.now() - UNDO_WINDOW
     if newest.action != ReviewAction.UNDO and newest.reviewer_id == reviewer.pk and is_fresh:
-        decision["undo_url"] = reverse("review:undo", args=[candidate.pk])
+        decision["undo_url"] = keyed_address("review:undo", candidate.pk)
     return decision
 
 
@@ -151,9 +165,13 @@ def _machine(verdict: Verdict | None) -> dict[str, Any]:
         return {
             "role": None,
             "reason": None,
-            "probability": None,
+            "quotes": [],
+            "counter_argument": "",
             "decided_by": None,
+            "probability": None,
+            "terms": [],
             "needs_person_reasons": [],
+            "injection_suspected": False,
         }
     return {
         "role": verdict.role,
@@ -176,21 +194,21 @@ def _why_person(code: str) -> str:
 def _addresses(candidate: Candidate, verdict: Verdict | None, reviewer: User) -> dict[str, str]:
     """Where this person's decisions go; a card that waits for another person's word says so instead."""
     item = item_of(candidate)
-    choose = {"blind_url": reverse("review:choose", args=[candidate.pk])}
-    unsure = {"unsure_url": reverse("review:unsure", args=[candidate.pk])}
+    choose = {"blind_url": keyed_address("review:choose", candidate.pk)}
+    unsure = {"unsure_url": keyed_address("review:unsure", candidate.pk)}
     if item is not None and item.state == ItemState.WAITING and item.stage != ItemStage.FIRST:
         if reviewer.pk not in {item.first_reviewer_id, item.second_reviewer_id} and is_hidden(item):
             return choose
         if reviewer.pk != item.first_reviewer_id:
             return {
                 "waits_for": str(item.get_stage_display()),
-                "item_url": reverse("review:item", args=[item.pk]),
+                "item_url": keyed_address("review:item", item.pk),
             }
     elif is_hidden(item):
         return choose | unsure
-    found = {"override_url": reverse("review:override", args=[candidate.pk])} | unsure
+    found = {"override_url": keyed_address("review:override", candidate.pk)} | unsure
     if verdict and verdict.role:
-        found["approve_url"] = reverse("review:approve", args=[candidate.pk])
+        found["approve_url"] = keyed_address("review:approve", candidate.pk)
     return found
 
 
@@ -201,7 +219,7 @@ def _breadcrumb(candidate: Candidate) -> list[str]:
 def _detectors(candidate: Candidate) -> list[dict[str, Any]]:
     return [
         {
-            "label": METHOD_LABELS.get(method, method),
+            "label": str(METHOD_LABELS.get(method, method)),
             "rank": candidate.ranks.get(method),
             "score": candidate.scores.get(method),
             "why": candidate.whys.get(method, ""),

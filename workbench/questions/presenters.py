@@ -134,6 +134,7 @@ def _verdicts(run: Run, reviewer: User | None) -> dict[str, Any]:
         "may_review": may_review,
         "reason_choices": ReasonCode.choices,
         "conflicts": _conflicts(run),
+        **cards.NOTHING_TYPED,
         **answer_of(run=run, reviewer=reviewer if may_review else None),
     }
 
