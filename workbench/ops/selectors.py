@@ -10,11 +10,11 @@ from django.core.cache import caches
 from django.db.models import Count, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Now
 from django.urls import reverse
-from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from workbench.accounts.models import Membership, User
+from workbench.accounts.memberships import roles_by_collection
+from workbench.accounts.models import User
 from workbench.accounts.permissions import ROLE_PERMISSIONS, Permission, administers, token_allows
 from workbench.documents.models import WORKING_STATUSES, Document, DocumentStatus
 from workbench.labeling.progress import pairs_waiting
@@ -30,7 +30,6 @@ LABELLERS = frozenset({Permission.LABEL, Permission.MANAGE, Permission.REVIEW, P
 #: Who asks whether the machine is right and people check it.
 TRUST_READERS = frozenset({Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})
 
-_REMEMBERED = "_roles_of_this_request"
 _DEGRADED = "shell.degraded"
 
 #: A worker takes up what is asked within seconds; after this time something is wrong.
@@ -39,21 +38,9 @@ WORKER_LATE = timedelta(minutes=2)
 
 def permissions_anywhere(*, user: User) -> frozenset[Permission]:
     """What the user may do in at least one collection."""
-    roles = _roles_anywhere(user)
+    roles = frozenset().union(*roles_by_collection(user=user).values())
     granted: frozenset[Permission] = frozenset().union(*(ROLE_PERMISSIONS[role] for role in roles))
     return frozenset(permission for permission in granted if token_allows(user, permission))
-
-
-def _roles_anywhere(user: User) -> frozenset[str]:
-    """The user's roles. Page, navigation and notices of one request all ask: its user (a lazy object, made anew for
-    each request) remembers the answer, any other user does not."""
-    known: frozenset[str] | None = getattr(user, _REMEMBERED, None)
-    if known is not None:
-        return known
-    roles = frozenset(Membership.objects.filter(user=user).values_list("role", flat=True))
-    if isinstance(user, SimpleLazyObject):
-        setattr(user, _REMEMBERED, roles)
-    return roles
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Subquery
 from django.db.models.functions import Extract, Greatest, Ln, Now
 from django.utils.translation import gettext_lazy as _
 
@@ -140,6 +140,12 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
         )
         return self.exclude(mine)
 
+    def behind(self, key: int) -> QueueItemQuerySet:
+        """Those that stand behind an item in the order of urgency, wherever that item is now; none behind no item."""
+        place = Subquery(QueueItem.objects.filter(pk=key).order_by().values("urgency"))
+        # "At most" beside "less or equal and later": only the former is looked up in an index.
+        return self.filter(Q(urgency__lt=place) | Q(urgency=place, pk__gt=key), urgency__lte=place)
+
 
 #: Days in which the weight of a waiting item grows by the factor e.
 AGE_DAYS = 7
@@ -213,8 +219,18 @@ class QueueItem(models.Model):
             ),
         ]
         indexes = [
+            # What must be decided, and all that waits: listed and counted without a look at the rows.
             models.Index(
-                fields=["collection", "-urgency", "id"], condition=Q(state="waiting"), name="waiting_items"
+                fields=["collection", "-urgency", "id"],
+                include=["run", "stage", "first_reviewer", "second_reviewer"],
+                condition=Q(state="waiting", is_required=True),
+                name="required_items_covered",
+            ),
+            models.Index(
+                fields=["collection", "-urgency", "id"],
+                include=["run", "stage", "first_reviewer", "second_reviewer"],
+                condition=Q(state="waiting"),
+                name="waiting_items_covered",
             ),
         ]
 

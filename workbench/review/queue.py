@@ -15,7 +15,7 @@ from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 
 from .filters import QueueFilter
-from .models import ItemStage, ItemState, NotificationKind, QueueItem
+from .models import ItemStage, ItemState, NotificationKind, QueueItem, QueueItemQuerySet
 from .notifications import notify
 from .selectors import queue_free, queue_open
 from .services import refuse_foreign_claim, require_review_right
@@ -41,12 +41,19 @@ def queue_claim_next(
             held, free = filters.apply(held, user=actor), filters.apply(free, user=actor)
         item = (
             held.select_for_update(of=("self",)).first()
-            or free.select_for_update(of=("self",), skip_locked=True).first()
+            # Asked for apart: sorting what was handed over to the front would sort all that waits.
+            or _unlocked(free.filter(assigned_to=actor)).first()
+            or _unlocked(free.filter(assigned_to__isnull=True)).first()
         )
         if item is None:
             return None
         _claim(actor=actor, item=item)
     return item
+
+
+def _unlocked(items: QueueItemQuerySet) -> QueueItemQuerySet:
+    """The items, locked as they are read, without those that others are taking just now."""
+    return items.select_for_update(of=("self",), skip_locked=True)
 
 
 def queue_claim(*, actor: User, item: QueueItem) -> QueueItem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
@@ -13,7 +14,7 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
-from workbench.ops.addresses import number_in
+from workbench.ops.addresses import keyed_address, number_in
 from workbench.questions.cards import METHOD_LABELS
 from workbench.questions.models import RoleChoice
 from workbench.questions.records import anchor_of
@@ -25,6 +26,8 @@ from .presenters import WHY, why_words
 from .selectors import is_hidden, queue_held
 
 PAGE_SIZE = 50
+#: Nobody needs to know more exactly how much waits, and each more has to be looked at.
+MOST_COUNTED = 10_000
 _ROW = (
     "run__question",
     "collection",
@@ -32,6 +35,17 @@ _ROW = (
     "candidate__document",
     "claimed_by",
     "assigned_to",
+)
+#: What a row shows. A run and a candidate carry a score of JSON columns, which cost more to read than the page.
+_SHOWN = (
+    *(field.attname for field in QueueItem._meta.concrete_fields),
+    *("collection__slug", "collection__name"),
+    *("run__not_found_reason", "run__question__text"),
+    *(f"candidate__{name}" for name in ("candidate_id", "section_id", "breadcrumb")),
+    *(f"candidate__anchor_{name}" for name in ("page_start", "line_start", "page_end", "line_end")),
+    *("candidate__document__name", "candidate__document__title"),
+    *(f"candidate__verdict__{name}" for name in ("role", "reason", "probability")),
+    *("claimed_by__name", "claimed_by__email", "assigned_to__name", "assigned_to__email"),
 )
 
 
@@ -43,12 +57,17 @@ def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
         filters = QueueFilter.of({**query.dict(), "collection": ""})
     chosen = next((c for c in collections if filters.collection in {c.slug, str(c.pk)}), None)
     items = queue_filtered(user=user, filters=filters)
-    offset = number_in(query.get("after")) or 0
-    rows = list(items.select_related(*_ROW)[offset : offset + PAGE_SIZE + 1])
+    after = number_in(query.get("after"))
+    keys = list(
+        (items if after is None else items.behind(after)).values_list("pk", flat=True)[: PAGE_SIZE + 1]
+    )
+    rows = rows_of(keys[:PAGE_SIZE])
+    count = items.order_by()[: MOST_COUNTED + 1].count()
     address = reverse("review:queue")
     return {
-        "rows": [item_row(item, user=user) for item in rows[:PAGE_SIZE]],
-        "total": items.count(),
+        "rows": [item_row(item, user=user) for item in rows],
+        "total": min(count, MOST_COUNTED),
+        "is_more": count > MOST_COUNTED,
         "collection": chosen,
         "filters": _filters(collections=collections, filters=filters),
         "query": filters.query,
@@ -56,11 +75,21 @@ def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
         "bulk_url": f"{reverse('review:bulk')}?{filters.query}",
         "views": list(SavedView.objects.filter(user=user)),
         "pager": {
-            "shown": len(rows[:PAGE_SIZE]),
-            "next_url": f"{address}?{_with(filters, offset + PAGE_SIZE)}" if len(rows) > PAGE_SIZE else "",
-            "first_url": f"{address}?{filters.query}" if offset else "",
+            "shown": len(rows),
+            "next_url": f"{address}?{_with(filters, rows[-1].pk)}" if len(keys) > PAGE_SIZE else "",
+            "first_url": f"{address}?{filters.query}" if after is not None else "",
         },
     }
+
+
+def rows_of(keys: Sequence[int]) -> list[QueueItem]:
+    """Items with what their rows show, in the order of their keys.
+
+    Read after the keys are chosen: the database chooses from an index that holds no more than the order and the
+    filters, and joins the rest for one page only.
+    """
+    items = QueueItem.objects.filter(pk__in=keys).select_related(*_ROW).only(*_SHOWN).in_bulk()
+    return [items[key] for key in keys if key in items]
 
 
 def _with(filters: QueueFilter, after: int) -> str:
@@ -92,7 +121,8 @@ def item_row(item: QueueItem, *, user: User) -> dict[str, Any]:
         "assigned_to": item.assigned_to,
         "is_for_me": item.assigned_to_id == user.pk,
         "until": item.claimed_until if is_held else None,
-        "url": reverse("review:item", args=[item.pk]),
+        "url": keyed_address("review:item", item.pk),
+        "claim_url": keyed_address("review:claim", item.pk),
     }
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Exists, F, OuterRef, Prefetch, Q
+from django.db.models import Exists, OuterRef, Prefetch, Q
 from django.db.models.functions import Now
 from django.urls import reverse
 
+from workbench.accounts.memberships import collections_with
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.questions.models import Candidate, ReviewState, Run, RunStatus
 
@@ -67,7 +68,10 @@ def queue_open(
     *, user: User, collection_id: int | None = None, required_only: bool = False
 ) -> QueueItemQuerySet:
     """Waiting items the user may decide, most urgent first; never a second review of their own decision."""
-    items = QueueItem.objects.visible_to(user).filter(state=ItemState.WAITING).not_ones_own(user)
+    items = QueueItem.objects.filter(state=ItemState.WAITING).not_ones_own(user)
+    reviewed = collections_with(user=user, permission=Permission.REVIEW)
+    if reviewed is not None:
+        items = items.filter(collection__in=reviewed)
     items = items.exclude(run__review_state=ReviewState.SIGNED)  # closed until somebody reopens it
     if collection_id is not None:
         items = items.filter(collection_id=collection_id)
@@ -78,7 +82,7 @@ def queue_open(
 
 def queue_free(*, user: User, collection_id: int | None = None) -> QueueItemQuerySet:
     """Waiting items that nobody holds and that are not kept for somebody else, without those of which this person
-    said that they cannot tell; what was handed to this person first."""
+    said that they cannot tell."""
     passed = Review.objects.filter(
         candidate=OuterRef("candidate"),
         reviewer=user,
@@ -90,7 +94,6 @@ def queue_free(*, user: User, collection_id: int | None = None) -> QueueItemQuer
         .exclude(claimed_until__gt=Now())
         .filter(Q(assigned_to__isnull=True) | Q(assigned_to=user))
         .exclude(Exists(passed))
-        .order_by(F("assigned_to").asc(nulls_last=True), "-urgency", "id")
     )
 
 

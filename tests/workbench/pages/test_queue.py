@@ -10,8 +10,10 @@ from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import ClientAs
 from tests.workbench.scene import Scene
 from workbench.questions.models import Run
+from workbench.review import queue_page
 from workbench.review.models import QueueItem
 from workbench.review.queue import queue_claim, queue_claim_next
+from workbench.review.selectors import queue_open
 
 ADDRESS = "/queue/"
 
@@ -95,3 +97,38 @@ def test_a_not_found_waits_with_what_was_searched(
     page = client_as(cast.reviewer).get(ADDRESS).content.decode()
     assert not_found_run.question.text in page
     assert "no_keyword_match" in page
+
+
+def test_the_list_goes_on_behind_its_last_row_whatever_was_decided_meanwhile(
+    cast: Cast, client_as: ClientAs, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = client_as(cast.reviewer)
+    everything = shown(client, "?show=all")
+    monkeypatch.setattr(queue_page, "PAGE_SIZE", 2)
+
+    first = client.get(f"{ADDRESS}?show=all")
+    seen = [row["item"].pk for row in first.context["rows"]]
+    QueueItem.objects.filter(pk__in=seen).update(state="decided")
+    following = client.get(first.context["pager"]["next_url"])
+
+    assert seen == everything[:2]
+    assert [row["item"].pk for row in following.context["rows"]] == everything[2:4]
+    assert following.context["pager"]["first_url"] == f"{ADDRESS}?show=all"
+
+
+def test_a_long_queue_is_counted_so_far_and_no_further(
+    cast: Cast, client_as: ClientAs, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue_page, "MOST_COUNTED", 2)
+
+    assert "More than 2 verdicts wait" in client_as(cast.reviewer).get(f"{ADDRESS}?show=all").content.decode()
+
+
+def test_what_was_handed_to_somebody_is_their_next_however_little_it_urges(cast: Cast, scene: Scene) -> None:
+    *_, last = queue_open(user=cast.reviewer)
+    QueueItem.objects.filter(pk=last.pk).update(assigned_to=cast.reviewer)
+
+    taken = queue_claim_next(actor=cast.reviewer)
+
+    assert taken == last
+    assert queue_claim_next(actor=cast.second_reviewer) != last
