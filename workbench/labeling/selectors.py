@@ -16,6 +16,7 @@ __all__ = [
     "label_rows",
     "labels_for_gold",
     "labels_for_training",
+    "labels_read",
     "labels_resolved",
     "question_sides",
 ]
@@ -57,14 +58,37 @@ def labels_for_gold(*, collections: Iterable[Collection] | None = None) -> tuple
     if collections is not None:
         labels = labels.filter(collection__in=[collection.pk for collection in collections])
     labels = labels.select_related("collection", "document", "guideline", "label_import").order_by("id")
+    return _gold_of(
+        (label_row(label), _is_of_gold_set(label)) for label in labels.iterator(chunk_size=_BATCH)
+    )
+
+
+def labels_read() -> tuple[Resolution, tuple[LabelRow, ...]]:
+    """``labels_resolved`` and ``labels_for_gold`` of all collections, from one reading of the table."""
+    labels = Label.objects.standing().select_related("collection", "document", "guideline", "label_import")
+    rows: list[LabelRow] = []
+    blind: list[tuple[LabelRow, bool]] = []
+    for label in labels.order_by("id").iterator(chunk_size=_BATCH):
+        row = label_row(label)
+        rows.append(row)
+        if row.blind and row.source is not LabelSource.LLM:
+            blind.append((row, _is_of_gold_set(label)))
+    return resolve(rows), _gold_of(blind)
+
+
+def _is_of_gold_set(label: Label) -> bool:
+    return label.label_import is not None and label.label_import.is_gold
+
+
+def _gold_of(blind: Iterable[tuple[LabelRow, bool]]) -> tuple[LabelRow, ...]:
+    """The gold among people's blind labels, each with whether it came with an imported gold set."""
     rows: list[LabelRow] = []
     judges: dict[tuple[str, str], set[str]] = {}
     sure: set[tuple[str, str]] = set()
-    for label in labels.iterator(chunk_size=_BATCH):
-        row = label_row(label)
+    for row, is_of_gold_set in blind:
         rows.append(row)
         judges.setdefault(row.pair, set()).add(row.judge)
-        if row.source is LabelSource.ADJUDICATED or (label.label_import and label.label_import.is_gold):
+        if row.source is LabelSource.ADJUDICATED or is_of_gold_set:
             sure.add(row.pair)
     winners = resolve(rows).winners
     return tuple(row for row in winners if row.pair in sure or len(judges[row.pair]) > 1)

@@ -25,15 +25,14 @@ def question_sides(*, new: Iterable[str] = (), holdout_share: float = HOLDOUT_SH
     Takes in the questions that came since the last call, the oldest first, then ``new`` ones in their order; the order
     of those known never changes.
     """
-    _take_in(new)
-    known = QuestionPlace.objects.order_by("id").values_list("text", flat=True)
-    return QuestionSides.of(known.iterator(chunk_size=_BATCH), holdout_share=holdout_share)
+    return QuestionSides.of(_taken_in(new), holdout_share=holdout_share)
 
 
-def _take_in(new: Iterable[str]) -> None:
+def _taken_in(new: Iterable[str]) -> list[str]:
+    """The texts of all questions in their order, after those were taken in that had no place yet."""
     with transaction.atomic():
         advisory_lock(LockSpace.QUESTION_PLACES)
-        known = set(QuestionPlace.objects.values_list("question_hash", flat=True))
+        known = dict(QuestionPlace.objects.order_by("id").values_list("question_hash", "text"))
         places: dict[str, str] = {}
         for text in (*_texts_by_age(), *new):
             key = question_hash(text)
@@ -42,6 +41,7 @@ def _take_in(new: Iterable[str]) -> None:
         QuestionPlace.objects.bulk_create(
             [QuestionPlace(question_hash=key, text=text) for key, text in places.items()], batch_size=_BATCH
         )
+    return [*known.values(), *places.values()]
 
 
 def _texts_by_age() -> Iterator[str]:

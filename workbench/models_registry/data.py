@@ -17,7 +17,7 @@ from training.snapshot import Dataset, QuestionSides, Side, build_snapshot
 from training.snapshot import Snapshot as SnapshotRows
 from workbench.documents.embedding import active_space
 from workbench.labeling.models import Label
-from workbench.labeling.selectors import labels_for_gold, labels_resolved, question_sides
+from workbench.labeling.selectors import labels_read, question_sides
 
 from .examples import Beat, Featured, featured_labels
 from .models import Snapshot, SnapshotKind, SnapshotLabel
@@ -46,9 +46,8 @@ def learning_data(*, beat: Beat = lambda done, total: None) -> LearningData:
     """Reads every label; computes the feature rows that are missing. Writes nothing else."""
     last_label_id = Label.objects.aggregate(last=Max("pk"))["last"] or 0
     sides = sides_of_all()
-    resolution = labels_resolved()
-    trained = questions_trained()
-    gold = gold_labels(labels_for_gold(), sides=sides, trained_questions=trained)
+    resolution, blind = labels_read()
+    gold = gold_labels(blind, sides=sides, trained_questions=questions_trained())
     featured = featured_labels(_each_once(resolution.winners, gold), beat=beat)
     usable = [row for row in resolution.winners if row.label_id in featured]
     training = build_snapshot(
@@ -89,9 +88,8 @@ class Plan:
 def training_plan() -> Plan:
     """The dry run of the page: labels by side, and the gold there is."""
     sides = sides_of_all()
-    resolution = labels_resolved()
-    trained = questions_trained()
-    gold = gold_labels(labels_for_gold(), sides=sides, trained_questions=trained)
+    resolution, blind = labels_read()
+    gold = gold_labels(blind, sides=sides, trained_questions=questions_trained())
     rows = [row for row in resolution.winners if sides.side(row.question) is Side.TRAINING]
     positives = sum(row.label for row in gold)
     return Plan(

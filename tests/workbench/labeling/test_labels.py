@@ -13,7 +13,13 @@ from training.snapshot import Side
 from workbench.audit.models import AuditEvent
 from workbench.errors import WorkbenchError
 from workbench.labeling.models import Label, LabelRetraction, QuestionPlace, SourceChoice
-from workbench.labeling.selectors import labels_for_gold, labels_for_training, labels_resolved, question_sides
+from workbench.labeling.selectors import (
+    labels_for_gold,
+    labels_for_training,
+    labels_read,
+    labels_resolved,
+    question_sides,
+)
 from workbench.labeling.services import label_of_candidate, label_retract, labels_from_verdicts
 from workbench.questions.models import Candidate, Run, Verdict
 from workbench.review.services import candidate_approve, candidate_override, candidate_unsure
@@ -236,6 +242,16 @@ class TestGold:
 
         _annotate(cast.reviewer, candidate, Role.TANGENTIAL, source=SourceChoice.ADJUDICATED)
         assert [row.role for row in labels_for_gold()] == [Role.TANGENTIAL]
+
+    def test_one_reading_finds_what_both_do(self, cast: Cast, candidate: Candidate) -> None:
+        candidate_approve(actor=cast.reviewer, candidate=candidate)
+        _annotate(cast.annotator, candidate, Role.PRIMARY)
+        _annotate(cast.second_reviewer, candidate, Role.SUPPORTING)
+
+        resolution, gold = labels_read()
+
+        assert (resolution, gold) == (labels_resolved(), labels_for_gold())
+        assert gold
 
 
 def _annotate(

@@ -21,8 +21,6 @@ from workbench.accounts.models import MemberRole, Membership
 
 MOST_QUERIES = 15
 MOST_BYTES = 60_000
-#: A page of admins that asks more than the budget yet; it may not grow.
-OVER_BUDGET = {"models:plan": 17}
 
 PAGES = [
     "/",
@@ -112,7 +110,7 @@ def test_every_page_of_the_product_keeps_the_budget(client: Client, scene: Scene
             continue
         seen += 1
         size = len(gzip.compress(answer.content, 6))
-        if len(captured) > OVER_BUDGET.get(page.name, MOST_QUERIES) or size > MOST_BYTES:
+        if len(captured) > MOST_QUERIES or size > MOST_BYTES:
             over.append(f"{page.name}: {len(captured)} queries, {size} bytes")
     assert not over, "\n".join(over)
     assert seen >= 40
