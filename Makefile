@@ -7,7 +7,7 @@ UV := env -u VIRTUAL_ENV .venv/bin/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
 
-.PHONY: run setup check test faults bench live-test docs client lock
+.PHONY: run setup check test faults bench load live-test docs client lock
 .DEFAULT_GOAL := run
 
 run:  ## set up and run the whole product until Ctrl-C
@@ -29,6 +29,10 @@ faults: setup  ## every fault, every hostile file, thousands of odd requests: mi
 
 bench: setup  ## measure the figures of docs; SIZE=full for the large ones
 	@$(VENV) -m workbench.stack exec --migrated -- $(VENV) -m tests.bench $(SIZE)
+
+load: setup  ## fifty reviewers and ten analysts at once for MINUTES (default 5): errors, times, memory
+	@$(UV) pip install --quiet --python $(VENV) --requirement pyproject.toml --extra load
+	@$(VENV) -m tests.load --minutes $(or $(MINUTES),5)
 
 live-test: setup  ## every strategy against a small real model on this machine
 	@$(UV) pip install --quiet --python $(VENV) --requirement pyproject.toml --extra live

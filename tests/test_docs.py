@@ -17,7 +17,14 @@ DOCUMENTS = sorted(
     ]
 )
 #: Read by the stack and by commands, not through the settings package.
-OUTSIDE_SETTINGS = {"HOST", "PORT", "WEB_CONCURRENCY", "WORKBENCH_DEMO_PASSWORD", "WORKBENCH_USER_PASSWORD"}
+OUTSIDE_SETTINGS = {
+    "HOST",
+    "PORT",
+    "WEB_CONCURRENCY",
+    "WEB_THREADS",
+    "WORKBENCH_DEMO_PASSWORD",
+    "WORKBENCH_USER_PASSWORD",
+}
 #: Set for the tests by the gate; nobody sets it by hand.
 INTERNAL = {"TEST_DATABASE_URL"}
 #: Pictures are taken from the running product, after everything else.

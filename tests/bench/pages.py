@@ -33,9 +33,8 @@ QUESTION = "Within how many days must the Client pay an undisputed invoice?"
 def measure(size: Size) -> Iterator[Figure]:
     """p50 and p95 of run page, queue and item; bytes of a page as it travels."""
     with running_product() as product:
-        ready = "SELECT count(*) FILTER (WHERE status <> 'ready'), count(*) FROM documents_document"
-        eventually(lambda: product.rows(ready)[0] == (0, 5), seconds=600, what="the demo is ready")
-        number = _fill(product, CANDIDATES[size])
+        demo_ready(product)
+        number = fill(product, CANDIDATES[size])
         pages = _pages(product)
         yield Figure("candidates", number, "", beside="copied in the database")
         alone: dict[str, list[float]] = {}
@@ -53,7 +52,14 @@ def measure(size: Size) -> Iterator[Figure]:
             )
 
 
-def _fill(product: RunningProduct, candidates: int) -> int:
+def demo_ready(product: RunningProduct) -> None:
+    """Waits until the five documents of the demo can be asked."""
+    ready = "SELECT count(*) FILTER (WHERE status <> 'ready'), count(*) FROM documents_document"
+    eventually(lambda: product.rows(ready)[0] == (0, 5), seconds=600, what="the demo is ready")
+
+
+def fill(product: RunningProduct, candidates: int) -> int:
+    """Asks the demo a question and copies its run until so many candidates wait; gives their number."""
     with closing(product.client("analyst")) as client:
         answer = client.post(
             "/api/v1/questions/", json={"collection": "demo", "text": QUESTION, "strategy": "offline"}

@@ -20,6 +20,8 @@ from .processes import Program
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 QUEUES = "ingest,llm,default,train"
+#: Measured on two cores with fifty reviewers: see docs/performance.md.
+WEB_PROCESSES, WEB_THREADS = 2, 4
 #: Variables of another environment that would mislead ours.
 FOREIGN = ("VIRTUAL_ENV", "PYTHONHOME", "DATABASE_URL_FILE", "BROKER_URL_FILE", "SECRET_KEY_FILE")
 
@@ -64,11 +66,13 @@ class Project:
         )
 
     def web(self, home: Home, environment: Mapping[str, str], *, host: str, port: int) -> Program:
-        """The application server: threads, because requests wait for the database, not for the processor."""
+        """The application server: processes, because pages are made by the processor and Python uses one at a time;
+        threads, because requests also wait for the database. Loaded before it forks, so that processes share it."""
         shown = f"[{host}]" if ":" in host else host
         arguments = (
-            *("--bind", f"{shown}:{port}", "--worker-class", "gthread", "--threads", "8"),
-            *("--workers", os.environ.get("WEB_CONCURRENCY", "1")),
+            *("--bind", f"{shown}:{port}", "--worker-class", "gthread", "--preload"),
+            *("--workers", os.environ.get("WEB_CONCURRENCY") or str(WEB_PROCESSES)),
+            *("--threads", os.environ.get("WEB_THREADS") or str(WEB_THREADS)),
             *("--timeout", "120", "--graceful-timeout", "5", "--no-control-socket"),
         )
         return Program(

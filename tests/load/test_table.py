@@ -1,0 +1,33 @@
+"""The table of a load test says what locust measured."""
+
+from __future__ import annotations
+
+import os
+
+from tests.load.table import Row, memory_of, rows_of, table
+
+STATS = """Type,Name,Request Count,Failure Count,Median Response Time,50%,66%,75%,80%,90%,95%,98%,99%,100%
+,Aggregated,30,1,40,40,50,60,70,120,180,190,200,210
+GET,run page,10,0,90,90,95,100,101,120,140,150,160,170
+POST,decide,20,1,30,30,40,50,55,60,N/A,N/A,N/A,N/A
+"""
+
+
+def test_rows_come_by_name_and_their_sum_last() -> None:
+    rows = rows_of(STATS)
+
+    assert [row.name for row in rows] == ["decide", "run page", "Aggregated"]
+    assert rows[1] == Row("run page", requests=10, failures=0, p50=90, p95=140)
+
+
+def test_the_table_says_what_is_met_and_how_memory_went() -> None:
+    said = table(rows_of(STATS), memory={"web": (150.4, 161.6)}).splitlines()
+
+    assert [line.split()[-1] for line in said[1:4]] == ["met", "met", "met"]
+    assert "not met" in said[1]  # nothing measured is not met
+    assert "not met" not in said[2]
+    assert said[-1].split() == ["web", "150", "162"]
+
+
+def test_memory_counts_a_living_process() -> None:
+    assert memory_of(os.getpid()) > 1
