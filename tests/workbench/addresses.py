@@ -6,6 +6,7 @@ be filled fails the test: say here what it names.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from workbench.exports.models import Export
     from workbench.webhooks.models import Delivery, Webhook
 
-#: Parts of the map that belong to other packages and hold nothing of a collection.
-PACKAGES = ("admin", "account", "mfa", "allauth")
+#: Parts of the map that belong to other packages and hold nothing of a collection: one's own account, the admin site.
+PACKAGES = ("accounts/", "backdoor/")
 #: Objects that only their own address needs, made when it is asked.
 MADE: dict[str, Callable[[Scene], object]] = {
     "api:signature-detail": lambda scene: signed(scene.run).pk,
@@ -148,16 +149,16 @@ class Address:
 
 
 def addresses(resolver: URLResolver | None = None, prefix: str = "", space: str = "") -> Iterator[Address]:
-    """Every named address of our own; those of other packages are told apart by ``PACKAGES``."""
+    """Every address of the map; one without a name is called by its route."""
     resolver = resolver or get_resolver()
     for entry in resolver.url_patterns:
         route = prefix + str(entry.pattern)
         if isinstance(entry, URLResolver):
             name = ":".join(part for part in (space, entry.namespace or "") if part)
-            if (entry.app_name or "") not in PACKAGES and not route.startswith("accounts/"):
-                yield from addresses(entry, route, name)
-        elif isinstance(entry, URLPattern) and not route.startswith("accounts/"):
-            yield Address(f"{space}:{entry.name}" if space else str(entry.name), route, _arguments(entry))
+            yield from addresses(entry, route, name)
+        elif isinstance(entry, URLPattern):
+            name = f"{space}:{entry.name}" if space else str(entry.name)
+            yield Address(name if entry.name else route, route, _arguments(entry))
 
 
 def _arguments(entry: URLPattern) -> tuple[str, ...]:
@@ -257,5 +258,35 @@ def path_of(address: Address, scene: Scene) -> str:
     return reverse(address.name, kwargs=fill(address, scene))
 
 
+#: What addresses of other packages name: keys that open nothing, and a second factor.
+_OF_PACKAGES: dict[str, Callable[[], str]] = {
+    "key": lambda: "no-such-key",
+    "uidb36": lambda: "1",
+    "app_label": lambda: "mfa",
+    "url": lambda: "x",
+    "content_type_id": lambda: "1",
+    "object_id": lambda: str(a_second_factor()),
+}
+
+
+def package_path(address: Address) -> str:
+    """An address of another package as a path, by its route: some have no name."""
+    path = re.sub(r"\(\?P(<\w+>)[^)]*\)", r"\1", address.route.replace("^", "").replace("$", ""))
+    return "/" + re.sub(r"<(?:path:)?(\w+)>", lambda found: _OF_PACKAGES[found[1]](), path)
+
+
+def a_second_factor() -> int:
+    """The one of the second reviewer."""
+    from allauth.mfa.models import Authenticator
+    from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+
+    owner = User.objects.get(email="second-reviewer@example.org")
+    known = Authenticator.objects.filter(user=owner).first()
+    return (known or TOTP.activate(owner, generate_totp_secret()).instance).pk
+
+
+_EVERY = [address for address in addresses() if "format" not in address.arguments]
 #: Every address of our own, each once.
-ALL = [address for address in addresses() if "format" not in address.arguments]
+ALL = [address for address in _EVERY if not address.route.startswith(PACKAGES)]
+#: Those that other packages brought along.
+OF_PACKAGES = [address for address in _EVERY if address.route.startswith(PACKAGES)]

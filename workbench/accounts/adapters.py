@@ -28,10 +28,22 @@ class AccountAdapter(DefaultAccountAdapter):
         path = reverse("account_reset_password_from_key", kwargs={"uidb36": "UID", "key": "KEY"})
         return public_address(path.replace("UID-KEY", key), self.request)
 
+    def get_email_confirmation_url(self, request: HttpRequest, emailconfirmation: Any) -> str:
+        """The link of the message that confirms a new address, on the public address."""
+        path = reverse("account_confirm_email", args=[emailconfirmation.key])
+        return public_address(path, request)
+
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """A message names the product and its public host, never a host that the request made up."""
         site = {"name": PRODUCT, "domain": urlsplit(settings.PUBLIC_URL).hostname or PRODUCT}
         super().send_mail(template_prefix, email, context | {"current_site": site})
+
+    def login(self, request: HttpRequest, user: Any) -> None:
+        """Signs in."""
+        from .services import address_vouch
+
+        address_vouch(user=user)
+        super().login(request, user)
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         """Puts a failed login on record."""

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from allauth.account.forms import default_token_generator
+from allauth.account.models import EmailAddress
 from allauth.account.utils import user_pk_to_url_str
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -27,6 +28,8 @@ from .models import MemberRole, Membership, User
 from .permissions import Permission, has_permission
 
 if TYPE_CHECKING:
+    from allauth.mfa.models import Authenticator
+
     from workbench.audit.models import AuditEvent
 
 #: Makes a path into an address that works in a message, as ``ops.addresses.public_address`` does.
@@ -186,6 +189,31 @@ def login_failure_record(*, email: str, address: str) -> AuditEvent:
             obj=user,
             after={"address": address} if address else None,
         )
+
+
+def address_vouch(*, user: User) -> None:
+    """The address of an account is confirmed: an administrator gave it, or its owner followed the link sent to it.
+
+    allauth takes an unconfirmed address for one that somebody is about to change to, and drops it for another.
+    """
+    if user.email and not EmailAddress.objects.filter(user=user, verified=True).exists():
+        EmailAddress.objects.update_or_create(
+            user=user, email=user.email, defaults={"primary": True, "verified": True}
+        )
+
+
+def second_factor_remove(*, actor: User, authenticator: Authenticator) -> None:
+    """Takes the second factor of somebody who lost it away. Raises :class:`NotAllowed` for who is no superuser."""
+    if not (actor.is_system or (actor.is_active and actor.is_superuser)):
+        raise NotAllowed(_("Only an administrator of the installation takes a second factor away."))
+    with transaction.atomic():
+        audit_record(
+            actor=actor,
+            action="account.authenticator_removed",
+            obj=authenticator.user,
+            before={"kind": str(authenticator.type)},
+        )
+        authenticator.delete()
 
 
 def _user_create(

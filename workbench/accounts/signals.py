@@ -44,7 +44,29 @@ def _authenticator_recorder(event: str) -> Any:
     return receive
 
 
+def _address_recorder(event: str) -> Any:
+    def receive(
+        *,
+        request: HttpRequest | None = None,
+        user: User | None = None,
+        email_address: Any = None,
+        from_email_address: Any = None,
+        to_email_address: Any = None,
+        **_: Any,
+    ) -> None:
+        known = {"email": to_email_address or email_address, "before": from_email_address}
+        details = {name: row.email for name, row in known.items() if row}
+        owner = user or (email_address.user if email_address else None)
+        account_event_record(user=owner, event=event, address=address_of(request), **details)
+
+    return receive
+
+
 _SIGNALS = [
+    (account_signals.email_added, _address_recorder("email_added")),
+    (account_signals.email_confirmed, _address_recorder("email_confirmed")),
+    (account_signals.email_changed, _address_recorder("email_changed")),
+    (account_signals.email_removed, _address_recorder("email_removed")),
     (account_signals.user_logged_in, _recorder("logged_in")),
     (user_logged_out, _recorder("logged_out")),
     (account_signals.password_changed, _recorder("password_changed")),

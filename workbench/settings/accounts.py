@@ -25,6 +25,9 @@ ACCOUNT_LOGOUT_ON_GET = False
 #: Seconds for which a password given once more is enough for acts of an administrator.
 ACCOUNT_REAUTHENTICATION_TIMEOUT = env.integer("REAUTHENTICATION_SECONDS", 900)
 ASKS_AGAIN = True
+#: A new address replaces the old one when the link in a message to it was followed; asking for it asks again.
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_RATE_LIMITS = {"login_failed": "5/m/ip,10/10m/key"}
 #: Proxies in front that append the caller's address to X-Forwarded-For. Attempts are counted by that address.
 ALLAUTH_TRUSTED_PROXY_COUNT = env.integer("TRUSTED_PROXIES", 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,10 @@ from django.urls import reverse
 from arbitration.strategies.multi_criteria import DEFAULT_WEIGHT, PROPERTIES
 from tests.conftest import ROOT
 from tests.workbench.cast import PASSWORD, Cast
+from workbench.accounts.models import User
+from workbench.accounts.services import second_factor_remove
 from workbench.audit.models import AuditEvent
+from workbench.errors import NotAllowed
 
 ClientAs = Callable[[object], Client]
 
@@ -186,6 +190,61 @@ def test_the_admin_site_is_entered_by_the_same_door(cast: Cast, client_as: Clien
     assert client.get("/backdoor/login/")["Location"].startswith("/accounts/login/")
     assert "_auth_user_id" not in client.session
     assert client_as(cast.analyst).get("/backdoor/login/").status_code == 403
+
+
+def test_an_address_changes_after_asking_again_and_by_a_link_to_the_new_one(
+    cast: Cast, client_as: ClientAs, settings: Any, mailoutbox: list[Any]
+) -> None:
+    """Whoever sits down at an open session cannot turn the account into theirs."""
+    settings.PUBLIC_URL = "https://workbench.example"
+    client, new = client_as(None), {"email": "renamed@example.org", "action_add": ""}
+    log_in(client, cast.analyst.email, PASSWORD)
+    asked = client.post("/accounts/email/", new)
+    assert asked["Location"].startswith("/accounts/reauthenticate/")
+    assert mailoutbox == []
+    client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    client.post("/accounts/email/", new, headers={"host": "evil"})
+    (message,) = mailoutbox
+    assert message.to == ["renamed@example.org"]
+    link = re.search(r"https://workbench\.example(/accounts/confirm-email/\S+)", message.body)
+    assert link
+    assert "evil" not in message.body
+    cast.analyst.refresh_from_db()
+    assert cast.analyst.email == "analyst@example.org"
+    client.post(link[1])
+    cast.analyst.refresh_from_db()
+    assert cast.analyst.email == "renamed@example.org"
+    (changed,) = events("account.email_changed")
+    assert changed.actor == cast.analyst
+    assert (changed.after["before"], changed.after["email"]) == ("analyst@example.org", "renamed@example.org")
+    assert [event.after["email"] for event in events("account.email_confirmed")] == ["renamed@example.org"]
+
+
+def test_a_superuser_takes_a_lost_second_factor_away_on_record(cast: Cast, client_as: ClientAs) -> None:
+    from allauth.mfa.models import Authenticator
+    from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+
+    lost = TOTP.activate(cast.analyst, generate_totp_secret()).instance
+    address = f"/backdoor/mfa/authenticator/{lost.pk}/"
+    client_as(cast.staff).post(f"{address}delete/", {"post": "yes"})
+    assert Authenticator.objects.exists()
+    with pytest.raises(NotAllowed):
+        second_factor_remove(actor=cast.admin, authenticator=lost)
+    root = User.objects.create_superuser("root@example.org", PASSWORD)
+    shown = client_as(root).get(f"{address}change/").content.decode()
+    assert lost.data["secret"] not in shown
+    client_as(root).post(f"{address}delete/", {"post": "yes"})
+    assert not Authenticator.objects.exists()
+    event = AuditEvent.objects.get(action="account.authenticator_removed")
+    assert (event.actor, event.object_id, event.before) == (root, str(cast.analyst.pk), {"kind": "totp"})
+
+
+def test_the_admin_site_offers_nothing_that_leaves_no_trace(cast: Cast, client_as: ClientAs) -> None:
+    from django.contrib import admin
+
+    assert [model._meta.label for model in admin.site._registry] == ["mfa.Authenticator"]
+    answer = client_as(cast.staff).get("/backdoor/password_change/")
+    assert answer["Location"] == "/accounts/password/change/"
 
 
 def test_a_second_factor_stands_before_the_admin_site(cast: Cast, client_as: ClientAs) -> None:

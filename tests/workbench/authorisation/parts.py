@@ -26,6 +26,7 @@ from workbench.questions.models import Run, RunStatus
 from workbench.review.models import ItemStage, QueueItem
 from workbench.review.record import record_digest, signed_record
 
+OTHER_PASSWORD = "another-horse-battery-staple"
 MEMBERS = "ARNDU"
 ROLES = MEMBERS + MEMBERS.lower()
 SIGNED_IN = ROLES + "S!"
@@ -171,6 +172,11 @@ def collection_settings(scene: Scene) -> Mapping[str, Any]:
     return {"description": "Other words."} | dict.fromkeys(PROPERTIES, 0.5)
 
 
+def another_factor(scene: Scene) -> Mapping[str, Any]:
+    """A second factor of somebody else."""
+    return {"user": scene.run.requested_by_id, "type": "totp", "data": "{}"}
+
+
 def hand_over(scene: Scene) -> Mapping[str, Any]:
     """The item goes to the second reviewer."""
     return {"person": User.objects.get(email="second-reviewer@example.org").pk}
@@ -192,6 +198,18 @@ def thresholds(scene: Scene) -> Mapping[str, Any]:
 
 
 # --- what is true before ------------------------------------------------------------------------------------
+
+
+def address_known(scene: Scene, actor: User) -> None:
+    """The caller's address is in allauth's own table, where it comes when they first look at it."""
+    from allauth.account.models import EmailAddress
+
+    EmailAddress.objects.get_or_create(user=actor, email=actor.email, defaults={"primary": True})
+
+
+def analysts_address_known(scene: Scene, actor: User) -> None:
+    """The same for the analyst, whoever asks."""
+    address_known(scene, User.objects.get(email="analyst@example.org"))
 
 
 def failed_document(scene: Scene, actor: User) -> None:

@@ -13,6 +13,9 @@ A new address, or a new method of an old one, fails the test until it has a row.
 
 from __future__ import annotations
 
+from tests.workbench.addresses import a_second_factor
+from tests.workbench.cast import PASSWORD
+
 from . import parts
 from .parts import EVERYBODY, MEMBERS, ROLES, SIGNED_IN, Row, a_file, fields, get, post
 
@@ -398,39 +401,112 @@ ASKS_AGAIN = frozenset(
     }
 )
 
-#: Pages of one's own account, made by django-allauth; those a stranger needs are open.
-OWN_ACCOUNT_OPEN = frozenset(
-    {
-        "account_login",
+#: One's own account (django-allauth). Nothing here is of a collection, and each person reaches their own alone.
+OWN_ACCOUNT: list[Row] = [
+    get("account_login", EVERYBODY),
+    post("account_login", "?", fields(login="analyst@example.org", password=PASSWORD)),
+    get("account_logout", EVERYBODY),
+    post("account_logout", SIGNED_IN),
+    get("account_inactive", EVERYBODY),
+    get("account_signup", EVERYBODY),  # says that it is closed
+    post(
         "account_signup",
-        "account_logout",
-        "account_inactive",
-        "account_confirm_email",
-        "account_email_verification_sent",
-        "account_confirm_login_code",
-        "account_reset_password",
-        "account_reset_password_done",
-        "account_reset_password_from_key",
-        "account_reset_password_from_key_done",
-        "mfa_authenticate",
-    }
-)
-OWN_ACCOUNT = frozenset(
-    {
-        "account_reauthenticate",
-        "account_email",
+        "",
+        fields(email="new@example.org", password1=parts.OTHER_PASSWORD, password2=parts.OTHER_PASSWORD),
+    ),
+    get("account_reauthenticate", SIGNED_IN),
+    post("account_reauthenticate", "", fields(password=PASSWORD)),  # changes the session alone
+    get("account_email", SIGNED_IN),
+    post(  # asks for the password first
+        "account_email", "", fields(email="other@example.org", action_add=""), parts.address_known
+    ),
+    get("account_email_verification_sent", EVERYBODY),
+    get("account_confirm_email", EVERYBODY),
+    post("account_confirm_email", ""),
+    get("account_change_password", SIGNED_IN),
+    post(
         "account_change_password",
+        SIGNED_IN,
+        fields(oldpassword=PASSWORD, password1=parts.OTHER_PASSWORD, password2=parts.OTHER_PASSWORD),
+    ),
+    get("account_set_password", SIGNED_IN),
+    post(  # only for who has none
         "account_set_password",
-        "mfa_index",
-        "mfa_reauthenticate",
-        "mfa_activate_totp",
-        "mfa_deactivate_totp",
-        "mfa_view_recovery_codes",
-        "mfa_generate_recovery_codes",
-        "mfa_download_recovery_codes",
-    }
-)
-#: Every address below here belongs to superusers alone, its login page aside.
-ADMIN_SITE = "backdoor/"
+        "",
+        fields(password1=parts.OTHER_PASSWORD, password2=parts.OTHER_PASSWORD),
+    ),
+    get("account_reset_password", EVERYBODY),
+    post(  # sends a message
+        "account_reset_password",
+        "",
+        fields(email="analyst@example.org"),
+        parts.analysts_address_known,
+    ),
+    get("account_reset_password_done", EVERYBODY),
+    get("account_reset_password_from_key", EVERYBODY),
+    post(
+        "account_reset_password_from_key",
+        "",
+        fields(password1=parts.OTHER_PASSWORD, password2=parts.OTHER_PASSWORD),
+    ),
+    get("account_reset_password_from_key_done", EVERYBODY),
+    get("account_confirm_login_code", SIGNED_IN),  # leads home; nobody is sent a code
+    post("account_confirm_login_code", ""),
+    get("mfa_index", SIGNED_IN),
+    get("mfa_authenticate", SIGNED_IN),  # leads home
+    post("mfa_authenticate", "", fields(code="123456")),
+    get("mfa_reauthenticate", SIGNED_IN),
+    post("mfa_reauthenticate", "", fields(code="123456")),
+    # Each of these asks for the password first.
+    get("mfa_activate_totp", SIGNED_IN),
+    post("mfa_activate_totp", "", fields(code="123456")),
+    get("mfa_deactivate_totp", ""),  # only for who has one
+    post("mfa_deactivate_totp", ""),
+    get("mfa_view_recovery_codes", ""),
+    get("mfa_generate_recovery_codes", SIGNED_IN),
+    post("mfa_generate_recovery_codes", ""),
+    get("mfa_download_recovery_codes", ""),
+]
 
-__all__ = ["ADMIN_SITE", "ASKS_AGAIN", "OWN_ACCOUNT", "OWN_ACCOUNT_OPEN", "ROLES", "ROWS"]
+#: The admin site: staff see that it is there, superusers take a second factor away.
+ADMIN_SITE: list[Row] = [
+    get("admin:index", "S!"),
+    get("admin:login", "S!"),  # leads on; others are sent to the door, members are refused
+    post("admin:login", ""),
+    post("admin:logout", "S!"),
+    get("admin:password_change", "S!"),  # leads to one's own page
+    post(
+        "admin:password_change",
+        "",
+        fields(old_password=PASSWORD, new_password1=parts.OTHER_PASSWORD, new_password2=parts.OTHER_PASSWORD),
+    ),
+    get("admin:password_change_done", "S!"),
+    get("admin:autocomplete", ""),
+    get("admin:jsi18n", "S!"),
+    get("admin:view_on_site", ""),
+    get("admin:app_list", "!"),
+    get("admin:mfa_authenticator_changelist", "!"),
+    post(
+        "admin:mfa_authenticator_changelist",
+        "!",
+        lambda scene: {
+            "action": "delete_selected",
+            "_selected_action": [a_second_factor()],
+            "post": "yes",
+        },
+    ),
+    get("admin:mfa_authenticator_add", ""),
+    post("admin:mfa_authenticator_add", "", parts.another_factor),
+    get("admin:mfa_authenticator_change", "!"),
+    post("admin:mfa_authenticator_change", "", parts.another_factor),
+    get("admin:mfa_authenticator_history", "!"),
+    get("admin:mfa_authenticator_delete", "!"),
+    post("admin:mfa_authenticator_delete", "!", fields(post="yes")),
+    get("backdoor/mfa/authenticator/<path:object_id>/", "S!"),  # leads to the one before
+    get("backdoor/(?P<url>.*)$", ""),
+]
+
+#: Of other packages, as far as they are part of every installation.
+OTHERS = [*OWN_ACCOUNT, *ADMIN_SITE]
+
+__all__ = ["ASKS_AGAIN", "OTHERS", "ROLES", "ROWS"]
