@@ -86,7 +86,7 @@ def _is_heading(unit: Unit) -> bool:
     if unit.section is None:
         return False
     title = {word.casefold() for word in _WORD.findall(unit.section.title)}
-    return all(word.casefold() in title for word in _WORD.findall(unit.text))
+    return all(word[0].casefold() in title for word in _WORD.finditer(unit.text))
 
 
 def _ranks_by_method(units: Sequence[Unit]) -> dict[str, dict[int, int]]:

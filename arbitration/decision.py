@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pydantic import Field
 
@@ -14,6 +15,7 @@ from arbitration.evidence import evidence_scores
 from arbitration.grounding import check_quotes
 from arbitration.injection import injection_reasons
 from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.settings import Bars
 from arbitration.strategies.base import (
     CallRecord,
     Strategy,
@@ -67,7 +69,7 @@ def arbitrate(
     services.progress("arbitrate", {"strategy": strategy.name, "candidates": len(pool.candidates)})
     outcome = _absent(pool) if pool.absence.proved else _decided(pool, strategy, services)
     services.progress("check", {"verdicts": len(outcome.verdicts)})
-    baseline = _Baseline.of(pool, services)
+    baseline = _Baseline(pool, services)
     checked = [_check(verdict, pool, baseline) for verdict in outcome.verdicts]
     verdicts = _ranked(_doubted(checked, baseline))
     survivors = [verdict for verdict in verdicts if verdict.role in _SURVIVING]
@@ -118,26 +120,33 @@ def _absent(pool: CandidatePool) -> StrategyOutcome:
     return StrategyOutcome(verdicts=verdicts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Baseline:
-    """What rules and reranker say without any language model: what a model's verdict departs from."""
+    """What rules and reranker say without any language model: what a model's verdict departs from. Found when it is
+    asked for, which strategies that ask no model seldom do."""
 
-    probabilities: Mapping[str, float]
-    accept: float
-    reject: float
-    accepted_by_rule: frozenset[str]
+    pool: CandidatePool
+    services: StrategyServices
 
-    @classmethod
-    def of(cls, pool: CandidatePool, services: StrategyServices) -> _Baseline:
-        learned = services.probabilities(pool)
-        accept, reject = services.bars(pool)[:2]
-        rules = Rules(pool)
-        by_rule = frozenset(c.candidate_id for c in pool.candidates if rules.read(c).accepts)
-        return cls(learned or evidence_scores(pool), accept, reject, by_rule)
+    @cached_property
+    def probabilities(self) -> Mapping[str, float]:
+        """The deployed model's, or else the rules' estimate, by candidate."""
+        return self.services.probabilities(self.pool) or evidence_scores(self.pool)
+
+    @cached_property
+    def bars(self) -> Bars:
+        """The bars that fit the probabilities."""
+        return self.services.bars(self.pool)
+
+    @cached_property
+    def accepted_by_rule(self) -> frozenset[str]:
+        """The candidates that a rule speaks for."""
+        rules = Rules(self.pool)
+        return frozenset(c.candidate_id for c in self.pool.candidates if rules.read(c).accepts)
 
     def accepts(self, candidate_id: str) -> bool:
         """Whether a rule or the reranker accepts the candidate."""
-        return candidate_id in self.accepted_by_rule or self.probabilities[candidate_id] >= self.accept
+        return candidate_id in self.accepted_by_rule or self.probabilities[candidate_id] >= self.bars.accept
 
 
 def _check(verdict: Verdict, pool: CandidatePool, baseline: _Baseline) -> Verdict:
@@ -205,7 +214,7 @@ def _doubted(verdicts: Sequence[Verdict], baseline: _Baseline) -> list[Verdict]:
         )
         if verdict.decided_by.kind == "llm"
         and verdict.role in (Role.TANGENTIAL, Role.DISCARDED)
-        and baseline.probabilities[verdict.candidate_id] > baseline.reject
+        and baseline.probabilities[verdict.candidate_id] > baseline.bars.reject
         else verdict
         for verdict in verdicts
     ]

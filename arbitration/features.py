@@ -293,8 +293,9 @@ class _WordTable:
     def __init__(self, question: QuestionFacts, candidates: Sequence[FeatureInput]) -> None:
         vocabulary = vocabulary_of(question.language)
         asked = vocabulary.ids(question.text)
-        texts = [vocabulary.ids(candidate.text) for candidate in candidates]
-        headings = {crumb: vocabulary.ids(crumb) for crumb in dict.fromkeys(c.breadcrumb for c in candidates)}
+        crumbs = list(dict.fromkeys(candidate.breadcrumb for candidate in candidates))
+        read = vocabulary.ids_of_each([*(candidate.text for candidate in candidates), *crumbs])
+        texts, headings = read[: len(candidates)], dict(zip(crumbs, read[len(candidates) :], strict=True))
         self._size = len(candidates)
         self._distinct = asked[np.sort(np.unique(asked, return_index=True)[1])]
         self._stops = vocabulary.stop_table()

@@ -150,25 +150,59 @@ _ENCODED = re.compile(  # blind to no case: that is what tells an encoded run fr
     r"\b(?=[A-Za-z0-9+/]*[A-Z])(?=[A-Za-z0-9+/]*[a-z])(?=[A-Za-z0-9+/]*\d)[A-Za-z0-9+/]{60,}={0,2}"
     r"|\b(?:[0-9a-fA-F]{2}){40,}\b|\b[A-Z2-7]{60,}={0,6}|(?:\\u[0-9a-fA-F]{4}){8,}|(?:\b[01]{8}\s+){8,}"
 )
-_LONG_RUN = re.compile(r"[^\s.]{60}|\b[01]{8} [01]{8}")
+_LONG_RUN = re.compile(r"[^\s.]{60}")
+_BITS = re.compile(r"\b[01]{8} [01]{8}")
+_LONGEST_WORD = 60
 _MORSE = re.compile(r"(?:[.\-]{1,5} ){12,}")
 _LETTERS_APART = re.compile(r"\b(?:[A-Za-z] ){5,}[A-Za-z]\b")
+_MAYBE_APART = re.compile(r" [A-Za-z] [A-Za-z] [A-Za-z] ")  # a blank first: quickly found missing
+_BLANKS = re.compile(r"[^\S\n]+")
 _WORD = re.compile(r"[^\W_]+")
+
+
+#: Whatever word none of the signs needs is passed over at once.
+_TELLING = frozenset().union(*(sign.words for sign in _SIGNS))
+_ASCII_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
+_ODD_BLANKS = "\t\r\f\v\x1c\x1d\x1e\x1f"
 
 
 @lru_cache(maxsize=20_000)
 def injection_reasons(text: str) -> tuple[str, ...]:
     """Why a text looks as if it gave orders to the model that reads it; empty when it does not."""
-    reasons = ["hides characters that no reader sees"] if _HIDDEN.search(text) else []
+    reasons = []
+    if not text.isascii() and _HIDDEN.search(text):
+        reasons.append("hides characters that no reader sees")
     if _is_encoded(text):
         reasons.append("hides text in an encoding")
-    flat = re.sub(r"[^\S\n]+", " ", _LETTERS_APART.sub(lambda m: m[0].replace(" ", ""), text))
-    present = set(_WORD.findall(flat.lower()))
-    reasons += [sign.why for sign in _SIGNS if sign.words & present and sign.pattern.search(flat)]
+    joined = text
+    if _MAYBE_APART.search(text):
+        joined = _LETTERS_APART.sub(lambda match: match[0].replace(" ", ""), text)
+    present = _TELLING.intersection(_words(joined.lower()))
+    if present:
+        flat = _BLANKS.sub(" ", joined) if _is_uneven(joined) else joined
+        reasons += [sign.why for sign in _SIGNS if sign.words & present and sign.pattern.search(flat)]
     return tuple(dict.fromkeys(reasons))
 
 
+def _words(text: str) -> list[str]:
+    return text.translate(_ASCII_WORDS).split() if text.isascii() else _WORD.findall(text)
+
+
+def _is_uneven(text: str) -> bool:
+    """Whether some words stand apart by anything else than one blank or a line break."""
+    if not text.isascii():
+        return True
+    return "  " in text or any(blank in text for blank in _ODD_BLANKS)
+
+
 def _is_encoded(text: str) -> bool:
-    if _LONG_RUN.search(text) and _ENCODED.search(text):
+    if _has_long_run(text) and _ENCODED.search(text):
         return True
     return " .- " in text and _MORSE.search(text) is not None
+
+
+def _has_long_run(text: str) -> bool:
+    """Whether anything is long enough to be encoded text: few passages go further than to their longest word."""
+    if max(map(len, text.split()), default=0) >= _LONGEST_WORD and _LONG_RUN.search(text):
+        return True
+    return any(pair in text for pair in ("00", "01", "10", "11")) and _BITS.search(text) is not None

@@ -6,6 +6,7 @@ different processes.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -153,4 +154,9 @@ class CandidatePool(PoolRecord):
 
     def candidate(self, candidate_id: str) -> PoolCandidate | None:
         """The candidate with this id."""
-        return next((c for c in self.candidates if c.candidate_id == candidate_id), None)
+        return self._by_id.get(candidate_id)
+
+    @cached_property
+    def _by_id(self) -> dict[str, PoolCandidate]:
+        """The first of each id, as there are pools of tens of candidates that are asked for each."""
+        return {candidate.candidate_id: candidate for candidate in reversed(self.candidates)}

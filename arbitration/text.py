@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
+from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
 
 import snowballstemmer
 
@@ -25,8 +26,10 @@ _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _LETTER_SPACED = re.compile(r"(?<!\S)[A-ZÀ-Þ](?: [A-ZÀ-Þ]){2,}(?!\w)")
 _MAYBE_SPACED = re.compile(r"[A-ZÀ-Þ] [A-ZÀ-Þ] [A-ZÀ-Þ]")
+_REST_OF_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _PHRASE_GAP = re.compile(r"(?:['’]s)?[\s\-/]{1,3}\Z")
 _JOINABLE_LENGTH = 10  # only long words may be written apart ("cyber security"); short ones would collide
+_BETWEEN_TEXTS = "\n\n\n\n"  # no word, phrase or code reaches across it, see _PHRASE_GAP
 
 _PUNCTUATION = dict.fromkeys(map(ord, "‐‑‒–—―−"), "-")
 _PUNCTUATION |= dict.fromkeys(map(ord, "‘’‚‛′"), "'")
@@ -200,8 +203,8 @@ class _WordHit:
 class TermMatcher:
     """Finds many terms in many short texts: whole words, stemmed, phrases across hyphens and spaces.
 
-    A regular expression of stem prefixes picks the few words worth stemming, so a text costs little
-    more than one scan however many terms there are.
+    Stem prefixes, looked for as plain strings, pick the few words worth stemming, so that a text costs little more
+    than one scan for each. Many texts at once (:meth:`matched_in_each`) cost far less than one by one.
     """
 
     def __init__(self, terms: Iterable[str], language: str = "en") -> None:
@@ -216,8 +219,8 @@ class TermMatcher:
         self._wanted = frozenset(wanted)
         self._stems: dict[str, str] = {}
         long_words = {part for part in wanted if len(part) >= _JOINABLE_LENGTH}
-        self._pattern = _any_of(_prefix(part) for part in wanted)
-        self._apart = _any_of(r"[ \-]?".join(map(re.escape, _prefix(part))) for part in long_words)
+        self._heads = tuple({_prefix(part) for part in wanted})
+        self._long_heads = tuple({_prefix(part) for part in long_words})
 
     def _add_words(self, term: str) -> None:
         sequence = tuple(stem(word, self.language) for word in words(term))
@@ -240,6 +243,15 @@ class TermMatcher:
         present = {match.term for match in self._found(join_letter_spaced(text))}
         return [term for term in self.terms if term in present] if present else []
 
+    def matched_in_each(self, texts: Sequence[str]) -> list[list[str]]:
+        """:meth:`matched` of every text, found in one scan over all of them."""
+        joined = [join_letter_spaced(text) for text in texts]
+        ends = list(accumulate(len(text) + len(_BETWEEN_TEXTS) for text in joined))
+        present: list[set[str]] = [set() for _ in texts]
+        for match in self._found(_BETWEEN_TEXTS.join(joined)):
+            present[bisect_right(ends, match.start)].add(match.term)
+        return [[term for term in self.terms if term in held] if held else [] for held in present]
+
     def _found(self, text: str) -> list[TermMatch]:
         plain = text if text.isascii() else text.translate(_PUNCTUATION)
         folded = fold(plain)
@@ -248,21 +260,42 @@ class TermMatcher:
             for term, pattern in self._codes
             for match in pattern.finditer(plain)
         ]
-        hits = self._hits(self._pattern, plain, folded)
+        hits = self._hits(self._whole_words(folded), plain)
         for position in range(len(hits)):
             self._add_phrases(found, hits, position, plain)
-        for hit in self._hits(self._apart, plain, folded):
+        for hit in self._hits(self._words_apart(folded), plain):
             if " " in plain[hit.start : hit.end] or "-" in plain[hit.start : hit.end]:
                 self._add_phrases(found, [hit], 0, plain)
         return found
 
-    def _hits(self, pattern: re.Pattern[str] | None, plain: str, folded: str) -> list[_WordHit]:
+    def _whole_words(self, folded: str) -> Iterator[tuple[int, int]]:
+        """The words that begin with a head, from left to right."""
+        places = {place for head in self._heads for place in _places(head, folded)}
+        end = 0
+        for place in sorted(places):
+            if place >= end and (match := _REST_OF_WORD.match(folded, place)):
+                end = match.end()
+                yield place, end
+
+    def _words_apart(self, folded: str) -> Iterator[tuple[int, int]]:
+        """Long words, those written in pieces among them; none where no blank or hyphen stands inside one."""
+        if not self._long_heads:
+            return
+        squeezed = folded.replace(" ", "").replace("-", "")
+        if any(_may_stand_apart(head, folded, squeezed) for head in self._long_heads):
+            yield from (match.span() for match in self._apart.finditer(folded))
+
+    @cached_property
+    def _apart(self) -> re.Pattern[str]:
+        ordered = sorted(
+            (r"[ \-]?".join(map(re.escape, head)) for head in self._long_heads), key=len, reverse=True
+        )
+        return re.compile(rf"(?<!\w)(?:{'|'.join(ordered)})[^\W_]*(?:'[^\W_]+)*")
+
+    def _hits(self, spans: Iterable[tuple[int, int]], plain: str) -> list[_WordHit]:
         """Words of the text whose stem is wanted; a surface form is stemmed once."""
-        if pattern is None:
-            return []
         hits = []
-        for match in pattern.finditer(folded):
-            start, end = match.span()
+        for start, end in spans:
             surface = plain[start:end]
             if surface not in self._stems:
                 self._stems[surface] = stem(surface.replace(" ", "").replace("-", ""), self.language)
@@ -309,9 +342,32 @@ def _code_pattern(term: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){body}(?!\w)", re.IGNORECASE)
 
 
-def _any_of(alternatives: Iterable[str]) -> re.Pattern[str] | None:
-    ordered = sorted(set(alternatives), key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(ordered)})[^\W_]*(?:'[^\W_]+)*") if ordered else None
+def begins_a_word(head: str, folded: str) -> bool:
+    """Whether any word of a folded text begins with the head."""
+    return next(_places(head, folded), None) is not None
+
+
+def _places(head: str, folded: str) -> Iterator[int]:
+    """Where a word of the text begins with the head."""
+    place = folded.find(head)
+    while place >= 0:
+        before = folded[place - 1] if place else " "
+        if not (before.isalnum() or before == "_"):
+            yield place
+        place = folded.find(head, place + 1)
+
+
+def _may_stand_apart(head: str, folded: str, squeezed: str) -> bool:
+    """Whether the head stands in the text without its blanks more often than in the text itself."""
+    if any(head.startswith(head[start:]) for start in range(1, len(head))):
+        return head in squeezed  # may overlap itself: occurrences cannot be counted
+    return squeezed.count(head) > folded.count(head)
+
+
+@lru_cache(maxsize=512)
+def term_matcher(terms: tuple[str, ...], language: str = "en") -> TermMatcher:
+    """A matcher that is made once for the same terms."""
+    return TermMatcher(terms, language)
 
 
 def _prefix(word_stem: str) -> str:

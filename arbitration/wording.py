@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from arbitration.text import TermMatcher, fold, is_stop_word, words
+from arbitration.text import begins_a_word, fold, is_stop_word, term_matcher, words
 
 #: A word of another stem that shares this part of its beginning ("president" for "presidential") counts by half.
 RELATIVE_PREFIX, RELATIVE_LETTERS, RELATIVE_SHARE = 0.6, 7, 0.5
@@ -31,7 +30,11 @@ def wordings(question: str, *, language: str, passages: Sequence[tuple[str, str]
     """One :class:`Wording` per passage of (text, language)."""
     asked = _Asked.of(question, language)
     readers = {name: _Reader(asked, name) for name in dict.fromkeys(name for _, name in passages)}
-    held = [readers[name].held(text) for text, name in passages]
+    held: list[dict[str, float]] = [{} for _ in passages]
+    for name, reader in readers.items():
+        places = [place for place, (_, language) in enumerate(passages) if language == name]
+        for place, shares in zip(places, reader.held([passages[place][0] for place in places]), strict=True):
+            held[place] = shares
     rarity = _rarity(asked.words, held)
     total = sum(rarity.values()) or 1.0
     return [
@@ -70,21 +73,20 @@ class _Reader:
     """Looks for the question's words in passages of one language."""
 
     def __init__(self, asked: _Asked, language: str) -> None:
-        self._matcher = TermMatcher((*asked.words, *asked.pairs), language)
-        self._relatives = {
-            word: re.compile(rf"\b{re.escape(fold(word)[: _prefix_length(word)])}")
-            for word in asked.words
-            if len(word) >= RELATIVE_LETTERS
+        self._matcher = term_matcher((*asked.words, *asked.pairs), language)
+        self._beginnings = {
+            word: fold(word)[: _prefix_length(word)] for word in asked.words if len(word) >= RELATIVE_LETTERS
         }
 
-    def held(self, text: str) -> dict[str, float]:
-        """1 for each word or pair that stands in the text, :data:`RELATIVE_SHARE` for a word's relative."""
-        shares = dict.fromkeys(self._matcher.matched(text), 1.0)
-        plain = fold(text)
-        for word, relative in self._relatives.items():
-            if word not in shares and relative.search(plain):
-                shares[word] = RELATIVE_SHARE
-        return shares
+    def held(self, texts: Sequence[str]) -> list[dict[str, float]]:
+        """For each text 1 for each word or pair that stands in it, :data:`RELATIVE_SHARE` for a word's relative."""
+        found = [dict.fromkeys(matched, 1.0) for matched in self._matcher.matched_in_each(texts)]
+        for text, shares in zip(texts, found, strict=True):
+            plain = fold(text)
+            for word, beginning in self._beginnings.items():
+                if word not in shares and begins_a_word(beginning, plain):
+                    shares[word] = RELATIVE_SHARE
+        return found
 
 
 def _prefix_length(word: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,7 +23,7 @@ from arbitration.protocols import (
 )
 from arbitration.questions.model import Keyword, ParsedQuestion
 from arbitration.settings import EngineSettings, MethodName
-from arbitration.text import TermMatcher
+from arbitration.text import TermMatcher, term_matcher
 
 T = TypeVar("T")
 
@@ -95,25 +95,25 @@ class StoreSession:
 
     def title_hits(self, terms: Sequence[str], *, limit: int) -> list[SectionRow]:
         """See :meth:`CandidateStore.title_hits`."""
-        return self._once(("title", *terms, limit), lambda: self._store.title_hits(terms, limit=limit))
+        return self.once(("title", *terms, limit), lambda: self._store.title_hits(terms, limit=limit))
 
     def lines_with(self, terms: Sequence[str], *, limit: int) -> list[LineRow]:
         """See :meth:`CandidateStore.lines_with`."""
-        return self._once(("lines", *terms, limit), lambda: self._store.lines_with(terms, limit=limit))
+        return self.once(("lines", *terms, limit), lambda: self._store.lines_with(terms, limit=limit))
 
     def count_hits(self, terms: Sequence[str]) -> dict[str, int]:
         """See :meth:`CandidateStore.count_hits`."""
-        return self._once(("count", *terms), lambda: self._store.count_hits(terms))
+        return self.once(("count", *terms), lambda: self._store.count_hits(terms))
 
     def sections_numbered(self, references: Sequence[str], *, limit: int) -> list[SectionRow]:
         """See :meth:`CandidateStore.sections_numbered`."""
         key = ("numbered", *references, limit)
-        return self._once(key, lambda: self._store.sections_numbered(references, limit=limit))
+        return self.once(key, lambda: self._store.sections_numbered(references, limit=limit))
 
     def lexical(self, query: str, *, exact: Sequence[str], limit: int) -> list[PassageRow]:
         """See :meth:`CandidateStore.lexical`."""
         key = ("lexical", query, *exact, limit)
-        return self._once(key, lambda: self._store.lexical(query, exact=exact, limit=limit))
+        return self.once(key, lambda: self._store.lexical(query, exact=exact, limit=limit))
 
     def vector(self, vectors: Sequence[Vector], *, limit: int) -> list[PassageRow]:
         """See :meth:`CandidateStore.vector`."""
@@ -126,13 +126,14 @@ class StoreSession:
     def outline(self, document_id: str, *, limit: int) -> list[SectionRow]:
         """See :meth:`CandidateStore.outline`."""
         key = ("outline", document_id, limit)
-        return self._once(key, lambda: self._store.outline(document_id, limit=limit))
+        return self.once(key, lambda: self._store.outline(document_id, limit=limit))
 
     def lines_of_spans(self, spans: Sequence[Span]) -> list[list[LineRow]]:
         """The lines of many spans in one query; see :meth:`CandidateStore.lines_of_scopes`."""
         return self._store.lines_of_scopes([span.as_tuple() for span in spans]) if spans else []
 
-    def _once(self, key: Hashable, ask: Callable[[], T]) -> T:
+    def once(self, key: Hashable, ask: Callable[[], T]) -> T:
+        """The answer to what is asked under this key, found by whoever asks first."""
         with self._lock:
             future = self._answers.get(key)
             first = future is None
@@ -163,9 +164,11 @@ class DetectorContext:
 
     def matcher(self, document_id: str | None = None) -> TermMatcher:
         """Matches all keywords of the question in the language of a document."""
-        language = self.languages.get(document_id or "", self.profile_language)
+        return self._matcher_of(self.languages.get(document_id or "", self.profile_language))
+
+    def _matcher_of(self, language: str) -> TermMatcher:
         if language not in self._matchers:
-            self._matchers[language] = TermMatcher(self.terms, language)
+            self._matchers[language] = term_matcher(self.terms, language)
         return self._matchers[language]
 
     def matched(self, document_id: str, text: str) -> tuple[str, ...]:
@@ -175,6 +178,19 @@ class DetectorContext:
         if key not in self._matched:
             self._matched[key] = tuple(matcher.matched(text))
         return self._matched[key]
+
+    def match(self, lines: Iterable[LineRow]) -> None:
+        """Finds the keywords of many lines at once, for :meth:`matched` to know."""
+        texts: dict[str, dict[str, None]] = {}
+        for line in lines:
+            language = self.languages.get(line.document_id, self.profile_language)
+            texts.setdefault(language, {})[line.text] = None
+        for language, wanted in texts.items():
+            matcher = self._matcher_of(language)
+            found = matcher.matched_in_each(list(wanted))
+            self._matched.update(
+                ((matcher.language, text), tuple(held)) for text, held in zip(wanted, found, strict=True)
+            )
 
     def matched_in(self, lines: Sequence[LineRow]) -> tuple[str, ...]:
         """The keywords that stand in any of some lines of one document, in the question's order."""

@@ -57,14 +57,22 @@ class CooccurrenceDetector:
     def detect(self, context: DetectorContext) -> list[Anchor]:
         """The best-scoring units, at most ``top_k``."""
         titles = {(row.document_id, row.section_id) for row, _ in matching_sections(context)}
-        units = _passages(context) if context.profile.is_collection else _line_units(context)
-        anchors = [anchor for unit in units if (anchor := self._anchor(unit, context, titles))]
+        units = list(_passages(context) if context.profile.is_collection else _line_units(context))
+        anchors = [
+            anchor
+            for unit, matched in zip(units, _matched(units, context), strict=True)
+            if (anchor := self._anchor(unit, matched, context, titles))
+        ]
         anchors.sort(key=lambda anchor: -anchor.score)
         return anchors[: context.settings.top_k]
 
-    def _anchor(self, unit: _Unit, context: DetectorContext, titles: set[tuple[str, str]]) -> Anchor | None:
-        keywords = context.keywords
-        matched = [keywords[term] for term in context.matcher(unit.span.document_id).matched(unit.text)]
+    def _anchor(
+        self,
+        unit: _Unit,
+        matched: Sequence[Keyword],
+        context: DetectorContext,
+        titles: set[tuple[str, str]],
+    ) -> Anchor | None:
         title_matches = (unit.span.document_id, unit.section_id or "") in titles
         meeting = meeting_score(
             matched,
@@ -95,6 +103,20 @@ class _Unit:
     text: str
     name: str
     passage_id: int | None = None
+
+
+def _matched(units: Sequence[_Unit], context: DetectorContext) -> list[list[Keyword]]:
+    """The keywords in each unit, those of one language found together."""
+    found: list[list[Keyword]] = [[] for _ in units]
+    by_matcher: dict[str, list[int]] = {}
+    for place, unit in enumerate(units):
+        by_matcher.setdefault(context.matcher(unit.span.document_id).language, []).append(place)
+    for places in by_matcher.values():
+        matcher = context.matcher(units[places[0]].span.document_id)
+        terms = matcher.matched_in_each([units[place].text for place in places])
+        for place, held in zip(places, terms, strict=True):
+            found[place] = [context.keywords[term] for term in held]
+    return found
 
 
 def _why(meeting: Meeting, title_matches: bool, unit: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from arbitration.detectors.base import Anchor, DetectorContext, section_span
 from arbitration.pool import MatchType
@@ -90,7 +91,11 @@ class TitleDetector:
 
 
 def matching_sections(context: DetectorContext) -> list[tuple[SectionRow, TitleMatch]]:
-    """Sections the store found by title, with their match; the detectors share this one query."""
+    """Sections the store found by title, with their match; the detectors share this one query and its reading."""
+    return context.session.once(("matching sections",), lambda: _matching_sections(context))
+
+
+def _matching_sections(context: DetectorContext) -> list[tuple[SectionRow, TitleMatch]]:
     terms = context.question.terms()
     if not terms or not context.profile.has_usable_toc:
         return []
@@ -111,8 +116,13 @@ def title_words(title: str) -> str:
     return heading_text(join_letter_spaced(title))
 
 
+@cache
+def _scope_stems(language: str) -> frozenset[str]:
+    return frozenset(stem(word, language) for word in SCOPE_WORDS)
+
+
 def _meaningful_stems(text: str, language: str) -> list[str]:
-    scope = {stem(word, language) for word in SCOPE_WORDS}
+    scope = _scope_stems(language)
     return [part for part in content_stems(text, language) if part not in scope and not part.isdigit()]
 
 

@@ -88,6 +88,7 @@ class LexicalIndex:
         self._indexes: _Indexes | None = None
         self._epoch = -1
         self._held: dict[int, _Held] = {}
+        self._term_queries: dict[int, TermQueries] = {}
         self._lock = threading.Lock()
 
     def bring_up_to_date(self, collection: Collection) -> None:
@@ -106,7 +107,7 @@ class LexicalIndex:
                     logger.warning("lexical.rebuilt", collection=collection.pk, error=str(error)[:200])
                     self._forget()
                     indexes = self._synchronised(collection)
-            self._indexes, self._epoch = indexes, epoch
+            self._indexes, self._epoch, self._term_queries = indexes, epoch, {}
 
     def forget(self) -> None:
         """Removes the index from the disk; no other process is writing it meanwhile. A question that is being answered
@@ -114,7 +115,7 @@ class LexicalIndex:
         with self._lock, self._exclusive():
             indexes = self._indexes
             self._forget()
-            self._indexes, self._epoch = indexes, -1
+            self._indexes, self._epoch, self._term_queries = indexes, -1, {}
 
     def body_lines(self, document_pk: int) -> int:
         """Number of a document's lines that are searched."""
@@ -123,7 +124,10 @@ class LexicalIndex:
 
     def term_queries(self, kind: int) -> TermQueries:
         """Makes queries of terms for the entries of one kind as they are now."""
-        return TermQueries(self._schema, self._searcher(kind))
+        known = self._term_queries.get(kind)
+        if known is None:
+            known = self._term_queries[kind] = TermQueries(self._schema, self._searcher(kind))
+        return known
 
     def search(
         self,
@@ -145,9 +149,18 @@ class LexicalIndex:
         if not either:
             return []
         query = self._filtered(_any(either), documents)
+        return list(self._each(kind, query, limit))
+
+    def look(
+        self, *, kind: int, any_of: Sequence[tantivy.Query], documents: Sequence[int] | None, limit: int
+    ) -> Iterator[Hit]:
+        """Entries that match any of the queries, best BM25 first; each is read when it is wanted."""
+        return self._each(kind, self._filtered(_any(any_of), documents), limit)
+
+    def _each(self, kind: int, query: tantivy.Query, limit: int) -> Iterator[Hit]:
         searcher = self._searcher(kind)
-        found = searcher.search(query, limit=limit, count=False).hits
-        return [self._hit(searcher, score, address) for score, address in found]
+        for score, address in searcher.search(query, limit=limit, count=False).hits:
+            yield self._hit(searcher, score, address)
 
     def count(self, *, kind: int, any_of: Sequence[tantivy.Query], documents: Sequence[int] | None) -> int:
         """Number of entries that match any of the queries."""

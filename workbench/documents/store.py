@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from django.db import connection, transaction
+from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext as _
 
 from arbitration.errors import ArbitrationError
 from arbitration.protocols import DocumentProfile, LineRow, PassageRow, ScopeProfile, SectionRow, Vector
 from arbitration.questions.references import reference_address, reference_score
-from arbitration.text import TermMatcher, supported_language
+from arbitration.text import TermMatcher, supported_language, term_matcher
 
 from .lexical import PASSAGE, SECTION, Hit, LexicalIndex, address_words, lexical_index
 from .models import Collection, Document, EmbeddingSpace, Page
@@ -25,6 +26,89 @@ EXACT_SCAN_LIMIT = 5_000
 #: Hits of a rare term that are looked at, to be sure that it stands there.
 _LOOKED_AT = 20
 Span = tuple[str, int, int, int, int]
+
+
+@dataclass
+class Scope:
+    """The documents that a question runs over, by key, and what follows from them.
+
+    ``is_everything``: nothing else is ready in the collection, so that the index needs no filter. An index holds older
+    versions too, which a question of the collection leaves out.
+    """
+
+    documents: dict[int, Document]
+    is_collection: bool = False
+    is_everything: bool = False
+    _profile: ScopeProfile | None = None
+
+    @cached_property
+    def keys(self) -> list[int] | None:
+        """Keys to filter the index by; None when everything that the index holds is asked."""
+        return None if self.is_everything else list(self.documents)
+
+    @cached_property
+    def languages(self) -> dict[str, list[int] | None]:
+        """Each language in scope with the keys of its documents; None where no filter is needed."""
+        spoken: dict[str, list[int]] = {}
+        for pk, document in self.documents.items():
+            spoken.setdefault(supported_language(document.language), []).append(pk)
+        return {language: self.keys if len(spoken) == 1 else keys for language, keys in spoken.items()}
+
+    @cached_property
+    def passage_count(self) -> int:
+        """Number of passages in scope."""
+        return sum(document.passage_count for document in self.documents.values())
+
+    def profile(self, collection: Collection, index: LexicalIndex) -> ScopeProfile:
+        """What the engine needs to know of the documents; made once."""
+        if self._profile is None:
+            documents = tuple(_profile(document, index) for document in self.documents.values())
+            self._profile = ScopeProfile(
+                doc_id=documents[0].name if documents and not self.is_collection else collection.slug,
+                documents=documents,
+                is_collection=self.is_collection,
+            )
+        return self._profile
+
+
+#: Collections whose documents are kept between questions.
+_SCOPES_KEPT = 32
+_scopes: dict[tuple[str, int], tuple[int, Scope]] = {}
+
+
+def collection_scope(collection: Collection) -> Scope:
+    """The newest version of every ready document. Read again when the collection's epoch has moved, as it does
+    whenever a document becomes ready, is deleted, or follows another: a question of thousands of documents does not
+    read thousands of rows."""
+    fresh_connection()
+    key = (str(connection.settings_dict["NAME"]), collection.pk)
+    epoch = Collection.objects.values_list("index_epoch", flat=True).get(pk=collection.pk)
+    known = _scopes.get(key)
+    if known is not None and known[0] == epoch:
+        return known[1]
+    ready = Document.objects.filter(collection=collection).ready()
+    documents = {document.pk: document for document in ready.newest().order_by("pk")}
+    scope = Scope(documents, is_collection=True, is_everything=ready.count() == len(documents))
+    if len(_scopes) >= _SCOPES_KEPT:
+        _scopes.clear()
+    _scopes[key] = epoch, scope
+    return scope
+
+
+def _profile(document: Document, index: LexicalIndex) -> DocumentProfile:
+    return DocumentProfile(
+        document_id=document.public_id,
+        name=document.name,
+        page_count=document.page_count,
+        has_usable_toc=document.has_usable_toc,
+        language=document.language,
+        document_type=document.document_type,
+        character_count=document.character_count,
+        effective_date=document.effective_date.isoformat() if document.effective_date else None,
+        issuer=document.issuer,
+        line_count=index.body_lines(document.pk),
+        section_count=document.section_count,
+    )
 
 
 class DatabaseCandidateStore:
@@ -40,13 +124,12 @@ class DatabaseCandidateStore:
     ) -> None:
         self._collection = collection
         self._space = space
-        self._is_collection = documents is None
-        chosen = Document.objects.filter(collection=collection).ready().order_by("pk")
-        if documents is not None:
-            chosen = chosen.filter(pk__in=[document.pk for document in documents])
+        if documents is None:
+            self._scope = collection_scope(collection)
         else:
-            chosen = chosen.newest()
-        self._documents = {document.pk: document for document in chosen}
+            chosen = Document.objects.filter(collection=collection).ready().order_by("pk")
+            self._scope = Scope({d.pk: d for d in chosen.filter(pk__in=[d.pk for d in documents])})
+        self._documents = self._scope.documents
         if len(self._documents) < (1 if documents is None else len(set(documents))):
             # Nothing may be called absent from documents that were not searched.
             raise ArbitrationError(
@@ -57,48 +140,17 @@ class DatabaseCandidateStore:
 
     def profile(self) -> ScopeProfile:
         """See the protocol."""
-        documents = tuple(self._profile(document) for document in self._documents.values())
-        return ScopeProfile(
-            doc_id=documents[0].name if documents and not self._is_collection else self._collection.slug,
-            documents=documents,
-            is_collection=self._is_collection,
-        )
-
-    def _profile(self, document: Document) -> DocumentProfile:
-        return DocumentProfile(
-            document_id=document.public_id,
-            name=document.name,
-            page_count=document.page_count,
-            has_usable_toc=document.has_usable_toc,
-            language=document.language,
-            document_type=document.document_type,
-            character_count=document.character_count,
-            effective_date=document.effective_date.isoformat() if document.effective_date else None,
-            issuer=document.issuer,
-            line_count=self._index.body_lines(document.pk),
-            section_count=document.section_count,
-        )
+        return self._scope.profile(self._collection, self._index)
 
     @cached_property
     def _index(self) -> LexicalIndex:
         fresh_connection()
         return lexical_index(self._collection)
 
-    @cached_property
-    def _scope(self) -> list[int] | None:
-        """Keys to filter the index by; None when everything that the index holds is asked. An index holds older
-        versions too, which a question of the collection leaves out."""
-        if self._is_collection and self._collection.documents.ready().count() == len(self._documents):
-            return None
-        return list(self._documents)
-
-    @cached_property
+    @property
     def _languages(self) -> dict[str, list[int] | None]:
         """Each language in scope with the keys of its documents; None where no filter is needed."""
-        spoken: dict[str, list[int]] = {}
-        for pk, document in self._documents.items():
-            spoken.setdefault(supported_language(document.language), []).append(pk)
-        return {language: self._scope if len(spoken) == 1 else keys for language, keys in spoken.items()}
+        return self._scope.languages
 
     # --- words --------------------------------------------------------------------------------------
 
@@ -120,24 +172,33 @@ class DatabaseCandidateStore:
         """Without documents that became ready after this store was made."""
         return [hit for hit in hits if hit.document_pk in self._documents]
 
-    def _matchers(self, terms: Sequence[str]) -> dict[int, TermMatcher]:
-        """For each document the matcher of its language."""
-        made = {language: TermMatcher(terms, language) for language in self._languages}
-        return {pk: made[supported_language(document.language)] for pk, document in self._documents.items()}
+    def _matched(
+        self, terms: Sequence[str], texts: Sequence[tuple[int, str]]
+    ) -> Iterator[tuple[tuple[int, str], bool]]:
+        """Whether each text of (document, text) holds any of the terms, in the language of its document."""
+        by_language: dict[str, list[int]] = {}
+        for place, (pk, _text) in enumerate(texts):
+            by_language.setdefault(supported_language(self._documents[pk].language), []).append(place)
+        held = [False] * len(texts)
+        for language, places in by_language.items():
+            found = term_matcher(tuple(terms), language).matched_in_each(
+                [texts[place][1] for place in places]
+            )
+            for place, terms_found in zip(places, found, strict=True):
+                held[place] = bool(terms_found)
+        return zip(texts, held, strict=True)
 
     def title_hits(self, terms: Sequence[str], *, limit: int = 200) -> list[SectionRow]:
         """See the protocol."""
-        matchers = self._matchers(terms)
-        return [
-            _section(hit)
-            for hit in self._holding(terms, kind=SECTION, limit=limit)
-            if matchers[hit.document_pk].matched(hit.payload["title"])
-        ]
+        hits = self._holding(terms, kind=SECTION, limit=limit)
+        titles = [(hit.document_pk, hit.payload["title"]) for hit in hits]
+        matched = self._matched(terms, titles)
+        return [_section(hit) for hit, (_, held) in zip(hits, matched, strict=True) if held]
 
     def sections_numbered(self, references: Sequence[str], *, limit: int = 50) -> list[SectionRow]:
         """See the protocol; best match first, as scored by the engine's own address rule."""
         words = [word for reference in references for word in address_words(reference_address(reference))]
-        hits = self._index.search(kind=SECTION, any_of=words, documents=self._scope, limit=20 * limit)
+        hits = self._index.search(kind=SECTION, any_of=words, documents=self._scope.keys, limit=20 * limit)
         scored = [(self._reference_score(hit, references), _section(hit)) for hit in self._in_scope(hits)]
         found = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])
         return [section for _, section in found[:limit]]
@@ -172,14 +233,13 @@ class DatabaseCandidateStore:
     def lines_with(self, terms: Sequence[str], *, limit: int = 2000) -> list[LineRow]:
         """See the protocol. Lines are looked for in the passages that hold the terms, best BM25 first."""
         hits = self._holding(terms, kind=PASSAGE, limit=max(50, min(limit // 4, 400)))
-        matchers = self._matchers(terms)
-        found: list[LineRow] = []
-        for hit in hits:
-            found += [
-                LineRow(f"d{hit.document_pk}", page, number, text, hit.payload["section"] or None)
-                for page, number, text in hit.payload["lines"]
-                if matchers[hit.document_pk].matched(text)
-            ]
+        lines = [(hit, *line) for hit in hits for line in hit.payload["lines"]]
+        matched = self._matched(terms, [(hit.document_pk, text) for hit, _, _, text in lines])
+        found = [
+            LineRow(f"d{hit.document_pk}", page, number, text, hit.payload["section"] or None)
+            for (hit, page, number, text), (_, held) in zip(lines, matched, strict=True)
+            if held
+        ]
         return found[:limit]
 
     def count_hits(self, terms: Sequence[str]) -> dict[str, int]:
@@ -195,8 +255,8 @@ class DatabaseCandidateStore:
                 found = self._index.count(kind=kind, any_of=holding, documents=documents)
                 # The queries are somewhat more generous than the matcher; rare terms are worth a look.
                 if 0 < found <= _LOOKED_AT:
-                    hits = self._index.search(kind=kind, also=holding, documents=documents, limit=found)
-                    matcher = TermMatcher([term], language)
+                    hits = self._index.look(kind=kind, any_of=holding, documents=documents, limit=found)
+                    matcher = term_matcher((term,), language)
                     found = found if any(_holds(hit, matcher) for hit in hits) else 0
                 total += found
         return total
@@ -224,7 +284,7 @@ class DatabaseCandidateStore:
             boosted=[
                 found for code in exact for found in queries.holding(code, next(iter(self._languages), "en"))
             ],
-            documents=self._scope,
+            documents=self._scope.keys,
             limit=limit,
         )
         return [_passage(hit) for hit in self._in_scope(hits)]
@@ -233,7 +293,7 @@ class DatabaseCandidateStore:
 
     def vector(self, vectors: Sequence[Vector], *, limit: int = 50) -> list[PassageRow]:
         """See the protocol: exact for small scopes, HNSW with iterative scan for large ones."""
-        size = sum(document.passage_count for document in self._documents.values())
+        size = self._scope.passage_count
         best: dict[int, PassageRow] = {}
         for vector in vectors:
             rows = self._nearest(vector, limit=limit, exact=size <= EXACT_SCAN_LIMIT)
@@ -247,23 +307,23 @@ class DatabaseCandidateStore:
         return sorted(best.values(), key=lambda row: (-row.score, row.passage_id))[:limit]
 
     def _nearest(self, vector: Vector, *, limit: int, exact: bool) -> list[PassageRow]:
-        literal = "[" + ",".join(f"{value:.6f}" for value in np.asarray(vector, dtype=np.float32)) + "]"
+        literal = "[" + ",".join([f"{value:.6f}" for value in np.asarray(vector, np.float32).tolist()]) + "]"
         width = self._space.width
         distance = (
             "v.embedding <=> %s::vector"
             if exact
             else (f"v.embedding::halfvec({width}) <=> %s::halfvec({width})")
         )
-        fresh_connection()
-        with transaction.atomic(), connection.cursor() as cursor:
-            if not exact:
-                cursor.execute("SET LOCAL hnsw.ef_search = 100")
-                cursor.execute("SET LOCAL hnsw.iterative_scan = 'relaxed_order'")
-            # The space's key is a literal: it must match the predicate of the space's partial index.
+        # The space's key is a literal: it must match the predicate of the space's partial index.
+        query = _NEAREST.format(distance=distance, space=int(self._space.pk))
+        with fresh_connection().cursor() as cursor:
+            # Statements sent together are one transaction and one way to the server and back.
             cursor.execute(
-                _NEAREST.format(distance=distance, space=int(self._space.pk)),
+                query if exact else _SEARCH_SETTINGS + query,
                 [literal, self._collection.pk, list(self._documents), limit],
             )
+            while cursor.nextset():
+                pass
             return [
                 PassageRow(f"d{row[0]}", *row[1:6], row[6] or None, row[7], 1.0 - float(row[8]))
                 for row in cursor.fetchall()
@@ -305,6 +365,7 @@ def fresh_connection() -> BaseDatabaseWrapper:
     return connection  # type: ignore[return-value]
 
 
+_SEARCH_SETTINGS = "SET LOCAL hnsw.ef_search = 100; SET LOCAL hnsw.iterative_scan = 'relaxed_order';"
 _NEAREST = """
     SELECT p.document_id, p.id, p.page_start, p.line_start, p.page_end, p.line_end, p.section_id, p.text, n.distance
     FROM (
@@ -352,7 +413,7 @@ def _holds(hit: Hit, matcher: TermMatcher) -> bool:
     texts = (
         [payload["title"]] if "title" in payload else [payload["text"], *(t for _, _, t in payload["lines"])]
     )
-    return any(matcher.matched(text) for text in texts)
+    return any(matcher.matched_in_each(texts))
 
 
 def _like(term: str) -> str:

@@ -9,11 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import tantivy
 
-from arbitration.text import fold, index_terms, is_code, join_letter_spaced, stem, stems, words
+from arbitration.text import (
+    fold,
+    index_terms,
+    is_code,
+    join_letter_spaced,
+    stem,
+    stems,
+    supported_language,
+    words,
+)
+
+from .word_tails import may_end
 
 WORDS, PARTS = "words", "parts"
 #: Stands between lines in the field of parts, so that no phrase crosses a line. No text holds it as a word.
@@ -42,15 +53,29 @@ def query_words(terms: Sequence[str], language: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+#: Terms whose queries are kept for one state of an index.
+_KEPT = 4096
+
+
 @dataclass(frozen=True, slots=True)
 class TermQueries:
-    """Makes the queries of terms for one state of an index."""
+    """Makes the queries of terms for one state of an index; those of a term that comes again are kept."""
 
     schema: tantivy.Schema
     searcher: tantivy.Searcher
+    _known: dict[tuple[str, str], list[tantivy.Query]] = field(default_factory=dict)
 
     def holding(self, term: str, language: str) -> list[tantivy.Query]:
         """Queries of which one or more find every entry that holds the term."""
+        known = self._known.get((term, language))
+        if known is None:
+            known = self._holding(term, language)
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            self._known[term, language] = known
+        return known
+
+    def _holding(self, term: str, language: str) -> list[tantivy.Query]:
         if is_code(term):
             return list(self._code(term))
         sequence = stems(term, language)
@@ -90,6 +115,8 @@ class TermQueries:
         found = [last for last, _ in self.searcher.terms_with_prefix(PARTS, rest)]
         if len(found) <= _FEW:
             return found
+        if supported_language(language) == "en":
+            found = [last for last in found if may_end(last[len(rest) :])]
         return [last for last in found if stem(start + last, language) == wanted]
 
     def _cut(self, text: str, most: int) -> Iterator[list[str]]:

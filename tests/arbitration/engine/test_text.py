@@ -131,3 +131,28 @@ def test_language_is_told_by_function_words() -> None:
 def test_whatever_is_in_the_text_is_found(words: list[str]) -> None:
     text = " ".join(words)
     assert TermMatcher(words).matched(text) == list(dict.fromkeys(words))
+
+
+_PIECES = st.sampled_from(
+    ["policy", "Policies", "cyber security", "cyber-security", "cybersecurity", "data", "data's", "data-retention",
+     "retention", "ISO 27001", "iso27001", "S C O P E", "scope", "Art", "PR.AC-1", "GDPR", "who", "_data",
+     "informa tion", "é", "’s", "“", "\n", "  ", "-", "x", "§ 4.2(b)"]
+)  # fmt: skip
+_TERMS = ("policy", "cybersecurity", "data retention", "retention", "ISO27001", "scope", "PR.AC-1", "GDPR",
+          "information", "§ 4.2(b)")  # fmt: skip
+
+
+@given(st.lists(st.lists(_PIECES, max_size=7).map(" ".join) | st.text(max_size=20), max_size=6))
+def test_terms_found_in_many_texts_at_once_are_those_found_in_each(texts: list[str]) -> None:
+    matcher = TermMatcher(_TERMS, "en")
+    assert matcher.matched_in_each(texts) == [matcher.matched(text) for text in texts]
+
+
+def test_a_phrase_does_not_reach_from_one_text_into_the_next() -> None:
+    matcher = TermMatcher(["data retention", "cybersecurity"], "en")
+    assert matcher.matched_in_each(["all data", "retention of cyber", "security"]) == [[], [], []]
+
+
+def test_a_long_word_is_found_in_pieces_beside_the_whole_one() -> None:
+    matcher = TermMatcher(["cybersecurity"], "en")
+    assert [match.start for match in matcher.find("Cybersecurity is cyber security.")] == [0, 17]
