@@ -20,12 +20,14 @@ METHODS: tuple[MethodName, ...] = (
 
 
 class Bars(NamedTuple):
-    """Accepted at or above ``accept``, rejected at or below ``reject``, uncertain between them. Where keywords meet
-    (rule 2) an accepted candidate is primary from ``primary`` on."""
+    """Accepted at or above ``accept``, rejected at or below ``reject``, uncertain between them. An accepted candidate
+    is primary from ``named`` on where the question names its place (rule 1), and from ``primary`` on where keywords
+    meet (rule 2)."""
 
     accept: float
     reject: float
     primary: float
+    named: float
 
 
 class EngineSettings(BaseModel):
@@ -68,6 +70,7 @@ class EngineSettings(BaseModel):
     rules_accept: float = Field(default=0.25, ge=0.0, le=1.0)
     rules_reject: float = Field(default=0.08, ge=0.0, le=1.0)
     rules_primary: float = Field(default=0.45, ge=0.0, le=1.0)
+    rules_named: float = Field(default=0.40, ge=0.0, le=1.0)
 
     # language models
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
@@ -86,8 +89,8 @@ class EngineSettings(BaseModel):
         one half.
         """
         if threshold is None:
-            return Bars(self.rules_accept, self.rules_reject, self.rules_primary)
-        return Bars(_moved(self.accept, threshold), _moved(self.reject, threshold), primary=0.0)
+            return Bars(self.rules_accept, self.rules_reject, self.rules_primary, self.rules_named)
+        return Bars(_moved(self.accept, threshold), _moved(self.reject, threshold), primary=0.0, named=0.0)
 
     def output_tokens(self, wanted: int) -> int:
         """The tokens that a call which needs ``wanted`` may write."""

@@ -11,7 +11,7 @@ from arbitration.settings import Bars
 from arbitration.strategies.base import Requirement, StrategyOutcome, StrategyServices, Verdict
 from arbitration.strategies.rules import RuleReading, Rules, role_by_bars
 
-_RULE_VERSION = "1"
+_RULE_VERSION = "2"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arbitration.contracts import Role
 from arbitration.settings import EngineSettings
+from arbitration.strategies.rules import RuleReading, role_by_bars
 
 SETTINGS = EngineSettings()
 LINES = st.floats(min_value=0.001, max_value=0.999)
@@ -37,8 +39,29 @@ def test_the_line_lies_between_them_at_the_same_odds(line: float) -> None:
 
 def test_without_a_model_the_rules_have_bars_of_their_own() -> None:
     bars = SETTINGS.bars(threshold=None)
-    assert (bars.accept, bars.reject, bars.primary) == (
+    assert (bars.accept, bars.reject, bars.primary, bars.named) == (
         SETTINGS.rules_accept,
         SETTINGS.rules_reject,
         SETTINGS.rules_primary,
+        SETTINGS.rules_named,
     )
+
+
+@pytest.mark.parametrize(
+    ("fired", "probability", "role"),
+    [
+        ((1,), 0.40, Role.PRIMARY),
+        ((1,), 0.39, Role.SUPPORTING),
+        ((2,), 0.45, Role.PRIMARY),
+        ((2,), 0.44, Role.SUPPORTING),
+        ((1, 2), 0.42, Role.PRIMARY),
+        ((3,), 0.99, Role.SUPPORTING),
+        ((1,), 0.24, Role.TANGENTIAL),
+        ((1,), 0.08, Role.DISCARDED),
+    ],
+)
+def test_a_rule_makes_primary_from_its_own_bar_on(
+    fired: tuple[int, ...], probability: float, role: Role
+) -> None:
+    reading = RuleReading(fired, ("said so",))
+    assert role_by_bars(reading, probability, SETTINGS.bars(threshold=None)) is role
