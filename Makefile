@@ -7,7 +7,7 @@ UV := env -u VIRTUAL_ENV .venv/bin/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
 
-.PHONY: run setup check test faults bench load live-test docs client lock
+.PHONY: run setup check test faults bench load live-test docs site client lock
 .DEFAULT_GOAL := run
 
 run:  ## set up and run the whole product until Ctrl-C
@@ -40,6 +40,10 @@ live-test: setup  ## every strategy against a small real model on this machine
 
 docs: setup  ## the API description in docs/openapi.yaml
 	@$(VENV) manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
+
+site: setup  ## the documentation as a site, in var/site
+	@$(UV) pip install --quiet --python $(VENV) --requirement pyproject.toml --extra site
+	@$(VENV) -m mkdocs build --strict --quiet
 
 client: setup  ## a typed Python client of the API, generated into var/client
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV) -m openapi_python_client generate --path docs/openapi.yaml --output-path var/client --meta uv --overwrite

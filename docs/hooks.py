@@ -1,0 +1,91 @@
+"""What the documentation site has beyond the files of this folder: the documents beside it, and references made from
+the code. Read by mkdocs (``mkdocs.yml``); ``make site`` builds."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parent.parent
+#: File of the root to its name on the site.
+BESIDE = {
+    "README.md": "overview.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+    "THREAT_MODEL.md": "threat-model.md",
+    "LICENSE": "LICENSE.txt",
+    "NOTICE": "NOTICE.txt",
+}
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Adds the documents of the root and the references."""
+    made = {name: (ROOT / source).read_text("utf-8") for source, name in BESIDE.items()}
+    made |= {
+        "reference/commands.md": commands(),
+        "reference/api.md": operations(ROOT / "docs" / "openapi.yaml"),
+        "reference/settings.md": settings(ROOT / ".env.example"),
+    }
+    for name, content in made.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Links into and out of this folder, as they are on the site."""
+    if page.file.src_uri in BESIDE.values():
+        markdown = re.sub(r"\]\(docs/", "](", markdown)
+    up = "../" * page.file.src_uri.count("/")
+    for source, name in BESIDE.items():
+        markdown = re.sub(rf"\]\((?:\.\./)*{re.escape(source)}(?=[)#])", f"]({up}{name}", markdown)
+    # Folders have a page of their own here; sources have none.
+    markdown = re.sub(r"\]\(adr/\)", "](adr/README.md)", markdown)
+    return re.sub(
+        r"\[([^]]+)\]\((?:\.\./)+(?:\.env\.example|docker-compose\.yml|Dockerfile)\)", r"`\1`", markdown
+    )
+
+
+def commands() -> str:
+    """``--help`` of every command that is ours."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.test")
+    os.environ["COLUMNS"] = "100"
+    import django
+    from django.core.management import get_commands, load_command_class
+
+    django.setup()
+    ours = sorted((name, app) for name, app in get_commands().items() if str(app).startswith("workbench"))
+    parts = ["# Commands", "", "As `manage.py COMMAND --help` prints them.", ""]
+    for name, app in ours:
+        parser = load_command_class(app, name).create_parser("manage.py", name)
+        parts += [f"## {name}", "", "```text", parser.format_help().strip(), "```", ""]
+    return "\n".join(parts)
+
+
+def operations(path: Path) -> str:
+    """Every operation of the API with its first sentence; the whole description is a file beside it."""
+    described = yaml.safe_load(path.read_text("utf-8"))
+    parts = [
+        "# The API",
+        "",
+        "Made from [openapi.yaml](../openapi.yaml), which holds parameters, bodies and answers too. "
+        "`make client` generates a typed Python client from it.",
+        "",
+        "| request | what it does |",
+        "|---|---|",
+    ]
+    for address, methods in described["paths"].items():
+        for method, operation in methods.items():
+            if method in ("get", "post", "put", "patch", "delete"):
+                text = " ".join(str(operation.get("description", "")).split()).replace("|", "\\|")
+                parts.append(f"| `{method.upper()} {address}` | {text} |")
+    return "\n".join(parts) + "\n"
+
+
+def settings(path: Path) -> str:
+    """The example file, as it is."""
+    return f"# Settings\n\nThe file `.env.example`:\n\n```bash\n{path.read_text('utf-8')}```\n"
