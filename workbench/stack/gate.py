@@ -31,7 +31,13 @@ from .project import Project
 from .signals import Signals
 from .supervisor import TICK_SECONDS
 
-UNIT_TESTS = ("tests/arbitration", "tests/training", "tests/workbench/stack", "tests/test_docs.py")
+UNIT_TESTS = (
+    "tests/arbitration",
+    "tests/training",
+    "tests/workbench/stack",
+    "tests/test_docs.py",
+    "tests/test_secrets.py",
+)
 #: The tests that start the product wait most of the time: they come first, and the others fill the other core.
 SERVICE_TESTS = ("tests/integration", "tests/faults", "tests/workbench")
 #: Named one by one where they stand among others: collecting thousands of tests to run twenty takes long.
