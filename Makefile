@@ -7,7 +7,7 @@ UV := env -u VIRTUAL_ENV .venv/bin/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
 
-.PHONY: run setup check test faults bench load live-test docs site client lock
+.PHONY: run setup check test faults bench load live-test docs site client lock audit
 .DEFAULT_GOAL := run
 
 run:  ## set up and run the whole product until Ctrl-C
@@ -52,3 +52,6 @@ lock: setup  ## lock the dependencies again, with hashes
 	@$(COMPILE) pyproject.toml --output-file requirements.lock
 	@$(COMPILE) pyproject.toml --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 	@echo uv | $(COMPILE) - --output-file requirements-uv.lock
+
+audit: setup  ## known weaknesses of the locked dependencies; asks pypi.org, so it needs the network
+	@$(UV) tool run "pip-audit>=2.10" --strict --disable-pip --require-hashes --requirement requirements.lock --requirement requirements-dev.lock
