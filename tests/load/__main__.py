@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from tests.bench.pages import demo_ready, fill
-from tests.load.table import Memory, memory_of, rows_of, table
+from tests.load.table import Use, failures_of, rows_of, table, use_of
 from tests.product import RunningProduct, running_product
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -47,14 +47,15 @@ def main(arguments: list[str] | None = None) -> int:
         candidates = fill(product, options.candidates)
         sessions = Path(folder) / "sessions.json"
         sessions.write_text(json.dumps(_signed_in(product)), encoding="utf-8")
-        busy, start = os.getloadavg()[0], _memory(product)
+        busy, start = os.getloadavg()[0], _use(product)
         _locust(product, sessions=sessions, report=Path(folder) / "load", minutes=options.minutes)
         rows = rows_of((Path(folder) / "load_stats.csv").read_text(encoding="utf-8"))
         print(
             f"\n{REVIEWERS} reviewers (a decision every 5 s) and {ANALYSTS} analysts (a question a minute) for"
             f" {options.minutes:g} minutes, {candidates:,} candidates; load of the machine before: {busy:.1f}\n"
         )
-        print(table(rows, memory={name: (start[name], now) for name, now in _memory(product).items()}))
+        print(table(rows, use={name: (start[name], now) for name, now in _use(product).items()}))
+        print(*failures_of((Path(folder) / "load_failures.csv").read_text(encoding="utf-8")), sep="\n")
     return 1 if any(row.failures for row in rows) else 0
 
 
@@ -66,8 +67,8 @@ def _signed_in(product: RunningProduct) -> dict[str, list[str]]:
     return sessions
 
 
-def _memory(product: RunningProduct) -> Memory:
-    return {name: memory_of(product.pid(name)) for name in ("web", "worker")}
+def _use(product: RunningProduct) -> dict[str, Use]:
+    return {name: use_of(product.pid(name)) for name in ("web", "postgres", "worker")}
 
 
 def _locust(product: RunningProduct, *, sessions: Path, report: Path, minutes: float) -> None:
@@ -77,7 +78,6 @@ def _locust(product: RunningProduct, *, sessions: Path, report: Path, minutes: f
     command += [
         "--run-time",
         f"{round(minutes * 60)}s",
-        "--reset-stats",
         "--csv",
         str(report),
         "--only-summary",
@@ -86,13 +86,6 @@ def _locust(product: RunningProduct, *, sessions: Path, report: Path, minutes: f
     done = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
     if done.returncode not in {0, 1}:  # 1: some requests failed, which the table says
         raise RuntimeError(f"locust ended with {done.returncode}:\n{done.stderr[-4000:]}")
-    sys.stderr.write(_errors(done.stdout))
-
-
-def _errors(printed: str) -> str:
-    """What failed, as locust words it."""
-    _, found, rest = printed.partition("Error report")
-    return f"{found}{rest}\n" if found else ""
 
 
 if __name__ == "__main__":

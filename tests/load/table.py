@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,8 +13,14 @@ import psutil
 
 #: Milliseconds of a page (p95), with everybody at work.
 TARGET_MS = 150.0
-#: Megabytes of processes by their name.
-Memory = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a part of the product takes: megabytes held (what its processes share counted once), processor seconds."""
+
+    megabytes: float
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +53,29 @@ def _milliseconds(cell: str) -> float:
     return float("nan") if cell in {"", "N/A"} else float(cell)
 
 
-def memory_of(pid: int) -> float:
-    """Megabytes that a process and all below it hold, what they share counted once (PSS)."""
-    held = 0
+def use_of(pid: int) -> Use:
+    """What a process and all below it use now."""
+    held, seconds = 0, 0.0
     process = psutil.Process(pid)
     for member in [process, *process.children(recursive=True)]:
         with suppress(psutil.NoSuchProcess):
             held += member.memory_full_info().pss
-    return held / 1e6
+            # Of itself and of those below it that ended: user, system, and both of its children.
+            seconds += sum(member.cpu_times()[:4])
+    return Use(held / 1e6, seconds)
 
 
-def table(rows: Sequence[Row], *, memory: Mapping[str, tuple[float, float]]) -> str:
-    """Requests with their times and whether the target is met, then the memory at start and end."""
+def failures_of(listed: str) -> list[str]:
+    """What failed and how often, from locust's ``_failures.csv``."""
+    counts: Counter[str] = Counter()
+    for line in csv.DictReader(StringIO(listed)):
+        counts[f"{line['Name']}: {line['Error']}"] += int(line["Occurrences"])
+    return [f"{number} x {what}" for what, number in counts.most_common()]
+
+
+def table(rows: Sequence[Row], *, use: Mapping[str, tuple[Use, Use]]) -> str:
+    """Requests with their times and whether the target is met, then memory at start and end, and the processor's
+    time between, which does not depend on what else the machine does."""
     lines = [
         f"{'page':<28}{'requests':>10}{'failures':>10}{'p50 ms':>9}{'p95 ms':>9}  p95 <= {TARGET_MS:.0f} ms"
     ]
@@ -66,6 +84,10 @@ def table(rows: Sequence[Row], *, memory: Mapping[str, tuple[float, float]]) -> 
         lines.append(
             f"{row.name:<28}{row.requests:>10}{row.failures:>10}{row.p50:>9.0f}{row.p95:>9.0f}  {met}"
         )
-    lines += ["", f"{'memory':<28}{'start MB':>10}{'end MB':>10}"]
-    lines += [f"{name:<28}{start:>10.0f}{end:>10.0f}" for name, (start, end) in memory.items()]
+    lines += ["", f"{'process':<28}{'start MB':>10}{'end MB':>10}{'processor s':>13}{'ms a request':>14}"]
+    requests = max(1, rows[-1].requests)
+    for name, (start, end) in use.items():
+        spent = end.seconds - start.seconds
+        held = f"{start.megabytes:>10.0f}{end.megabytes:>10.0f}"
+        lines.append(f"{name:<28}{held}{spent:>13.1f}{1000 * spent / requests:>14.1f}")
     return "\n".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tests.load.table import Row, memory_of, rows_of, table
+from tests.load.table import Row, Use, failures_of, rows_of, table, use_of
 
 STATS = """Type,Name,Request Count,Failure Count,Median Response Time,50%,66%,75%,80%,90%,95%,98%,99%,100%
 ,Aggregated,30,1,40,40,50,60,70,120,180,190,200,210
@@ -21,13 +21,22 @@ def test_rows_come_by_name_and_their_sum_last() -> None:
 
 
 def test_the_table_says_what_is_met_and_how_memory_went() -> None:
-    said = table(rows_of(STATS), memory={"web": (150.4, 161.6)}).splitlines()
+    said = table(rows_of(STATS), use={"web": (Use(150.4, 10.0), Use(161.6, 13.0))}).splitlines()
 
     assert [line.split()[-1] for line in said[1:4]] == ["met", "met", "met"]
     assert "not met" in said[1]  # nothing measured is not met
     assert "not met" not in said[2]
-    assert said[-1].split() == ["web", "150", "162"]
+    assert said[-1].split() == ["web", "150", "162", "3.0", "100.0"]
 
 
-def test_memory_counts_a_living_process() -> None:
-    assert memory_of(os.getpid()) > 1
+def test_failures_are_counted_by_what_failed() -> None:
+    listed = "Method,Name,Error,Occurrences\nPOST,decide,409,2\nGET,queue,500,1\nSEEN,decide,409,1\n"
+
+    assert failures_of(listed) == ["3 x decide: 409", "1 x queue: 500"]
+
+
+def test_a_living_process_uses_something() -> None:
+    used = use_of(os.getpid())
+
+    assert used.megabytes > 1
+    assert used.seconds > 0

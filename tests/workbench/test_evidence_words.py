@@ -8,7 +8,7 @@ from django.utils import translation
 
 from arbitration.contracts import CandidateScope
 from workbench.ops.addresses import keyed_address
-from workbench.questions.templatetags.evidence import lines_range, lines_short, marked
+from workbench.questions.templatetags.evidence import lines_range, lines_short, listed, marked
 
 
 def scope(page: int, first: int, last_page: int, last: int) -> CandidateScope:
@@ -37,6 +37,11 @@ def test_only_matches_are_marked_and_text_stays_text() -> None:
     parts = [{"text": "<b>Pay</b> ", "matched": False}, {"text": "30 & days", "matched": True}]
 
     assert marked(parts) == "&lt;b&gt;Pay&lt;/b&gt; <mark>30 &amp; days</mark>"
+
+
+def test_titles_become_items_and_stay_text() -> None:
+    assert listed(["4 Records", "<i>"]) == "<li>4 Records</li><li>&lt;i&gt;</li>"
+    assert listed([]) == ""
 
 
 def test_an_address_of_many_rows_is_what_reverse_says() -> None:

@@ -62,3 +62,7 @@ def test_what_is_missing_is_a_value_too() -> None:
 def test_slots_have_names(source: str) -> None:
     with pytest.raises(TemplateSyntaxError):
         rendered(source)
+
+
+def test_given_says_whether_there_is_one() -> None:
+    assert rendered("{{ a|given }} {{ b|given }} {{ c.d|given }}", a="/x", b="") == "True False False"

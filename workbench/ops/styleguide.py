@@ -65,7 +65,7 @@ def _card(number: int, **values: Any) -> dict[str, Any]:
         "threshold": 0.5,
         "probability": None,
         "needs_person_reasons": [],
-        "version": 1,
+        "version": number,
     }
     return defaults | urls | values
 

@@ -16,8 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from arbitration.text import highlight_spans
+from workbench.accounts.memberships import collections_with
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, permissions_in
+from workbench.accounts.permissions import Permission
 from workbench.ops.addresses import keyed_address
 from workbench.review.models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from workbench.review.selectors import UNDO_WINDOW, current_review, is_hidden, standing_review
@@ -263,7 +264,10 @@ def is_reviewable(run: Run) -> bool:
 
 def may_decide(*, run: Run, user: User) -> bool:
     """Whether the person sees decision forms on this run's cards."""
-    return is_reviewable(run) and Permission.REVIEW in permissions_in(user, run.collection)
+    if not is_reviewable(run):
+        return False
+    reviewed = collections_with(user=user, permission=Permission.REVIEW)
+    return reviewed is None or run.collection_id in reviewed
 
 
 def single_card(*, candidate: Candidate, user: User) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from workbench.accounts.models import User
 from workbench.questions import cards
 from workbench.questions.models import Candidate, RoleChoice, Run
 from workbench.questions.presenters import answer_of
-from workbench.questions.selectors import candidate_for
+from workbench.questions.selectors import candidate_for, run_for
 
 from .enqueue import uncertainty
 from .filters import QueueFilter
@@ -60,6 +60,10 @@ WHY = {
 def item_page(*, item: QueueItem, user: User, query: QueryDict) -> dict[str, Any]:
     """One item: its question, its card or the not-found, and where it stands in the queue."""
     filters = QueueFilter.of(query.dict())
+    candidate = candidate_for(user=user, pk=item.candidate_id) if item.candidate_id else None
+    item.candidate = candidate
+    item.run = candidate.run if candidate else run_for(user=user, pk=item.run_id)
+    item.collection = item.run.collection
     is_held = item.claimed_until is not None and item.claimed_until > timezone.now()
     context: dict[str, Any] = {
         "item": item,
@@ -84,9 +88,8 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict) -> dict[str, Any
             {"label": _("Item %(pk)d") % {"pk": item.pk}},
         ],
     }
-    if item.candidate_id is None:
+    if candidate is None:
         return context | answer_of(run=item.run, reviewer=None)  # the page has an undo of its own
-    candidate = candidate_for(user=user, pk=item.candidate_id)
     extra = {"reopened": _reopened(candidate), "dispute": _dispute(candidate, item=item, user=user)}
     return context | cards.single_card(candidate=candidate, user=user) | extra
 

@@ -152,7 +152,6 @@ def _item(request: HttpRequest, pk: int, *, or_manages: bool = False) -> QueueIt
     condition = member_condition(request.user, Permission.REVIEW, prefix="collection")
     if or_manages:
         condition |= member_condition(request.user, Permission.MANAGE, prefix="collection")
-    items = QueueItem.objects.filter(condition).select_related(
-        "run__question", "run__collection", "collection", "candidate__verdict", "claimed_by", "assigned_to"
+    return get_object_or_404(
+        QueueItem.objects.filter(condition).select_related("claimed_by", "assigned_to"), pk=pk
     )
-    return get_object_or_404(items, pk=pk)

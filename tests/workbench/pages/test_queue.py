@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.workbench.cast import Cast
-from tests.workbench.pages.conftest import ClientAs
+from tests.workbench.pages.conftest import ClientAs, grow
 from tests.workbench.scene import Scene
 from workbench.questions.models import Run
 from workbench.review import queue_page
@@ -102,6 +102,7 @@ def test_a_not_found_waits_with_what_was_searched(
 def test_the_list_goes_on_behind_its_last_row_whatever_was_decided_meanwhile(
     cast: Cast, client_as: ClientAs, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    grow(scene.run, to=8)
     client = client_as(cast.reviewer)
     everything = shown(client, "?show=all")
     monkeypatch.setattr(queue_page, "PAGE_SIZE", 2)
@@ -119,6 +120,7 @@ def test_the_list_goes_on_behind_its_last_row_whatever_was_decided_meanwhile(
 def test_a_long_queue_is_counted_so_far_and_no_further(
     cast: Cast, client_as: ClientAs, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    grow(scene.run, to=8)
     monkeypatch.setattr(queue_page, "MOST_COUNTED", 2)
 
     assert "More than 2 verdicts wait" in client_as(cast.reviewer).get(f"{ADDRESS}?show=all").content.decode()

@@ -62,6 +62,12 @@ class OnceNode(template.Node):
         return mark_safe("".join([filled[p] if i % 2 else p for i, p in enumerate(parts)]))  # noqa: S308
 
 
+@register.filter
+def given(value: object) -> bool:
+    """Whether there is such a thing at all: for content that depends on that alone, such as a button's address."""
+    return bool(value)
+
+
 @register.tag
 def once(parser: Parser, token: Token) -> OnceNode:
     """``{% once value ... [with name=value ...] %}``.

@@ -43,6 +43,12 @@ def marked(parts: Iterable[Mapping[str, Any]]) -> SafeString:
     return mark_safe("".join([f"<mark>{text}</mark>" if hit else text for text, hit in shown]))  # noqa: S308 - escaped
 
 
+@register.filter
+def listed(titles: Iterable[str]) -> SafeString:
+    """Each title as an item of a list."""
+    return mark_safe("".join([f"<li>{conditional_escape(title)}</li>" for title in titles or ()]))  # noqa: S308 - escaped
+
+
 def _place(scope: Any) -> tuple[int, int, int, int]:
     if isinstance(scope, Mapping):
         return scope["page_start"], scope["line_start"], scope["page_end"], scope["line_end"]
