@@ -51,6 +51,9 @@ CELERY_BEAT_SCHEDULE = {
     "seal-audit": {"task": "audit.seal", "schedule": 5.0, "options": {"expires": 5}},
 }
 
+#: Seconds between two looks of a host for copies of erased documents on its own disk; 0 for never.
+COPIES_SWEEP_SECONDS = 900
+
 #: Seconds after which a worker that stopped renewing its lease is taken for dead.
 LEASE_SECONDS = env.integer("WORKBENCH_LEASE_SECONDS", 30)
 #: Seconds between two renewals of a lease.

@@ -30,5 +30,7 @@ MODEL_NETWORKS = env.networks("MODEL_NETWORKS", "127.0.0.0/8,::1/128")
 SEED_MODEL = False
 #: Tests that send many requests are no program gone wild; the tests of the limit set one.
 API_REQUESTS_PER_MINUTE = 0
+#: The tests of the sweep say when.
+COPIES_SWEEP_SECONDS = 0
 #: Logins of tests are made without a password; the tests of asking again say so themselves.
 ASKS_AGAIN = False

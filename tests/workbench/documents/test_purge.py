@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.models.functions import Now
 from django.test import Client
 
@@ -21,7 +22,7 @@ from workbench.accounts.models import User
 from workbench.api.models import IdempotentRequest
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import audit_seal_all, audit_verify
-from workbench.documents import erased_text, purge
+from workbench.documents import copies, erased_text, purge
 from workbench.documents.erased_text import Quotations
 from workbench.documents.erasure import document_delete
 from workbench.documents.lexical import lexical_index
@@ -332,3 +333,68 @@ def test_the_mark_names_the_text_once() -> None:
     assert mark.startswith("erased, sha256 ")
     assert erased_text.erased_mark(mark) == mark
     assert erased_text.erased_mark("") == ""
+
+
+class TestOtherHosts:
+    """Copies that another host made for itself go there, too."""
+
+    @pytest.fixture
+    def elsewhere(self, cast: Cast, scene: Scene, settings: Any, tmp_path: Path) -> tuple[Path, Path]:
+        """A host with an index and page images of a document, after another host has erased that document; and the
+        images of one that was not."""
+        kept = make_document(collection=cast.alpha, owner=cast.analyst, name="other.txt", text=OTHER)
+        here, settings.WORKBENCH_HOME = settings.WORKBENCH_HOME, tmp_path / "elsewhere"
+        lexical_index(cast.alpha)
+        for document in (scene.document, kept):
+            cache_folder(document).mkdir(parents=True)
+            (cache_folder(document) / "1.png").write_bytes(b"image")
+        erased, spared = cache_folder(scene.document), cache_folder(kept)
+        settings.WORKBENCH_HOME = here
+        due(cast, scene.document)
+        assert documents_purge() == 1
+        settings.WORKBENCH_HOME = tmp_path / "elsewhere"
+        return erased, spared
+
+    def test_they_are_found_after_a_request(
+        self, elsewhere: tuple[Path, Path], cast: Cast, settings: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        erased, spared = elsewhere
+        index = settings.WORKBENCH_HOME / "index"
+        assert b"twenty-four" in stored_bytes(index)
+        settings.COPIES_SWEEP_SECONDS = 900
+        monkeypatch.setattr(copies._Looked, "at", -1000.0)
+        # The test's own transaction is none of a request's.
+        monkeypatch.setattr(
+            copies,
+            "connection",
+            SimpleNamespace(in_atomic_block=False, settings_dict=connection.settings_dict),
+        )
+        Client().get("/healthz")
+        assert not erased.exists()
+        assert spared.exists()
+        assert b"twenty-four" not in stored_bytes(index)
+
+        lexical_index(cast.alpha)
+        spared_since = copies.copies_sweep()
+        assert spared_since == 0, "an index without the document stays"
+        erased.mkdir()
+        Client().get("/healthz")
+        assert erased.exists(), "not before the next quarter of an hour"
+
+    def test_a_database_that_is_away_breaks_no_request(
+        self, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def away() -> int:
+            raise OperationalError
+
+        settings.COPIES_SWEEP_SECONDS, settings.WORKBENCH_HOME = 900, tmp_path
+        monkeypatch.setattr(copies, "copies_sweep", away)
+        monkeypatch.setattr(copies, "connection", SimpleNamespace(in_atomic_block=False))
+        monkeypatch.setattr(copies._Looked, "at", -1000.0)
+        copies.copies_sweep_if_due()
+        assert (tmp_path / "cache" / "swept").exists()
+
+
+def stored_bytes(folder: Path) -> bytes:
+    """Everything in a folder, one file after another."""
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
