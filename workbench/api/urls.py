@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import DefaultRouter
 
 from . import (
+    archive_views,
     comparison_views,
     control_views,
     export_views,
@@ -22,6 +23,7 @@ from . import (
 router = DefaultRouter()
 router.include_root_view = False
 router.register("collections", views.CollectionViewSet, basename="collection")
+router.register("collection-archives", archive_views.CollectionArchiveViewSet, basename="collection-archive")
 router.register("documents", views.DocumentViewSet, basename="document")
 router.register("questions", views.QuestionViewSet, basename="question")
 router.register("runs", views.RunViewSet, basename="run")

@@ -14,12 +14,16 @@ from pathlib import Path
 import pytest
 from django.conf import settings as django_settings
 from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.http import HttpResponse
+from django.test import Client
 
 from arbitration.contracts import Role
 from arbitration.evaluation.question_groups import question_hash
 from tests.workbench.cast import Cast
 from tests.workbench.scene import TEXT, make_document
+from workbench.accounts.permissions import Permission
 from workbench.archives.contents import LABELS, MANIFEST
 from workbench.archives.reading import BadArchive
 from workbench.archives.services import archive_inspect, collection_export, collection_import
@@ -466,3 +470,44 @@ def test_the_commands_refuse_clearly(alpha: Collection, tmp_path: Path) -> None:
         with pytest.raises(CommandError, match=words):
             call_command(*arguments)
     assert there.read_bytes() == b"something"
+
+
+# --- by the API ---------------------------------------------------------------------------------------------
+
+
+def test_the_api_takes_out_and_in(archive: bytes, cast: Cast, client_as: Callable[..., Client]) -> None:
+    taken = client_as(cast.admin).get("/api/v1/collection-archives/alpha/")
+    content = b"".join(taken.streaming_content)
+    assert (taken.status_code, taken["Content-Type"]) == (200, "application/zip")
+    assert entries_of(content).keys() == entries_of(archive).keys()
+
+    def sent(**given: object) -> HttpResponse:
+        file = SimpleUploadedFile("alpha.zip", content)
+        return client_as(cast.outsider).post(
+            "/api/v1/collection-archives/", {"file": file, "collection": "gamma", **given}
+        )
+
+    tried = sent(dry_run=True)
+    assert (tried.status_code, tried.json()["dry_run"]) == (200, True)
+    assert not Collection.objects.filter(slug="gamma").exists()
+    made = sent()
+    assert (made.status_code, made.json()["sha256"]) == (201, _digest(content))
+    assert Collection.objects.visible_to(cast.outsider).filter(slug="gamma").exists()
+    again = sent()
+    assert (again.status_code, again.json()["code"]) == (409, "slug_taken")
+
+
+@pytest.mark.parametrize("name", ["analyst", "auditor"])
+def test_who_does_not_manage_a_collection_is_told_that_there_is_none(
+    alpha: Collection, cast: Cast, client_as: Callable[..., Client], name: str
+) -> None:
+    assert client_as(cast.members[name]).get("/api/v1/collection-archives/alpha/").status_code == 404
+
+
+def test_a_program_without_the_scope_to_manage_takes_nothing_in(archive: bytes, cast: Cast) -> None:
+    cast.analyst.token_scopes = frozenset({Permission.VIEW, Permission.UPLOAD})
+
+    with pytest.raises(NotAllowed):
+        take_in(cast, archive)
+
+    assert not Collection.objects.filter(slug="gamma").exists()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -16,8 +18,9 @@ from tests.workbench.models_registry.makers import any_model
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
+from workbench.archives.writing import archive_write
 from workbench.collection_settings.models import THRESHOLDS, GateProposal
-from workbench.documents.models import Document, DocumentStatus, OfferState, VersionOffer
+from workbench.documents.models import Collection, Document, DocumentStatus, OfferState, VersionOffer
 from workbench.labeling.models import Slot
 from workbench.models_registry.models import AliasName, ModelAlias, ModelVersion
 from workbench.models_registry.services import schedule_current
@@ -78,6 +81,23 @@ def fields(**values: Any) -> Data:
 def a_file(name: str, content: str, key: str = "file", **others: Any) -> Data:
     """A file to upload, made anew for each request."""
     return lambda scene: {key: SimpleUploadedFile(name, content.encode(), "text/plain"), **others}
+
+
+def an_archive(scene: Scene) -> Mapping[str, Any]:
+    """The other collection, which is empty, as an archive to take in."""
+    target = BytesIO()
+    archive_write(collection=Collection.objects.get(slug="beta"), target=target)
+    return {
+        "file": SimpleUploadedFile("beta.zip", target.getvalue(), "application/zip"),
+        "collection": "gamma",
+    }
+
+
+def true_hashes(scene: Scene, actor: User) -> None:
+    """Documents are named by the hash of their bytes, which those of the scene are not."""
+    for document in scene.document.collection.documents.all():
+        sha256 = hashlib.sha256(document.file.open().read()).hexdigest()
+        Document.objects.filter(pk=document.pk).update(sha256=sha256)
 
 
 def question(scene: Scene) -> Mapping[str, Any]:

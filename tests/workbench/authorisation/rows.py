@@ -302,6 +302,8 @@ API: list[Row] = [
     get("api:collection-list", SIGNED_IN),
     post("api:collection-list", SIGNED_IN, fields(name="Mine")),
     get("api:collection-detail", MEMBERS),
+    get("api:collection-archive-detail", "D", given=parts.true_hashes),
+    post("api:collection-archive-list", SIGNED_IN, parts.an_archive),
     get("api:document-list", SIGNED_IN),
     post("api:document-list", "AD", a_file("new.txt", "Words.", collection="alpha")),
     get("api:document-detail", MEMBERS),

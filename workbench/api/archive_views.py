@@ -1,0 +1,99 @@
+"""Collections as archives: taken out whole, and taken in as new ones."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import FileResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.accounts.permissions import Permission
+from workbench.archives.reading import MEGABYTE
+from workbench.archives.services import archive_inspect, collection_export, collection_import
+from workbench.documents.models import Collection
+from workbench.documents.selectors import collection_for
+
+from .base import IDEMPOTENCY, ApiViewSet, checked
+
+#: Bytes of all documents of an archive that comes over the web; larger ones by ``manage.py import_collection``.
+MOST_UPLOADED = 2048 * MEGABYTE
+_IN_MEMORY = 8 * MEGABYTE
+
+
+class ArchiveSerializer(serializers.Serializer[Any]):
+    """An archive, and the short name of the collection to be made of it if it is another than there. ``dry_run``: only
+    check it."""
+
+    file = serializers.FileField()
+    collection = serializers.SlugField(required=False, default="", max_length=80, allow_blank=True)
+    dry_run = serializers.BooleanField(required=False, default=False)
+
+
+class ArchiveFiguresSerializer(serializers.Serializer[Any]):
+    """What an archive holds; ``sha256`` is its name in both audit trails, ``remarks`` say what is not taken over."""
+
+    sha256 = serializers.CharField()
+    collection = serializers.CharField()
+    name = serializers.CharField()
+    documents = serializers.IntegerField()
+    bytes = serializers.IntegerField()
+    dictionary_entries = serializers.IntegerField()
+    question_sets = serializers.IntegerField()
+    labels = serializers.IntegerField()
+    dry_run = serializers.BooleanField()
+    remarks = serializers.ListField(child=serializers.CharField())
+
+
+class CollectionArchiveViewSet(ApiViewSet[Collection]):
+    """Archives of collections: originals, settings, vocabulary, question sets, labels; no people, no runs."""
+
+    queryset = Collection.objects.none()
+    serializer_class = ArchiveFiguresSerializer
+    lookup_field = "slug"
+    lookup_value_regex = "[-a-zA-Z0-9_]+"
+    parser_classes = [MultiPartParser]
+
+    def get_queryset(self) -> QuerySet[Collection]:
+        """Those that the caller manages."""
+        return Collection.objects.visible_to(self.request.user, Permission.MANAGE)
+
+    @extend_schema(
+        responses={(200, "application/zip"): OpenApiTypes.BINARY},
+        parameters=[OpenApiParameter("slug", OpenApiTypes.STR, OpenApiParameter.PATH)],
+    )
+    def retrieve(self, request: Request, slug: str) -> FileResponse:
+        """The collection as one archive, for those who manage it; taking it is on record."""
+        collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+        target = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  (the response closes it)
+        try:
+            collection_export(actor=request.user, collection=collection, target=target)
+        except BaseException:
+            target.close()
+            raise
+        response = FileResponse(
+            target, as_attachment=True, filename=f"{collection.slug}.zip", content_type="application/zip"
+        )
+        response["Cache-Control"] = "private, no-store"
+        return response
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY],
+        request={"multipart/form-data": ArchiveSerializer},
+        responses={200: ArchiveFiguresSerializer, 201: ArchiveFiguresSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Makes a new collection of an archive, all of it or nothing; the caller becomes its admin and analyst. Its
+        documents are then read by the workers. With ``dry_run`` (200) nothing is made."""
+        given = checked(request, ArchiveSerializer)
+        common = {"stream": given["file"], "slug": given["collection"], "most_bytes": MOST_UPLOADED}
+        if given["dry_run"]:
+            return Response(ArchiveFiguresSerializer(archive_inspect(**common)).data)
+        _collection, figures = collection_import(actor=request.user, **common)
+        return Response(ArchiveFiguresSerializer(figures).data, status=status.HTTP_201_CREATED)
