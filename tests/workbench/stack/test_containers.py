@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from workbench.stack import project
+from workbench.stack.home import Home
 from workbench.stack.project import ROOT
 
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
@@ -143,6 +144,19 @@ def test_the_same_programs_run_as_in_the_embedded_stack() -> None:
     for name in ("worker-llm", "beat"):
         assert words(name)[2] == embedded.celery
     assert SERVICES["web"]["environment"]["DJANGO_SETTINGS_MODULE"] == "workbench.settings.production"
+
+
+def test_the_application_server_is_set_as_in_the_embedded_stack(tmp_path: Path) -> None:
+    """But for where it listens, and how long it may take to stop, which Docker decides."""
+    argv = project.Project().web(Home(tmp_path), {}, host="127.0.0.1", port=1).argv
+    embedded = " ".join(argv[argv.index("gunicorn") + 1 : -1]).replace(" --", "\n--").split("\n")
+    own = {"--bind", "--graceful-timeout", "--worker-tmp-dir"}
+
+    def options(given: list[str]) -> set[str]:
+        return {option for option in given if re.split("[ =]", option)[0] not in own}
+
+    composed = [option.replace("=", " ") for option in words("web")[1:-1]]
+    assert options(composed) == options(embedded)
 
 
 @pytest.mark.parametrize("name", sorted(set(SERVICES) - {"migrate"}))
