@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 from arbitration.detectors.base import Anchor, DetectorContext, Span, StoreSession, section_span, subtree_span
 from arbitration.protocols import LineRow, SectionRow
@@ -44,10 +43,6 @@ class LineTable:
             document: [(line.page_num, line.line_num) for line in lines]
             for document, lines in self._lines.items()
         }
-
-    def lines(self) -> Iterator[LineRow]:
-        """All lines read."""
-        return chain.from_iterable(self._lines.values())
 
     def between(self, span: Span) -> list[LineRow]:
         """The lines read that lie in a span, in reading order."""
@@ -96,7 +91,6 @@ def aggregate(anchors: Sequence[Anchor], context: DetectorContext) -> list[Unit]
     places = [anchor for anchor in anchors if anchor.section is None]
     sections = _section_rows(anchors, context.session)
     table = _read(places, whole, sections, context)
-    context.match(table.lines())
     builder = _Builder(table, context)
     for anchor in sorted(places, key=lambda a: a.passage_id is None):
         builder.place(anchor)
@@ -216,6 +210,7 @@ class _Builder:
         """The pieces with the most keywords, in reading order; the first piece wins ties."""
         if len(pieces) <= room:
             return pieces
+        self._context.match(line for piece in pieces for line in piece)
         counts = [len(self._context.matched_in(piece)) for piece in pieces]
         best = sorted(range(len(pieces)), key=lambda index: (-counts[index], index))[:room]
         return [pieces[index] for index in sorted(best)]

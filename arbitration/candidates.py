@@ -10,7 +10,7 @@ from arbitration.aggregation import Unit
 from arbitration.briefs import build_brief, snippet_of
 from arbitration.contracts import CandidateScope, candidate_id
 from arbitration.detectors.base import Anchor, DetectorContext, Span
-from arbitration.detectors.titles import NO_TITLE_MATCH, TitleMatch, TitleMatcher
+from arbitration.detectors.titles import NO_TITLE_MATCH, TitleMatch, title_matches
 from arbitration.fusion import ranks_of, rrf_score
 from arbitration.pool import CandidateSignals, PoolCandidate
 from arbitration.settings import METHODS
@@ -21,7 +21,10 @@ _NEIGHBOUR_LINES = 4
 
 def build_candidates(units: Sequence[Unit], context: DetectorContext) -> list[PoolCandidate]:
     """One candidate per unit, ordered by reciprocal rank fusion."""
-    builder = _CandidateBuilder(context, _ranks_by_method(units), _wordings(units, context))
+    context.match(line for unit in units for line in unit.lines)
+    sections = {(u.section.document_id, u.section.section_id): u.section for u in units if u.section}
+    titles = title_matches(sections.values(), context)
+    builder = _CandidateBuilder(context, _ranks_by_method(units), _wordings(units, context), titles)
     drafts = _with_neighbours([builder.draft(index, unit) for index, unit in enumerate(units)])
     ordered = sorted(
         drafts, key=lambda c: (-c.rrf_score, c.document_id, c.anchor.page_start, c.anchor.line_start)
@@ -103,12 +106,12 @@ class _CandidateBuilder:
         context: DetectorContext,
         ranks: Mapping[str, Mapping[int, int]],
         wordings: Sequence[Wording],
+        titles: Mapping[tuple[str, str], TitleMatch],
     ) -> None:
         self._context = context
         self._ranks = ranks
         self._wordings = wordings
-        self._titles: dict[tuple[str, str], TitleMatch] = {}
-        self._title_matchers: dict[str, TitleMatcher] = {}
+        self._titles = titles
         singles = [k for k in context.question.keywords if not k.is_phrase]
         self._weights = {k.term: k.weight for k in singles}
         self._total = sum(self._weights.values()) or 1.0
@@ -187,13 +190,7 @@ class _CandidateBuilder:
     def _title(self, unit: Unit) -> TitleMatch:
         if unit.section is None:
             return NO_TITLE_MATCH
-        key = (unit.section.document_id, unit.section.section_id)
-        if key not in self._titles:
-            language = self._context.matcher(key[0]).language
-            if language not in self._title_matchers:
-                self._title_matchers[language] = TitleMatcher(self._context, key[0])
-            self._titles[key] = self._title_matchers[language].match(unit.section.title)
-        return self._titles[key]
+        return self._titles[unit.section.document_id, unit.section.section_id]
 
 
 def _best(anchors: Sequence[Anchor], method: str) -> Anchor:

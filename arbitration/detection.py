@@ -15,7 +15,7 @@ from arbitration.candidates import build_candidates
 from arbitration.clock import SystemClock
 from arbitration.detectors.base import Anchor, Detector, DetectorContext, StoreSession
 from arbitration.detectors.cooccurrence import CooccurrenceDetector
-from arbitration.detectors.embedding import EmbeddingDetector
+from arbitration.detectors.embedding import EmbeddingDetector, nearest_passages
 from arbitration.detectors.lexical import LexicalDetector
 from arbitration.detectors.patterns import PatternDetector
 from arbitration.detectors.titles import TitleDetector
@@ -104,6 +104,8 @@ def detect(
         question if isinstance(question, ParsedQuestion) else parse_question(question, dictionary=dictionary)
     )
     session, profile = StoreSession(store), store.profile()
+    if embedder is not None and _embeds_always(settings):
+        (executor or _shared_executor()).submit(nearest_passages, parsed, session, embedder, settings)
     hits = session.count_hits(exhaustive_terms(parsed)) if parsed.keywords else {}
     parsed = parsed.model_copy(update={"vocabulary_diverges": vocabulary_diverges(parsed, hits)})
     progress("parse", {"keywords": len(parsed.keywords), "intent": parsed.intent})
@@ -133,6 +135,11 @@ def detect(
         notes=(*notes, *context.notes),
         latency_ms=1000 * (clock.monotonic() - started),
     )
+
+
+def _embeds_always(settings: EngineSettings) -> bool:
+    """Whether the question is embedded whatever is found, so that it can begin at once."""
+    return settings.concurrent and "embedding" in (settings.forced_methods or settings.second_opinions)
 
 
 def _facts(

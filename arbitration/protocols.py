@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -69,9 +69,8 @@ class SectionRow:
     has_children: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LineRow:
-    """One body line with its section."""
+class LineRow(NamedTuple):
+    """One body line with its section. A tuple, because a question reads more than a thousand of them."""
 
     document_id: str
     page_num: int

@@ -187,9 +187,10 @@ class DetectorContext:
             texts.setdefault(language, {})[line.text] = None
         for language, wanted in texts.items():
             matcher = self._matcher_of(language)
-            found = matcher.matched_in_each(list(wanted))
+            new = [text for text in wanted if (matcher.language, text) not in self._matched]
+            found = matcher.matched_in_each(new)
             self._matched.update(
-                ((matcher.language, text), tuple(held)) for text, held in zip(wanted, found, strict=True)
+                ((matcher.language, text), tuple(held)) for text, held in zip(new, found, strict=True)
             )
 
     def matched_in(self, lines: Sequence[LineRow]) -> tuple[str, ...]:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from arbitration.detectors.base import Anchor, DetectorContext, Span
+from arbitration.detectors.base import Anchor, DetectorContext, Span, StoreSession
 from arbitration.detectors.titles import matching_sections
 from arbitration.errors import ArbitrationError
-from arbitration.protocols import PassageRow
-from arbitration.settings import MethodName
+from arbitration.protocols import Embedder, PassageRow
+from arbitration.questions.model import ParsedQuestion
+from arbitration.settings import EngineSettings, MethodName
+
+
+def nearest_passages(
+    question: ParsedQuestion, session: StoreSession, embedder: Embedder, settings: EngineSettings
+) -> list[PassageRow]:
+    """The best passages by cosine for all wordings of a question, found by whoever asks first: embedding needs nothing
+    but the question, so it may begin before it is known what else there is."""
+    wordings = [question.retrieval_text, *question.rewrites]
+    return session.once(
+        ("nearest passages",),
+        lambda: session.vector(list(embedder.embed(wordings)), limit=settings.top_k),
+    )
 
 
 class EmbeddingDetector:
@@ -19,9 +32,7 @@ class EmbeddingDetector:
         """Passages, best first. Raises :class:`ArbitrationError` when no embedder is configured."""
         if context.embedder is None:
             raise ArbitrationError("No embedder is configured; choose one or leave embeddings out.")
-        wordings = [context.question.retrieval_text, *context.question.rewrites]
-        vectors = list(context.embedder.embed(wordings))
-        rows = context.session.vector(vectors, limit=context.settings.top_k)
+        rows = nearest_passages(context.question, context.session, context.embedder, context.settings)
         titles = {
             (section.document_id, section.section_id): section.title
             for section, _ in matching_sections(context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -45,10 +45,17 @@ class TitleMatcher:
     def match(self, title: str) -> TitleMatch:
         """Exact when the title holds a whole noun phrase of two or more words, or says nothing but words of the
         question (a single word only where that is all the question is about); partial when it holds any keyword."""
-        plain = title_words(title)
-        matched = tuple(self._terms.matched(plain))
-        if not matched:
-            return NO_TITLE_MATCH
+        return self.match_each([title])[0]
+
+    def match_each(self, titles: Sequence[str]) -> list[TitleMatch]:
+        """:meth:`match` of every title."""
+        plain = [title_words(title) for title in titles]
+        return [
+            self._match(title, tuple(matched)) if matched else NO_TITLE_MATCH
+            for title, matched in zip(plain, self._terms.matched_in_each(plain), strict=True)
+        ]
+
+    def _match(self, plain: str, matched: tuple[str, ...]) -> TitleMatch:
         title_stems = frozenset(_meaningful_stems(plain, self._language))
         similarity = _jaccard(title_stems, self._question)
         if self._is_exact(title_stems):
@@ -100,14 +107,25 @@ def _matching_sections(context: DetectorContext) -> list[tuple[SectionRow, Title
     if not terms or not context.profile.has_usable_toc:
         return []
     rows = context.session.title_hits(terms, limit=context.settings.title_limit)
-    matchers: dict[str, TitleMatcher] = {}
-    found = []
-    for row in rows:
-        language = context.matcher(row.document_id).language
-        matcher = matchers.setdefault(language, TitleMatcher(context, row.document_id))
-        match = matcher.match(row.title)
-        if match.kind != "none":
-            found.append((row, match))
+    matches = title_matches(rows, context)
+    return [
+        (row, match) for row in rows if (match := matches[row.document_id, row.section_id]).kind != "none"
+    ]
+
+
+def title_matches(
+    sections: Iterable[SectionRow], context: DetectorContext
+) -> dict[tuple[str, str], TitleMatch]:
+    """How the title of each section answers the question, by document and section; those of one language are read
+    together."""
+    by_language: dict[str, list[SectionRow]] = {}
+    for section in sections:
+        by_language.setdefault(context.matcher(section.document_id).language, []).append(section)
+    found: dict[tuple[str, str], TitleMatch] = {}
+    for rows in by_language.values():
+        matches = TitleMatcher(context, rows[0].document_id).match_each([row.title for row in rows])
+        keys = [(row.document_id, row.section_id) for row in rows]
+        found.update(zip(keys, matches, strict=True))
     return found
 
 

@@ -340,14 +340,16 @@ class DatabaseCandidateStore:
     def lines_of_scopes(self, scopes: Sequence[Span]) -> list[list[LineRow]]:
         """See the protocol; one query however many spans."""
         found: list[list[LineRow]] = [[] for _ in scopes]
-        if not scopes:
-            return found
-        columns = list(zip(*((_pk(document), *rest) for document, *rest in scopes), strict=True))
-        with fresh_connection().cursor() as cursor:
-            cursor.execute(_LINES_OF_SCOPES, [list(column) for column in columns])
-            for position, document, page, number, text, section in cursor.fetchall():
-                if document in self._documents:
-                    found[position - 1].append(LineRow(f"d{document}", page, number, text, section or None))
+        columns: list[list[int]] = [[], [], [], [], [], []]
+        for position, (document, *rest) in enumerate(scopes):
+            if (pk := _pk(document)) in self._documents:
+                for column, value in zip(columns, (position, pk, *rest), strict=True):
+                    column.append(value)
+        if columns[0]:
+            with fresh_connection().cursor() as cursor:
+                cursor.execute(_LINES_OF_SCOPES, columns)
+                for row in cursor.fetchall():
+                    found[row[0]].append(LineRow._make(row[1:]))
         return found
 
 
@@ -377,9 +379,9 @@ _NEAREST = """
     ORDER BY n.distance, p.id
 """
 _LINES_OF_SCOPES = """
-    SELECT s.position, l.document_id, l.page_num, l.line_num, l.text, l.section_id
-    FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[])
-         WITH ORDINALITY AS s(document_id, page_start, line_start, page_end, line_end, position)
+    SELECT s.position, 'd' || l.document_id, l.page_num, l.line_num, l.text, nullif(l.section_id, '')
+    FROM unnest(%s::int[], %s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[])
+         AS s(position, document_id, page_start, line_start, page_end, line_end)
     JOIN documents_line l
       ON l.document_id = s.document_id
      AND (l.page_num, l.line_num) >= (s.page_start, s.line_start)
