@@ -37,7 +37,7 @@ from .term_queries import LINE_BREAK, PARTS, WORDS, TermQueries, index_words, pa
 logger = structlog.get_logger(__name__)
 
 #: Goes up when the words or the fields change: an older index is built anew.
-INDEX_VERSION = 3
+INDEX_VERSION = 4
 PASSAGE, SECTION = 1, 2
 _SUBFOLDERS = {PASSAGE: "passages", SECTION: "sections"}
 _Indexes = Mapping[int, tantivy.Index]
@@ -57,7 +57,8 @@ def _schema() -> tantivy.Schema:
     builder.add_unsigned_field("document", indexed=True, stored=True, fast=True)
     builder.add_text_field(WORDS, tokenizer_name="whitespace", index_option="position")
     builder.add_text_field(PARTS, tokenizer_name="whitespace", index_option="position")
-    builder.add_text_field("payload", stored=True, tokenizer_name="raw", index_option="basic")
+    # Stored and nothing else. As a text it would be a term of its own, and the terms ten times as many bytes.
+    builder.add_bytes_field("payload", stored=True, indexed=False)
     return builder.build()
 
 
@@ -188,7 +189,7 @@ class LexicalIndex:
     @staticmethod
     def _hit(searcher: tantivy.Searcher, score: float, address: tantivy.DocAddress) -> Hit:
         stored = searcher.doc(address)
-        payload = json.loads(stored.get_first("payload"))
+        payload = json.loads(bytes(stored.get_first("payload")))
         return Hit(score=float(score), document_pk=int(stored.get_first("document")), payload=payload)
 
     # --- keeping up with the database ---------------------------------------------------------------
@@ -383,7 +384,7 @@ def _entry(
     document.add_unsigned("document", document_pk)
     document.add_text(WORDS, " ".join(words))
     document.add_text(PARTS, f" {LINE_BREAK} ".join(" ".join(parts(text)) for text in texts))
-    document.add_text("payload", json.dumps(payload, ensure_ascii=False))
+    document.add_bytes("payload", json.dumps(payload, ensure_ascii=False).encode())
     return _Entry(kind, document, lines)
 
 
