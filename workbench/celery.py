@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import worker_init, worker_process_init
 
 # Before the app is built: delay_on_commit needs Django's settings.
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.dev")
@@ -12,3 +15,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.dev")
 app = Celery("workbench")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@worker_init.connect
+@worker_process_init.connect
+def set_aside_what_stays(**_sent: Any) -> None:
+    """What is loaded before the first task stays for ever, so the garbage collector need not look at it again. A
+    question makes tens of thousands of small objects; going through everything loaded each time was a fifth of it."""
+    gc.collect()
+    gc.freeze()
