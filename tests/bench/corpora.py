@@ -84,10 +84,8 @@ class Language:
     def __post_init__(self) -> None:
         rng = np.random.default_rng(self.seed)
         functional = sorted(STOP_WORDS["en"])
-        made: dict[str, None] = {}
-        while len(made) < VOCABULARY - len(functional):
-            made[_word(rng)] = None
-        self.words = np.array([*functional, *made], dtype=object)
+        made = dict.fromkeys(_made_up(rng, 2 * VOCABULARY))
+        self.words = np.array(list(dict.fromkeys([*functional, *made]))[:VOCABULARY], dtype=object)
         self.functional = len(functional)
         ranks = np.arange(len(self.words), dtype=np.float64)
         weights = 1.0 / (ranks + 1 + ZIPF_Q) ** ZIPF_S
@@ -106,14 +104,18 @@ class Language:
         return " ".join(self.words[numbers])
 
 
-def _word(rng: np.random.Generator) -> str:
-    count = int(rng.choice((1, 2, 3), p=(0.15, 0.5, 0.35)))
-    body = "".join(_pick(rng, _ONSETS) + _pick(rng, _VOWELS) + _pick(rng, _CODAS) for _ in range(count))
-    return body + _pick(rng, _ENDINGS)
+def _made_up(rng: np.random.Generator, count: int) -> list[str]:
+    """Words of one to three syllables with the endings of English, some of them more than once."""
+    syllables = rng.choice((1, 2, 3), size=count, p=(0.1, 0.5, 0.4))
+    made = np.full(count, "", dtype=object)
+    for number in range(3):
+        syllable = _picked(rng, _ONSETS, count) + _picked(rng, _VOWELS, count) + _picked(rng, _CODAS, count)
+        made = made + np.where(syllables > number, syllable, "")
+    return list(made + _picked(rng, _ENDINGS, count))
 
 
-def _pick(rng: np.random.Generator, among: Sequence[str]) -> str:
-    return among[int(rng.integers(len(among)))]
+def _picked(rng: np.random.Generator, among: Sequence[str], count: int) -> npt.NDArray[np.object_]:
+    return np.array(among, dtype=object)[rng.integers(len(among), size=count)]
 
 
 @dataclass

@@ -1,0 +1,48 @@
+"""The code that the benchmarks share, in small."""
+
+from __future__ import annotations
+
+import io
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pypdfium2
+
+from tests.bench.corpora import Language, _places
+from tests.bench.growth import drawn, series
+from tests.bench.ingest import a_pdf
+
+
+def test_the_made_up_language_is_the_same_each_time_and_its_function_words_are_the_commonest() -> None:
+    one, other = Language(), Language()
+    drawn_words = one.drawn(np.random.default_rng(1), 20_000)
+    assert list(one.words[:500]) == list(other.words[:500])
+    assert len(set(one.words)) == len(one.words)
+    assert np.mean(drawn_words < one.functional) > 0.3
+
+
+def test_passages_of_a_page_follow_each_other_line_by_line() -> None:
+    places = _places([3, 2, 4, 1, 5])
+    assert [(place.page, place.first, place.last) for place in places] == [
+        (1, 1, 3), (1, 4, 5), (1, 6, 9), (1, 10, 10), (2, 1, 5),
+    ]  # fmt: skip
+
+
+def test_the_hand_written_pdf_can_be_read() -> None:
+    document = pypdfium2.PdfDocument(io.BytesIO(a_pdf(pages=2, seed=1)))
+    text = document[1].get_textpage().get_text_bounded()
+    assert len(document) == 2
+    assert text.startswith("2 ")
+    assert len(text.split()) > 400
+
+
+def test_the_growth_is_drawn_as_well_formed_svg_with_every_line() -> None:
+    rows = [
+        {"passages": n, "pipeline": {"offline": [10.0 * n**0.1, 40.0]}, "bare": {"pgvector": [1.0, 2.0]}}
+        for n in (2_000, 20_000, 200_000)
+    ]
+    lines = series(rows)
+    assert [name for name, points in lines.items() if len(points) != 3] == []
+    picture = ElementTree.fromstring(drawn(lines))
+    texts = " ".join(element.text or "" for element in picture.iter() if element.tag.endswith("text"))
+    assert all(f"{name}:" in texts for name in lines)
