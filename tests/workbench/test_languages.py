@@ -174,7 +174,7 @@ MARKED = re.compile(
     r"|{%.*?%}|{{.*?}}|{#.*?#}",
     re.DOTALL,
 )
-CODE = re.compile(r"<(code|kbd|svg)\b.*?</\1>|<!--.*?-->", re.DOTALL)
+CODE = re.compile(r"<(code|kbd|svg|script)\b.*?</\1>|<!--.*?-->", re.DOTALL)
 SPOKEN = re.compile(r'\b(?:aria-label|aria-description|title|placeholder|alt|data-text[\w-]*)="([^"]*)"')
 TEMPLATES = sorted(
     path for path in (ROOT / "templates").rglob("*") if path.suffix in messages.TEMPLATES
