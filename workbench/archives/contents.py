@@ -14,7 +14,7 @@ path, a person, an address that text may be sent to, or a secret.
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -23,8 +23,8 @@ from arbitration.triage import GateProfile
 from training.labels import LabelSource
 from workbench.ops.storable import storable
 
-FORMAT = "arbiter-workbench-collection"
-VERSION = 1
+FORMAT: Final = "arbiter-workbench-collection"
+VERSION: Final = 1
 MANIFEST = "manifest.json"
 DOCUMENTS = "documents/"
 #: The parts that are tables, each of JSON lines.

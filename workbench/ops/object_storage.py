@@ -22,7 +22,7 @@ class ObjectStorage(S3Storage):  # type: ignore[misc]
 
     def get_default_settings(self) -> dict[str, Any]:
         """Those of django-storages that must be so, whatever its own defaults are."""
-        return super().get_default_settings() | {
+        return dict(super().get_default_settings()) | {
             "default_acl": None,
             "file_overwrite": False,
             "querystring_auth": True,
