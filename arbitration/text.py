@@ -233,28 +233,30 @@ class TermMatcher:
     def find(self, text: str) -> list[TermMatch]:
         """Every match, ordered by position, then by length."""
         joined, offsets = _joined_with_offsets(text)
-        matches = self._found(joined)
+        plain = _plain(joined)
+        matches = self._found(plain, fold(plain))
         if offsets is not None:
             matches = [TermMatch(m.term, offsets[m.start], offsets[m.end - 1] + 1) for m in matches]
         return sorted(matches, key=lambda match: (match.start, match.end, match.term))
 
     def matched(self, text: str) -> list[str]:
         """The distinct terms that stand in the text, in the order they were given."""
-        present = {match.term for match in self._found(join_letter_spaced(text))}
+        plain = _plain(join_letter_spaced(text))
+        present = {match.term for match in self._found(plain, fold(plain))}
         return [term for term in self.terms if term in present] if present else []
 
     def matched_in_each(self, texts: Sequence[str]) -> list[list[str]]:
         """:meth:`matched` of every text, found in one scan over all of them."""
-        joined = [join_letter_spaced(text) for text in texts]
-        ends = list(accumulate(len(text) + len(_BETWEEN_TEXTS) for text in joined))
+        plain = [_plain(join_letter_spaced(text)) for text in texts]
+        ends = list(accumulate(len(text) + len(_BETWEEN_TEXTS) for text in plain))
         present: list[set[str]] = [set() for _ in texts]
-        for match in self._found(_BETWEEN_TEXTS.join(joined)):
+        # Folded one by one: most lines are plain ASCII, and folding others takes many times as long.
+        folded = _BETWEEN_TEXTS.join([fold(text) for text in plain])
+        for match in self._found(_BETWEEN_TEXTS.join(plain), folded):
             present[bisect_right(ends, match.start)].add(match.term)
         return [[term for term in self.terms if term in held] if held else [] for held in present]
 
-    def _found(self, text: str) -> list[TermMatch]:
-        plain = text if text.isascii() else text.translate(_PUNCTUATION)
-        folded = fold(plain)
+    def _found(self, plain: str, folded: str) -> list[TermMatch]:
         found = [
             TermMatch(term, match.start(), match.end())
             for term, pattern in self._codes
@@ -340,6 +342,11 @@ def _code_pattern(term: str) -> re.Pattern[str]:
         return re.compile(rf"(?<!\w){re.escape(plain)}s?(?!\w)", flags)
     body = r"[ \-]?".join(re.escape(part) for part in _CODE_PARTS.findall(plain))
     return re.compile(rf"(?<!\w){body}(?!\w)", re.IGNORECASE)
+
+
+def _plain(text: str) -> str:
+    """The text with its dashes, quotes and blanks in one form, same length."""
+    return text if text.isascii() else text.translate(_PUNCTUATION)
 
 
 def begins_a_word(head: str, folded: str) -> bool:
