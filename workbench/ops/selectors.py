@@ -10,6 +10,7 @@ from django.core.cache import caches
 from django.db.models import Count, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Now
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -31,6 +32,7 @@ LABELLERS = frozenset({Permission.LABEL, Permission.MANAGE, Permission.REVIEW, P
 TRUST_READERS = frozenset({Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})
 
 _DEGRADED = "shell.degraded"
+_COUNTED = "_waiting_of_this_request"
 
 #: A worker takes up what is asked within seconds; after this time something is wrong.
 WORKER_LATE = timedelta(minutes=2)
@@ -52,11 +54,18 @@ class Waiting:
 
 
 def waiting_for(*, user: User) -> Waiting:
-    """Both counts of the page's shell, in one query."""
+    """Both counts of the page's shell, in one query; the user of a request remembers them, as a page may show them
+    too."""
+    known: Waiting | None = getattr(user, _COUNTED, None)
+    if known is not None:
+        return known
     may_review = Permission.REVIEW in permissions_anywhere(user=user)
     open_items = queue_open(user=user, required_only=True) if may_review else QueueItem.objects.none()
     counts = User.objects.filter(pk=user.pk).values_list(_number(open_items), _number(unread(user=user)))
-    return Waiting(*counts.get())
+    waiting = Waiting(*counts.get())
+    if isinstance(user, SimpleLazyObject):
+        setattr(user, _COUNTED, waiting)
+    return waiting
 
 
 def _number(rows: QuerySet[Any]) -> Coalesce:

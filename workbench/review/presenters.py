@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
+from workbench.ops.selectors import waiting_for
 from workbench.questions import cards
 from workbench.questions.models import Candidate, RoleChoice, Run
 from workbench.questions.presenters import answer_of
@@ -34,7 +35,7 @@ from .models import (
     ReviewAction,
 )
 from .queue import reviewers_of
-from .selectors import UNDO_WINDOW, is_hidden, queue_open, standing_review
+from .selectors import UNDO_WINDOW, is_hidden, standing_review
 
 WHY = {
     "needs_person": gettext_lazy("the machine asks for a person"),
@@ -79,7 +80,7 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict) -> dict[str, Any
         "assigned_to": item.assigned_to,
         "undo": last_decision(user=user),
         "colleagues": list(reviewers_of(item=item).exclude(pk=user.pk)),
-        "remaining": queue_open(user=user, required_only=True).count(),
+        "remaining": waiting_for(user=user).to_review,
         "reason_choices": ReasonCode.choices,
         "may_review": cards.may_decide(run=item.run, user=user),
         "next_url": reverse("review:next") + (f"?{filters.query}" if filters.query else ""),

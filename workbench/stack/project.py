@@ -73,6 +73,8 @@ class Project:
             *("--bind", f"{shown}:{port}", "--worker-class", "gthread", "--preload"),
             *("--workers", os.environ.get("WEB_CONCURRENCY") or str(WEB_PROCESSES)),
             *("--threads", os.environ.get("WEB_THREADS") or str(WEB_THREADS)),
+            # Longer than people think: a browser that sends a form on a connection just closed sees an error.
+            *("--keep-alive", "75"),
             *("--timeout", "120", "--graceful-timeout", "5", "--no-control-socket"),
         )
         return Program(
