@@ -34,6 +34,7 @@ ALLAUTH_TRUSTED_PROXY_COUNT = env.integer("TRUSTED_PROXIES", 0)
 #: Passkeys and security keys as a second factor. Needs HTTPS and the host name that people use.
 WEBAUTHN = env.flag("WEBAUTHN", default=False)
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", *(["webauthn"] if WEBAUTHN else [])]
+MFA_ADAPTER = "workbench.accounts.adapters.SecondFactorAdapter"
 MFA_TOTP_ISSUER = "Arbiter Workbench"
 
 #: A session ends after this many seconds without an act of its person; pages that look for news by themselves

@@ -239,6 +239,30 @@ def test_a_superuser_takes_a_lost_second_factor_away_on_record(cast: Cast, clien
     assert (event.actor, event.object_id, event.before) == (root, str(cast.analyst.pk), {"kind": "totp"})
 
 
+def test_a_copy_of_the_database_holds_no_second_factor(cast: Cast, settings: Any) -> None:
+    from allauth.mfa.models import Authenticator
+    from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+    from allauth.mfa.totp.internal.auth import (
+        TOTP,
+        format_hotp_value,
+        generate_totp_secret,
+        hotp_value,
+        yield_hotp_counters_from_time,
+    )
+
+    secret = generate_totp_secret()
+    factor = TOTP.activate(cast.analyst, secret)
+    codes = RecoveryCodes.activate(cast.analyst).get_unused_codes()
+    kept = str(list(Authenticator.objects.values_list("data", flat=True)))
+    assert secret not in kept
+    code = format_hotp_value(hotp_value(secret, next(iter(yield_hotp_counters_from_time()))))
+    old, settings.SECRET_KEY = settings.SECRET_KEY, "another-key-of-another-installation-of-the-product"
+    assert not factor.validate_code(code)
+    assert RecoveryCodes(Authenticator.objects.get(type="recovery_codes")).get_unused_codes() != codes
+    settings.SECRET_KEY_FALLBACKS = [old]
+    assert factor.validate_code(code), "a key that was changed is kept among the fallbacks"
+
+
 def test_the_admin_site_offers_nothing_that_leaves_no_trace(cast: Cast, client_as: ClientAs) -> None:
     from django.contrib import admin
 
