@@ -60,7 +60,7 @@ _ONSETS = (
     "tr",
     "v",
 )
-_VOWELS = ("a", "e", "i", "o", "u", "ai", "ea", "io")
+_VOWELS = ("a", "e", "i", "o", "u", "ea")
 _CODAS = ("", "", "", "n", "r", "l", "s", "t", "nd", "rm")
 _ENDINGS = ("", "", "", "s", "ed", "ing", "tion", "ment", "al", "ity")
 
@@ -105,8 +105,8 @@ class Language:
 
 
 def _made_up(rng: np.random.Generator, count: int) -> list[str]:
-    """Words of one to three syllables with the endings of English, some of them more than once."""
-    syllables = rng.choice((1, 2, 3), size=count, p=(0.1, 0.5, 0.4))
+    """Words of one to three syllables with the endings of English, about as long as its words; some come twice."""
+    syllables = rng.choice((1, 2, 3), size=count, p=(0.3, 0.55, 0.15))
     made = np.full(count, "", dtype=object)
     for number in range(3):
         syllable = _picked(rng, _ONSETS, count) + _picked(rng, _VOWELS, count) + _picked(rng, _CODAS, count)
