@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from arbitration.detection import detect, end_threads
 from arbitration.documents import Line, ParsedDocument
@@ -396,6 +397,24 @@ def test_a_document_that_becomes_ready_in_the_middle_of_a_question_disturbs_noth
     late = make_document(collection=cast.alpha, owner=cast.analyst, name="late.txt")
 
     assert everything(scope, [*two, late]) == {document.public_id for document in two}
+
+
+def test_a_collection_is_read_again_when_a_document_came_and_not_before(
+    cast: Cast, two: tuple[Document, Document]
+) -> None:
+    space = active_space()
+    DatabaseCandidateStore(collection=cast.alpha, space=space).profile()
+    with CaptureQueriesContext(connection) as queries:
+        again = DatabaseCandidateStore(collection=cast.alpha, space=space).profile()
+    assert [query["sql"] for query in queries if "documents_document" in query["sql"]] == []
+    assert [document.document_id for document in again.documents] == [d.public_id for d in two]
+
+    late = make_document(collection=cast.alpha, owner=cast.analyst, name="late.txt")
+    Document.objects.filter(pk=two[0].pk).update(status=DocumentStatus.CANCELLED)
+    index_epoch_bump(collection_ids=[cast.alpha.pk])
+    now = DatabaseCandidateStore(collection=cast.alpha, space=space)
+    assert [d.document_id for d in now.profile().documents] == [two[1].public_id, late.public_id]
+    assert everything(now, [*two, late]) == {two[1].public_id, late.public_id}
 
 
 def test_what_is_not_ready_is_never_searched_in_vain(cast: Cast, two: tuple[Document, Document]) -> None:
