@@ -23,6 +23,15 @@ BESIDE = {
 }
 
 
+def on_config(config: Any) -> Any:
+    """A document that ``mkdocs.yml`` does not place yet stands at the end, so that none is left out."""
+    docs = ROOT / "docs"
+    placed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE))
+    if missing := sorted({path.relative_to(docs).as_posix() for path in docs.rglob("*.md")} - placed):
+        config.nav.append({"More": missing})
+    return config
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Adds the documents of the root and the references."""
     made = {name: (ROOT / source).read_text("utf-8") for source, name in BESIDE.items()}
