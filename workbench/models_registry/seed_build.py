@@ -39,8 +39,9 @@ TRAINING_QUESTIONS = {"cuad": 30, "contractnli": 12}
 TEST_DOCUMENTS = 0.25
 #: Questions without an answer, per question with one: they teach what no evidence looks like.
 UNANSWERABLE_SHARE = 0.5
-#: Small enough to ship; the optimiser's state is not needed to score.
-CONFIG = TrainingConfig(architectures=("logistic", "mlp-64-32"), members=1)
+#: No network: there are too few different questions. On questions they had not seen, networks of one to four
+#: members had a mean F1 of .35 to .37, this one .39, the rules .38 (60 documents a set).
+CONFIG = TrainingConfig(architectures=("logistic",))
 
 
 @dataclass(frozen=True, slots=True)
