@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.e2e.browser import NARROW, WIDE, Visitor, chromium, current_card, evidence_settled
 from tests.e2e.conftest import QUESTIONS, ask
+from tests.e2e.furniture import furnish
 from tests.product import RunningProduct, eventually, running_product
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "img"
@@ -71,6 +72,22 @@ def shots(product: RunningProduct) -> list[Shot]:
     ]
 
 
+def furnished(product: RunningProduct) -> list[Shot]:
+    """Pictures of what needs more than the demo: it is made only after the others are taken, or it would be on them."""
+    made = furnish(product)
+    return [
+        Shot("round", "reviewer", made["round"]),
+        Shot("comparison", "reviewer", made["comparison"]),
+        Shot("strategies", "auditor", "/strategies/"),
+        Shot("label-desk", "annotator", f"{made['project']}work/"),
+        Shot("agreement", "auditor", "/labeling/agreement/"),
+        Shot("trust", "auditor", "/trust/"),
+        Shot("models", "admin", "/models/"),
+        Shot("vocabulary", "admin", "/collections/demo/vocabulary/"),
+        Shot("exports", "auditor", "/exports/"),
+    ]
+
+
 #: These are shown in every look; the others once, in light and wide.
 EVERY_LOOK = {"run", "queue", "document"}
 
@@ -109,10 +126,11 @@ def main() -> None:
         eventually(
             lambda: product.rows(ready)[0] == (0, DEMO_DOCUMENTS), seconds=300, what="the demo is ready"
         )
-        for shot in shots(product):
-            for scheme, size in LOOKS if shot.name in EVERY_LOOK else LOOKS[:1]:
-                target = take(browser, product, shot, scheme, size)
-                print(f"{target.relative_to(FOLDER.parent.parent)}  {target.stat().st_size // 1024} kB")
+        for make in (shots, furnished):
+            for shot in make(product):
+                for scheme, size in LOOKS if shot.name in EVERY_LOOK else LOOKS[:1]:
+                    target = take(browser, product, shot, scheme, size)
+                    print(f"{target.relative_to(FOLDER.parent.parent)}  {target.stat().st_size // 1024} kB")
 
 
 if __name__ == "__main__":
