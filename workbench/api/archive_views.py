@@ -32,7 +32,7 @@ class ArchiveSerializer(serializers.Serializer[Any]):
     check it."""
 
     file = serializers.FileField()
-    collection = serializers.SlugField(required=False, default="", max_length=80, allow_blank=True)
+    collection = serializers.SlugField(required=False, max_length=80)
     dry_run = serializers.BooleanField(required=False, default=False)
 
 
@@ -65,7 +65,7 @@ class CollectionArchiveViewSet(ApiViewSet[Collection]):
         return Collection.objects.visible_to(self.request.user, Permission.MANAGE)
 
     @extend_schema(
-        responses={(200, "application/zip"): OpenApiTypes.BINARY},
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
         parameters=[OpenApiParameter("slug", OpenApiTypes.STR, OpenApiParameter.PATH)],
     )
     def retrieve(self, request: Request, slug: str) -> FileResponse:
@@ -77,8 +77,12 @@ class CollectionArchiveViewSet(ApiViewSet[Collection]):
         except BaseException:
             target.close()
             raise
+        # Octets, as exports are described too: generated clients know what to do with those alone.
         response = FileResponse(
-            target, as_attachment=True, filename=f"{collection.slug}.zip", content_type="application/zip"
+            target,
+            as_attachment=True,
+            filename=f"{collection.slug}.zip",
+            content_type="application/octet-stream",
         )
         response["Cache-Control"] = "private, no-store"
         return response
@@ -92,7 +96,7 @@ class CollectionArchiveViewSet(ApiViewSet[Collection]):
         """Makes a new collection of an archive, all of it or nothing; the caller becomes its admin and analyst. Its
         documents are then read by the workers. With ``dry_run`` (200) nothing is made."""
         given = checked(request, ArchiveSerializer)
-        common = {"stream": given["file"], "slug": given["collection"], "most_bytes": MOST_UPLOADED}
+        common = {"stream": given["file"], "slug": given.get("collection", ""), "most_bytes": MOST_UPLOADED}
         if given["dry_run"]:
             return Response(ArchiveFiguresSerializer(archive_inspect(**common)).data)
         _collection, figures = collection_import(actor=request.user, **common)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.workbench.cast import Cast
+from tests.workbench.pages.conftest import queries_of
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene, make_document, make_run
 from workbench.accounts.models import User
@@ -209,13 +210,11 @@ class TestReceipts:
         assert decided.verdict.reason not in told
         assert "twenty-four" not in told
 
-    def test_page_and_file(
-        self, cast: Cast, client_as: Any, scene: Scene, django_assert_max_num_queries: Any
-    ) -> None:
+    def test_page_and_file(self, cast: Cast, client_as: Any, scene: Scene) -> None:
         candidate = scene.run.candidates.first()
         client = client_as(cast.auditor)
-        with django_assert_max_num_queries(15):
-            page = client.get(f"/candidates/{candidate.pk}/receipt/")
+        assert queries_of(client, f"/candidates/{candidate.pk}/receipt/") <= 15
+        page = client.get(f"/candidates/{candidate.pk}/receipt/")
         told = client.get(f"/candidates/{candidate.pk}/receipt.json").json()
         assert told["sha256"] in page.content.decode()
         assert client.get(f"/api/v1/candidates/{candidate.pk}/receipt/").json() == told
