@@ -53,5 +53,5 @@ lock: setup  ## lock the dependencies again, with hashes
 	@$(COMPILE) pyproject.toml --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 	@echo uv | $(COMPILE) - --output-file requirements-uv.lock
 
-audit: setup  ## known weaknesses of the locked dependencies; asks pypi.org, so it needs the network
+audit: setup  ## known weaknesses of the locked dependencies; needs the network
 	@$(UV) tool run "pip-audit>=2.10" --strict --disable-pip --require-hashes --requirement requirements.lock --requirement requirements-dev.lock
