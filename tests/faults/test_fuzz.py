@@ -27,7 +27,7 @@ CHECKS = (
 )
 IS_FULL = os.environ.get("WORKBENCH_FUZZ") == "full"
 #: Odd requests per operation, beside those that the description itself suggests; and how many there are at least.
-EXAMPLES, LEAST = (100, 5000) if IS_FULL else (1, 200)
+EXAMPLES, LEAST = (100, 5000) if IS_FULL else (2, 200)
 PHASES = "examples,coverage,fuzzing,stateful" if IS_FULL else "fuzzing"
 TOKEN = """
 from workbench.accounts.models import MemberRole, Membership, User
