@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +13,8 @@ from django.db import connection, transaction
 from django.test import Client, override_settings
 
 from tests.workbench.addresses import ALL, OF_PACKAGES, Address, package_path, path_of
-from tests.workbench.cast import Cast, create_cast
-from tests.workbench.scene import Scene, make_scene, work_here
+from tests.workbench.cast import Cast
+from tests.workbench.scene import Scene, standing_scene
 from workbench.accounts.models import User
 
 from .parts import EVERYBODY, Row, address_known, singletons
@@ -101,22 +100,18 @@ class Stage:
 def stage(
     django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stage]:
-    folder: Path = tmp_path_factory.mktemp("stage")
     with (
         django_db_blocker.unblock(),
         pytest.MonkeyPatch.context() as patch,
-        override_settings(**work_here(patch, folder)),
-        transaction.atomic(),
+        standing_scene(tmp_path_factory.mktemp("stage")) as (cast, scene),
     ):
-        cast = create_cast()
         patch.setattr("workbench.models_registry.champion.model_load", lambda version: None)
         singletons()
-        made = Stage(cast, make_scene(cast), _people(cast))
+        made = Stage(cast, scene, _people(cast))
         for letter, person in made.people.items():
             if person is not None:
                 made.sessions[letter] = _session_of(person)
         yield made
-        transaction.set_rollback(True)
 
 
 def _session_of(person: User) -> str:
