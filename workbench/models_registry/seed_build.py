@@ -126,6 +126,21 @@ class _Split:
         return "other_documents" if held_out_document else "training"
 
 
+def training_documents(datasets: Iterable[LabelledSet], *, documents: int) -> list[str]:
+    """Content hashes of the documents whose questions are trained on, so that an evaluation knows them again."""
+    found: set[str] = set()
+    for whole in datasets:
+        dataset = sampled(without_benchmark(whole), documents=documents)
+        split = _Split.of(dataset)
+        asked = {(q.collection, q.document_id) for q in dataset.questions if split.part(q) == "training"}
+        found |= {
+            document.content_hash()
+            for document in dataset.documents
+            if {(document.collection, None), (document.collection, document.document_id)} & asked
+        }
+    return sorted(found)
+
+
 def seed_sets(datasets: Iterable[LabelledSet], *, documents: int, tell: Tell) -> SeedSets:
     """Every set through the product's own detection, labelled by the judge of the evaluation."""
     parts: dict[str, dict[str, SeedPart]] = {"training": {}, "other_documents": {}, "other_questions": {}}

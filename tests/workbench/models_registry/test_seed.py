@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from arbitration.evaluation.datasets import load_dataset
 from arbitration.evaluation.question_groups import question_hash, question_key
+from arbitration.evaluation.records import DatasetDocument, StructuredUnit
 from arbitration.features import FEATURE_VERSION
 from tests.training.makers import QUICK, dataset
 from tests.workbench.models_registry.makers import World, retrained, truths
@@ -158,3 +160,27 @@ def test_held_out_questions_and_documents_share_nothing_with_training(
     assert trained.isdisjoint(question_key(q.text) for q in sides["other_questions"])
     documents = {q.document_id for q in sides["training"]}
     assert documents.isdisjoint(q.document_id for q in sides["other_documents"] + sides["other_questions"])
+
+
+def test_an_evaluation_sets_aside_a_model_that_knows_a_document(
+    system: User, folder: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = DatasetDocument("a", "A", units=(StructuredUnit("1", "Term", "Two years."),)).content_hash()
+    card = json.loads((folder / seed.CARD).read_text("utf-8")) | {"documents": [text]}
+    (folder / seed.CARD).write_text(json.dumps(card), "utf-8")
+    monkeypatch.setattr(seed, "FOLDER", folder)
+    seed.seed_install(actor=system)
+    other_name = DatasetDocument("b", "B", units=(StructuredUnit("9", "Term", "Two years."),))
+    other_text = DatasetDocument("a", "A", units=(StructuredUnit("1", "Term", "Three years."),))
+
+    assert deployed_for(["Why?"], [other_text.content_hash()]).is_used
+    aside = deployed_for(["Why?"], [other_name.content_hash()])
+    assert (aside.is_used, aside.as_json()["overlap_documents"]) == (False, 1)
+    assert aside.services.scorer is None
+
+
+def test_the_shipped_card_names_the_documents_it_was_trained_on() -> None:
+    documents = seed.seed_card()["documents"]
+
+    assert len(documents) == len(set(documents)) > 30
+    assert all(re.fullmatch(r"[0-9a-f]{16}", each) for each in documents)

@@ -91,7 +91,7 @@ def test_markup_characters_of_the_source_are_text() -> None:
 
 @pytest.mark.parametrize("question", DEMO_QUESTIONS, ids=lambda question: question.text)
 def test_the_documents_hold_what_a_question_expects(question) -> None:
-    for name, passage in question.expects.items():
+    for name, passage in [*question.expects.items(), *question.completes.items()]:
         assert passage in words_of(name)
     assert not question.document or question.document in {document.name for document in DEMO_DOCUMENTS}
 

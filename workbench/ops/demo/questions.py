@@ -10,12 +10,14 @@ from django.utils.translation import gettext_noop as _
 @dataclass(frozen=True, slots=True)
 class DemoQuestion:
     """A question to try. ``document`` is a file name, or empty for the whole collection; ``expects`` holds words
-    of the passage that answers it, in the document named, and is empty where nothing does."""
+    of the passage that answers it, in the document named, and is empty where nothing does. ``completes`` holds words of
+    a passage that belongs to the answer but is hard to tell: it is found, or a person is asked about it."""
 
     text: str
     shows: str
     document: str = ""
     expects: dict[str, str] = field(default_factory=dict)
+    completes: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_answerable(self) -> bool:
@@ -59,9 +61,10 @@ DEMO_QUESTIONS = (
     ),
     DemoQuestion(
         "Which breaches are not subject to the cap on liability?",
-        shows=_("A list of items under one clause, and the clause it refers to."),
+        shows=_("A rule in one clause and its exceptions in another; what is uncertain waits for a person."),
         document=_CONTRACT,
-        expects={_CONTRACT: "breach of clause 7 or clause 8"},
+        expects={_CONTRACT: "limited to one hundred and fifty per cent"},
+        completes={_CONTRACT: "breach of clause 7 or clause 8"},
     ),
     DemoQuestion(
         "¿Cuántos días por semana se puede teletrabajar?",

@@ -14,7 +14,13 @@ from arbitration.features import FEATURE_VERSION
 from training.artifacts import write_artifact
 from workbench.documents.embedding import active_space
 from workbench.models_registry.seed import CARD, FOLDER
-from workbench.models_registry.seed_build import beats_rules, seed_sets, seed_train, shortfall
+from workbench.models_registry.seed_build import (
+    beats_rules,
+    seed_sets,
+    seed_train,
+    shortfall,
+    training_documents,
+)
 from workbench.ops.commands import JsonCommand
 
 #: Sets that may be trained on, with what their licences ask to be said.
@@ -59,6 +65,7 @@ class Command(JsonCommand):
             "architecture": model.trained.artifact.manifest.architecture,
             "digest": model.trained.artifact.manifest.version,
             "licences": [LICENCES[dataset.name] for dataset in datasets],
+            "documents": training_documents(datasets, documents=options["documents"]),
             "passes_floor": beats_rules(model.card),
             "serves": beats_rules(model.card) and not options["not_champion"],
             "why_not": options["not_champion"] or shortfall(model.card),

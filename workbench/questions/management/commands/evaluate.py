@@ -164,12 +164,16 @@ class Command(JsonCommand):
                 tell=self._tell,
             )
             return f"the other parts of {options['folder']} ({options['cross_fit']} parts)", []
-        deployed = deployed_for(question.text for question in loaded.dataset.questions)
+        deployed = deployed_for(
+            (question.text for question in loaded.dataset.questions),
+            documents=(document.content_hash() for document in loaded.dataset.documents),
+        )
         runner.services = lambda _question: deployed.services
         self._deployed = deployed.as_json()
-        if deployed.overlap:
+        if deployed.version and not deployed.is_used:
             self._tell(
                 f"the deployed model {deployed.version} was trained on {len(deployed.overlap)} of these questions"
+                f" and {deployed.documents} of these documents: set aside"
             )
         return f"the deployed model {deployed.version}" if deployed.is_used else None, []
 
