@@ -50,7 +50,7 @@ client: setup  ## a typed Python client of the API, generated into var/client
 
 lock: setup  ## lock the dependencies again, with hashes
 	@$(COMPILE) pyproject.toml --output-file requirements.lock
-	@$(COMPILE) pyproject.toml --extra dev --constraint requirements.lock --output-file requirements-dev.lock
+	@$(COMPILE) pyproject.toml --extra dev --extra otel --constraint requirements.lock --output-file requirements-dev.lock
 	@echo uv | $(COMPILE) - --output-file requirements-uv.lock
 
 audit: setup  ## known weaknesses of the locked dependencies; needs the network

@@ -36,6 +36,7 @@ urlpatterns = [
     path("healthz", ops_views.healthz, name="healthz"),
     path("readyz", ops_views.readyz, name="readyz"),
 ]
+    path("metrics", ops_views.metrics, name="metrics"),
 
 # Pages for people; for programs the same as problem+json.
 handler400 = "workbench.api.problems.bad_request"

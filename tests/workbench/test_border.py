@@ -19,7 +19,7 @@ ClientAs = Callable[[User | None], Client]
 #: collection is filtered, which the test of words holds.
 OF_THE_INSTALLATION = {name for name in MADE if name.startswith("models:")} - {"models:label"}
 #: Addresses without arguments that speak of no collection or show each person only their own.
-OWN_OR_PUBLIC = {"healthz", "readyz"}
+OWN_OR_PUBLIC = {"healthz", "readyz", "metrics"}
 #: Figures of the strategies belong to no collection: everybody signed in reads them.
 OF_NO_COLLECTION = {"api:evaluation-detail"}
 OBJECTS = [a for a in ALL if a.arguments and a.name not in OF_NO_COLLECTION]

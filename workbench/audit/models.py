@@ -1,7 +1,7 @@
 """The trail: what happened, its place in the hash chain, and what still waits for a place.
 
-All three tables are append-only for everyone: triggers refuse UPDATE, DELETE and TRUNCATE
-(``protection.py``).
+These three tables are append-only for everyone: triggers refuse UPDATE, DELETE and TRUNCATE
+(``protection.py``). A fourth, no part of the trail, remembers when the chain was last verified.
 """
 
 from __future__ import annotations
@@ -158,6 +158,22 @@ class AuditPending(models.Model):
 
     def __str__(self) -> str:
         return str(self.event_id)
+
+
+class AuditVerification(models.Model):
+    """What one reading of the whole chain found, so that monitoring knows how old the last one is. No part of the
+    trail, and proof of nothing: who can write to the database can write here too."""
+
+    created_at = models.DateTimeField(db_default=ClockTimestamp(), editable=False)
+    ok = models.BooleanField()
+    events = models.BigIntegerField()
+    position = models.BigIntegerField()
+
+    class Meta:
+        db_table = "audit_verification"
+
+    def __str__(self) -> str:
+        return f"{self.pk} {'whole' if self.ok else 'broken'}"
 
 
 def object_type_of(obj: models.Model) -> str:

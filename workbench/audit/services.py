@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from django.db import connection, models, transaction
+from django.db import DatabaseError, connection, models, transaction
 
 from .chain import SELECT_EVENT, canonical_event
 from .listeners import listeners_of
 from .locks import LockSpace, advisory_lock
-from .models import ActorKind, AuditEvent, AuditSeal, object_type_of
+from .models import ActorKind, AuditEvent, AuditSeal, AuditVerification, object_type_of
 from .redaction import redacted, redacted_reason
 from .verifier import GENESIS, event_hash, link_hash
 from .verify import VerifyReport, audit_verify
@@ -18,7 +18,16 @@ from .verify import VerifyReport, audit_verify
 if TYPE_CHECKING:
     from workbench.accounts.models import User
 
-__all__ = ["VerifyReport", "audit_record", "audit_seal", "audit_seal_all", "audit_verify"]
+logger = structlog.get_logger(__name__)
+
+__all__ = [
+    "VerifyReport",
+    "audit_record",
+    "audit_seal",
+    "audit_seal_all",
+    "audit_verify",
+    "verification_note",
+]
 
 _PENDING = f"""
     SELECT {SELECT_EVENT}
@@ -101,6 +110,16 @@ def audit_seal_all() -> int:
     while sealed := audit_seal():
         total += sealed
     return total
+
+
+def verification_note(report: VerifyReport) -> None:
+    """Remembers what a reading of the whole chain found. A database that cannot be written to (a copy for reading)
+    still gives its report."""
+    try:
+        with transaction.atomic():
+            AuditVerification.objects.create(ok=report.ok, events=report.events, position=report.position)
+    except DatabaseError as error:
+        logger.warning("audit.verification_not_noted", error=type(error).__name__)
 
 
 def _pending_events(limit: int) -> list[dict[str, Any]]:

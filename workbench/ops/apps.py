@@ -7,3 +7,6 @@ class OpsConfig(AppConfig):
 
     def ready(self) -> None:
         from . import checks  # noqa: F401
+        from .metrics import listeners
+
+        listeners.connect()

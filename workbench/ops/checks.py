@@ -92,6 +92,24 @@ def limits_are_shared(**_: Any) -> list[CheckMessage]:
     ]
 
 
+#: Characters of a token that nobody guesses.
+SHORTEST_TOKEN = 20
+
+
+@register
+def metrics_token_is_long(**_: Any) -> list[CheckMessage]:
+    """Attempts at /metrics are not counted, so its token must not be worth guessing."""
+    if not settings.METRICS_TOKEN or len(settings.METRICS_TOKEN) >= SHORTEST_TOKEN:
+        return []
+    return [
+        Error(
+            f"METRICS_TOKEN has fewer than {SHORTEST_TOKEN} characters.",
+            hint="Make one with: head -c 24 /dev/urandom | base64",
+            id="ops.E010",
+        )
+    ]
+
+
 @register
 def public_address_is_one(**_: Any) -> list[CheckMessage]:
     """Links in mails begin with it."""

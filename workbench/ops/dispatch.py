@@ -6,9 +6,11 @@ from functools import partial
 from typing import Any
 
 import structlog
-from celery import Task
+from celery import Task, current_task
 from django.db import transaction
 from kombu.exceptions import OperationalError
+
+from .metrics import counters
 
 logger = structlog.get_logger(__name__)
 
@@ -26,4 +28,6 @@ def dispatch(task: Task, **arguments: Any) -> bool:
     except (OperationalError, OSError) as error:
         logger.warning("dispatch.broker_down", task=task.name, error=type(error).__name__)
         return False
+    if current_task and current_task.name.endswith(".sweep"):
+        counters.sweeper_sent(task=task.name)
     return True

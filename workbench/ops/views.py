@@ -15,6 +15,7 @@ from workbench.questions.selectors import runs_listed
 
 from . import selectors
 from .guide import first_questions
+from .metrics.page import metrics_page
 from .styleguide import example_context
 
 
@@ -48,6 +49,13 @@ def readyz(request: HttpRequest) -> JsonResponse:
     except Exception as error:
         return JsonResponse({"status": "unavailable", "database": type(error).__name__}, status=503)
     return JsonResponse({"status": "ok", "database": "ok"})
+
+
+@require_GET
+@login_not_required
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Figures for Prometheus, for whoever has the token or asks from a named network; off until one is set up."""
+    return metrics_page(request)
 
 
 @require_GET

@@ -26,6 +26,7 @@ from arbitration.adapters.probe import probe
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatModel, ChatReply, ChatRequest
 from workbench.documents.models import Collection
+from workbench.ops.calls import observe_call
 from workbench.ops.outbound import model_rule
 from workbench.ops.storable import storable, storable_json
 
@@ -114,14 +115,15 @@ class _Hooks:
 
     @classmethod
     def of(cls, endpoint: Endpoint, *, run: Run | None, collection: Collection) -> _Hooks:
+        breaker = breaker_of(
+            endpoint,
+            failures=settings.LLM_BREAKER_FAILURES,
+            pause_s=settings.LLM_BREAKER_PAUSE_SECONDS,
+        )
         return cls(
-            DatabaseLedger(run=run, collection=collection),
+            DatabaseLedger(run=run, collection=collection, breaker=breaker),
             BudgetGuard(run=run, collection=collection),
-            breaker_of(
-                endpoint,
-                failures=settings.LLM_BREAKER_FAILURES,
-                pause_s=settings.LLM_BREAKER_PAUSE_SECONDS,
-            ),
+            breaker,
         )
 
 
@@ -185,8 +187,11 @@ def give_connection_back() -> None:
 class DatabaseLedger:
     """Writes every attempt, failures too, as soon as it ended."""
 
-    def __init__(self, *, run: Run | None, collection: Collection) -> None:
+    def __init__(
+        self, *, run: Run | None, collection: Collection, breaker: CircuitBreaker | None = None
+    ) -> None:
         self._run_id, self._collection_id = (run.pk if run else None), collection.pk
+        self._breaker = breaker
 
     def record(self, call: LedgerEntry) -> None:
         """Stores the attempt with its bodies and gives the connection back."""
@@ -216,6 +221,7 @@ class DatabaseLedger:
                 response=_without_nul(call.response_body),
             )
         give_connection_back()
+        observe_call(call, breaker=self._breaker, run_id=self._run_id)
 
 
 def _without_nul(text: str | None) -> str | None:

@@ -63,6 +63,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "workbench.ops.metrics.middleware.MetricsMiddleware",
     "workbench.ops.middleware.CompressTextMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -152,6 +153,7 @@ from .celery import *  # noqa: F403
 from .engine import *  # noqa: F403
 from .logging import *  # noqa: F403
 from .rest import *  # noqa: F403
+from .metrics import *  # noqa: F403
 from .security import *  # noqa: F403
 from .webhooks import *  # noqa: F403
 

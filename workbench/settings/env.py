@@ -69,3 +69,14 @@ def networks(name: str, default: str = "") -> list[ipaddress.IPv4Network | ipadd
         raise ImproperlyConfigured(
             f"{name}: {error}. Give networks such as 10.1.0.0/16, separated by commas."
         ) from error
+
+
+def address(name: str) -> tuple[str, int] | None:
+    """The variable as host and port, such as ``127.0.0.1:9808``; None where it is empty."""
+    raw = text(name)
+    if not raw:
+        return None
+    host, _, port = raw.rpartition(":")
+    if host and port.isdecimal() and 0 < int(port) < 65536:
+        return host.strip("[]"), int(port)
+    raise ImproperlyConfigured(f"{name} must be an address and a port such as 127.0.0.1:9808, not {raw!r}.")

@@ -9,6 +9,8 @@ SECRET_KEY = env.required("SECRET_KEY", "Give a long random value, or SECRET_KEY
 DATABASE_URL_GIVEN = env.required("DATABASE_URL", "Give postgres://user:password@host:5432/name.")
 
 SECURE_SSL_REDIRECT = env.flag("SECURE_SSL_REDIRECT", default=True)
+# Prometheus asks inside the network, beside the proxy that speaks HTTPS; a redirect would come after the token.
+SECURE_REDIRECT_EXEMPT = [r"^metrics$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_HSTS_SECONDS = env.integer("SECURE_HSTS_SECONDS", 365 * 24 * 3600)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = True

@@ -8,12 +8,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from workbench.audit.services import VerifyReport, audit_verify
+from workbench.audit.services import VerifyReport, audit_verify, verification_note
 from workbench.audit.verifier import NotAnExport, read_anchors
 
 
 class Command(BaseCommand):
-    help = "Recomputes the hash chain of the audit trail and names the first broken row. Changes nothing."
+    help = (
+        "Recomputes the hash chain of the audit trail and names the first broken row. Changes nothing in it."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON value")
@@ -21,6 +23,7 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         report = audit_verify(anchors=_anchors(options["anchor"]))
+        verification_note(report)
         self.stdout.write(json.dumps(report.as_json()) if options["json"] else _in_words(report))
         if not report.ok:
             raise CommandError(f"The audit trail is broken: {report.problem}.", returncode=1)
