@@ -9,19 +9,22 @@ import subprocess
 import tomllib
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
 import pytest
 import yaml
 
-from workbench.stack import project
+from workbench.stack import postgres, project
 from workbench.stack.home import Home
 from workbench.stack.project import ROOT
 
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 APPLICATION = sorted(set(SERVICES) - {"database", "broker"})
+#: Run once and end; they alone know the schema's owner.
+ONCE = {"migrate", "restore"}
 EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 
@@ -32,6 +35,30 @@ def words(service: str) -> list[str]:
 
 def names(section: Any) -> set[str]:
     return set(section)
+
+
+def interpolated(value: Any, variables: dict[str, str]) -> Any:
+    """A value of the file as compose makes it: ``$$``, ``${NAME}``, ``${NAME:-default}`` and ``${NAME:?message}``."""
+    if isinstance(value, dict):
+        return {key: interpolated(item, variables) for key, item in value.items()}
+    if isinstance(value, list):
+        return [interpolated(item, variables) for item in value]
+    return (
+        _VARIABLE.sub(lambda match: _resolved(match, variables), value) if isinstance(value, str) else value
+    )
+
+
+_VARIABLE = re.compile(r"\$(?:(\$)|\{(\w+)(?:(:[-?])([^}]*))?\}|(?P<bad>))")
+
+
+def _resolved(match: re.Match[str], variables: dict[str, str]) -> str:
+    dollar, name, operator, rest, bad = match.groups()
+    assert bad is None, "a dollar sign that compose would take for a variable"
+    if dollar:
+        return "$"
+    if operator == ":?" and not variables.get(name):
+        raise KeyError(f"{name}: {rest}")
+    return variables.get(name) or (rest if operator == ":-" else "")
 
 
 def test_compose_follows_its_specification() -> None:
@@ -88,12 +115,16 @@ def test_nothing_reaches_the_engine_or_publishes_database_and_broker() -> None:
     assert COMPOSE["networks"]["inside"]["internal"] is True
 
 
-def test_only_the_migration_knows_the_owner() -> None:
-    holders = [name for name in APPLICATION if "database_owner_url" in SERVICES[name]["secrets"]]
-    assert holders == ["migrate"]
-    assert "database_url" not in SERVICES["migrate"]["secrets"]
+def test_only_what_runs_once_knows_the_owner() -> None:
+    holders = {name for name in APPLICATION if "database_owner_url" in SERVICES[name]["secrets"]}
+    assert holders == ONCE
+    for name in ONCE:
+        assert "database_url" not in SERVICES[name]["secrets"]
+        assert SERVICES[name]["environment"]["DATABASE_URL_FILE"] == "/run/secrets/database_owner_url"
+        assert SERVICES[name]["restart"] == "no"
     assert words("migrate")[:3] == ["python", "manage.py", "migrate"]
-    for name in set(APPLICATION) - {"migrate"}:
+    assert SERVICES["restore"]["profiles"] == ["restore"], "never started with the others"
+    for name in set(APPLICATION) - ONCE:
         assert SERVICES[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
 
 
@@ -116,6 +147,54 @@ def test_what_is_in_the_file_of_settings_reaches_every_application_container() -
     for name in APPLICATION:
         assert SERVICES[name]["env_file"] == [{"path": ".env", "required": False}], name
     assert "/.env" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
+
+
+def test_the_name_of_the_site_is_all_that_must_be_said() -> None:
+    with pytest.raises(KeyError, match="ALLOWED_HOSTS: set the name of the site"):
+        interpolated(COMPOSE, {})
+    assert "${" not in json.dumps(interpolated(COMPOSE, {"ALLOWED_HOSTS": "workbench.example.org"}))
+
+
+def test_what_the_file_sets_by_default_is_the_default_of_the_settings() -> None:
+    """Compose sets these even where nobody did; the settings must not have meant something else."""
+    modules = set((ROOT / "workbench" / "settings").glob("*.py"))
+    of_others = {path for path in modules if path.stem in {"dev", "test"}}
+    # Production's word is the last one.
+    ordered = sorted(modules - of_others, key=lambda path: (path.stem != "production", path.stem))
+    source = "".join(path.read_text("utf-8") for path in ordered)
+    set_by_default = re.findall(r"(\w+): \$\{\1:-([^}]*)\}", (ROOT / "docker-compose.yml").read_text("utf-8"))
+    assert set_by_default
+    for name, value in set_by_default:
+        meant = re.search(rf'env\.\w+\(\s*"{name}"(?:,\s*"?([^")]*)"?)?\)', source)
+        assert meant, name
+        assert value == (meant[1] or ""), name
+
+
+def test_folders_are_those_of_the_image_whatever_the_file_of_settings_says() -> None:
+    fixed = dict(re.findall(r"^\s+(?:ENV )?(WORKBENCH_\w+)=(\S+)", DOCKERFILE, re.M))
+    targets = [volume["target"] for volume in SERVICES["web"]["volumes"]]
+    assert fixed
+    for name in APPLICATION:
+        assert fixed.items() <= SERVICES[name]["environment"].items(), name
+        assert SERVICES[name]["environment"]["WORKBENCH_MEDIA_ROOT"] in targets
+    assert fixed["WORKBENCH_HOME"] in targets
+
+
+def test_the_database_takes_as_many_connections_as_the_embedded_one() -> None:
+    given = dict(word.split("=") for word in words("database") if "=" in word)
+    assert given.items() <= postgres.SETTINGS.items()
+    assert "max_connections" in given
+
+
+@pytest.mark.parametrize("hosts", ["workbench.example.org,other.example", ".example.org", "*"])
+def test_the_health_check_asks_by_a_name_that_is_allowed(hosts: str) -> None:
+    from django.http.request import validate_host
+
+    script = SERVICES["web"]["healthcheck"]["test"][-1]
+    line = next(line for line in script.splitlines() if line.startswith("host = "))
+    scope: dict[str, Any] = {"os": SimpleNamespace(environ={"ALLOWED_HOSTS": hosts})}
+    exec(line, scope)
+    assert validate_host(scope["host"], hosts.split(","))
 
 
 def test_no_secret_is_given_as_a_value() -> None:
@@ -155,11 +234,14 @@ def test_the_application_server_is_set_as_in_the_embedded_stack(tmp_path: Path) 
     def options(given: list[str]) -> set[str]:
         return {option for option in given if re.split("[ =]", option)[0] not in own}
 
-    composed = [option.replace("=", " ") for option in words("web")[1:-1]]
+    command = interpolated(words("web"), {})
+    composed = [option.replace("=", " ") for option in command[1:-1]]
     assert options(composed) == options(embedded)
+    more = interpolated(words("web"), {"WEB_CONCURRENCY": "8", "WEB_THREADS": "2"})
+    assert {"--workers=8", "--threads=2"} <= set(more)
 
 
-@pytest.mark.parametrize("name", sorted(set(SERVICES) - {"migrate"}))
+@pytest.mark.parametrize("name", sorted(set(SERVICES) - ONCE))
 def test_every_lasting_service_restarts_and_tells_its_health(name: str) -> None:
     assert SERVICES[name]["restart"] == "unless-stopped"
     assert SERVICES[name]["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}
