@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hmac
 import secrets
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,12 +10,13 @@ from urllib.parse import urlsplit
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
 from workbench.ops.addresses import public_address
+
+from .second_factors import opened, sealed
 
 PRODUCT = "Arbiter Workbench"
 
@@ -58,34 +58,18 @@ class AccountAdapter(DefaultAccountAdapter):
         login_failure_record(email=str(credentials.get("email", "")), address=address_of(request))
 
 
-#: Begins an encrypted secret; one from before lies in the clear until its owner sets the factor up anew.
-_ENCRYPTED = "v1:"
-
-
 class SecondFactorAdapter(DefaultMFAAdapter):
-    """Secrets of second factors lie in the database under a key of the installation: who has a copy of the database, or
-    a backup, signs in as nobody."""
+    """Secrets of second factors lie in the database under a key of the installation (``second_factors.py``)."""
 
     def encrypt(self, text: str) -> str:
         """The stored form."""
-        return _ENCRYPTED + _fernet().encrypt(text.encode()).decode()
+        return sealed(text)
 
     def decrypt(self, encrypted_text: str) -> str:
         """The secret; one that nobody knows where SECRET_KEY is no longer the one it was stored under, so that no code
         fits and an administrator takes the factor away."""
-        if not encrypted_text.startswith(_ENCRYPTED):
-            return encrypted_text
-        try:
-            return _fernet().decrypt(encrypted_text.removeprefix(_ENCRYPTED)).decode()
-        except InvalidToken:
-            return base64.b32encode(secrets.token_bytes(20)).decode()
-
-
-def _fernet() -> MultiFernet:
-    """Encrypts with a key derived from SECRET_KEY, decrypts with those of SECRET_KEY_FALLBACKS too."""
-    known = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    keys = [hmac.digest(key.encode(), b"workbench.accounts.second_factor", "sha256") for key in known]
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in keys])
+        secret = opened(encrypted_text)
+        return base64.b32encode(secrets.token_bytes(20)).decode() if secret is None else secret
 
 
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):

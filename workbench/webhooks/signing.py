@@ -48,6 +48,12 @@ def secret_in_use(webhook: Webhook) -> str | None:
     return None
 
 
+def is_under_present_key(webhook: Webhook) -> bool:
+    """Whether the secret that was handed out is made by SECRET_KEY itself, and by no former key."""
+    secret = secret_of(salt=webhook.salt)
+    return hmac.compare_digest(fingerprint_of(secret), webhook.fingerprint)
+
+
 def previous_secrets(webhook: Webhook) -> list[str]:
     """What the secret before the last change may be; the receiver takes the signature that fits."""
     if not webhook.previous_salt:
