@@ -179,6 +179,19 @@ def test_files_named_in_backticks_exist(document: Path) -> None:
     assert missing == []
 
 
+def test_the_architecture_names_every_package() -> None:
+    named = set(first_names((ROOT / "docs" / "architecture.md").read_text("utf-8")))
+    folders = [
+        path.relative_to(ROOT).as_posix()
+        for root in ("workbench", "arbitration")
+        for path in (ROOT / root).iterdir()
+        if path.is_dir() and path.name != "__pycache__"
+    ]
+
+    assert sorted(set(folders) - named) == []
+    assert "training" in named
+
+
 @documents
 def test_links_lead_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", document.read_text("utf-8")):

@@ -3,9 +3,11 @@ long random literal beside a telling name fails the gate. A literal that is mean
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -47,7 +49,7 @@ def findings(text: str) -> Iterator[tuple[int, str]]:
 
 
 def committed() -> Iterator[Path]:
-    """The files of the repository: what is committed, and what would be."""
+    """The files of the repository: what is committed, and what would be. Outside of one, the files of the tree."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=ROOT,
@@ -55,12 +57,29 @@ def committed() -> Iterator[Path]:
         text=True,
         check=False,
     )
-    if listed.returncode:
-        pytest.skip("not a git repository: nothing can be committed from here")
-    for name in filter(None, listed.stdout.split("\0")):
-        path = ROOT / name
+    paths = [ROOT / name for name in filter(None, listed.stdout.split("\0"))]
+    for path in tree(ROOT) if listed.returncode else paths:
         if path.suffix not in PASSED_OVER and path.is_file() and path.stat().st_size <= LARGEST:
             yield path
+
+
+def tree(root: Path) -> Iterator[Path]:
+    """Every file below a folder but for what its .gitignore names, as ours does: names, and paths from the root."""
+    lines = (root / ".gitignore").read_text("utf-8").split()
+    named = [line.rstrip("/") for line in lines if not line.startswith("/")]
+    placed = {root / line.strip("/") for line in lines if line.startswith("/")}
+    for folder, folders, files in os.walk(root):
+        here = Path(folder)
+
+        def kept(name: str, here: Path = here) -> bool:
+            return (
+                name != ".git"
+                and here / name not in placed
+                and not any(fnmatch(name, each) for each in named)
+            )
+
+        folders[:] = sorted(filter(kept, folders))
+        yield from (here / name for name in sorted(filter(kept, files)))
 
 
 def test_no_secret_is_in_the_repository() -> None:
@@ -70,6 +89,29 @@ def test_no_secret_is_in_the_repository() -> None:
         for line, kind in findings(path.read_text("utf-8", errors="replace"))
     ]
     assert found == [], "take it out, and replace it wherever it was in use"
+
+
+def test_outside_of_a_repository_the_tree_is_read(tmp_path: Path) -> None:
+    """As in an archive of a release: nothing asks git, and what git would leave out is left out."""
+    (tmp_path / ".gitignore").write_text((ROOT / ".gitignore").read_text("utf-8"))
+    for name in (
+        "workbench/key.py",
+        "secrets/app_password",
+        "deep/secrets/kept",
+        ".env",
+        "var/secrets.json",
+        "a.pyc",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = {path.relative_to(tmp_path).as_posix() for path in tree(tmp_path)}
+    assert found == {".gitignore", "workbench/key.py", "deep/secrets/kept"}
+
+
+def test_the_tree_holds_what_git_lists() -> None:
+    assert {path.relative_to(ROOT).as_posix() for path in committed()} <= {
+        path.relative_to(ROOT).as_posix() for path in tree(ROOT)
+    }
 
 
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"
