@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from django.utils import timezone, translation
-from django.utils.formats import number_format
+from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -68,8 +68,9 @@ def run_report(run: Run) -> Report:
 
 
 def moment(at: datetime) -> str:
-    """A moment as records write it: UTC, to the second."""
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    """A moment as records write it: in the one form of dates, UTC, to the second."""
+    at = at.astimezone(UTC)
+    return f"{date_format(at, 'DATETIME_FORMAT')}:{at:%S} UTC"
 
 
 def place_of(scope: CandidateScope) -> str:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from training.agreement import Agreement
 from workbench.accounts.models import User
 from workbench.ops.collection_choice import collection_choice
+from workbench.ops.dates import month_in_words
 from workbench.ops.plots import HeatMap, heat_map
 from workbench.questions.models import RoleChoice
 
@@ -81,6 +82,6 @@ def _model(row: ModelAgreement) -> dict[str, Any]:
         "slices": [
             (_("By role, as people see it"), [(RoleChoice(part.name).label, part) for part in row.by_role]),
             (_("By type of document"), [(part.name, part) for part in row.by_type]),
-            (_("By month"), [(part.name, part) for part in row.by_month]),
+            (_("By month"), [(month_in_words(part.name), part) for part in row.by_month]),
         ],
     }

@@ -17,6 +17,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection
 from workbench.labeling.models import Label
+from workbench.ops.dates import month_in_words
 from workbench.ops.plots import bar_plot, curve_plot, line_plot
 from workbench.ops.selectors import permissions_anywhere
 from workbench.questions.cards import METHOD_LABELS
@@ -357,7 +358,7 @@ def drift_page(*, user: User) -> dict[str, Any]:
     """Override rates with their alert levels."""
     drift = drift_for(user=user)
     views = [
-        (_("By month"), drift.by_month),
+        (_("By month"), [replace(row, name=month_in_words(row.name)) for row in drift.by_month]),
         (_("By role the machine gave"), _in_words(drift.by_role, dict(RoleChoice.choices))),
         (_("By detector"), _in_words(drift.by_detector, METHOD_LABELS)),
         (_("By collection"), drift.by_collection),

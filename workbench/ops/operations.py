@@ -16,6 +16,7 @@ from django.db.models import Count, F, Min, Q, Sum
 from django.db.models.functions import Now, TruncDate
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import Membership
@@ -246,7 +247,7 @@ class Ledger:
 
     def plots(self) -> list[BarPlot]:
         """Cost by day and by strategy."""
-        days = [(day.isoformat(), float(use.cost), None, None) for day, use in reversed(self.days)]
+        days = [(date_format(day, "DATE_FORMAT"), float(use.cost), None, None) for day, use in reversed(self.days)]
         strategies = [(name, float(use.cost), None, None) for name, use in self.strategies]
         return [
             bar_plot(title=title, figures=figures)

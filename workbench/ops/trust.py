@@ -10,6 +10,7 @@ from django.db.models import Case, Count, F, IntegerField, Q, Value, When
 from django.db.models.functions import Now, TruncMonth
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -128,7 +129,7 @@ def misses_by_month(*, collection: Collection) -> list[Share]:
         .annotate(Count("run", distinct=True))
     )
     return [
-        share(f"{month:%Y-%m}", part=added.get(month, 0), whole=decided[month])
+        share(date_format(month, "YEAR_MONTH_FORMAT"), part=added.get(month, 0), whole=decided[month])
         for month in sorted(decided, reverse=True)
     ]
 

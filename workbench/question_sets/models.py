@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
@@ -99,7 +100,7 @@ class Round(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.question_set} · {self.created_at:%Y-%m-%d}"
+        return f"{self.question_set} · {date_format(self.created_at, 'DATE_FORMAT')}"
 
     def get_absolute_url(self) -> str:
         """The grid."""

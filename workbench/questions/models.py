@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
@@ -365,7 +366,7 @@ class EvaluationRun(models.Model):
         ordering = ["-id"]
 
     def __str__(self) -> str:
-        return f"{self.dataset} {self.created_at:%Y-%m-%d %H:%M}"
+        return f"{self.dataset}, {date_format(self.created_at, 'DATETIME_FORMAT')}"
 
 
 class ComparisonQuerySet(models.QuerySet["Comparison"]):
