@@ -23,6 +23,7 @@ urlpatterns = [
     path("", include("workbench.collection_settings.urls")),
     path("", include("workbench.models_registry.urls")),
     path("", include("workbench.exports.urls")),
+    path("", include("workbench.archives.urls")),
     path("", include("workbench.webhooks.urls")),
     path("", include("workbench.accounts.urls")),
     path("", include("workbench.ops.urls")),
@@ -35,8 +36,8 @@ urlpatterns = [
     path("styleguide/", ops_views.styleguide, name="styleguide"),
     path("healthz", ops_views.healthz, name="healthz"),
     path("readyz", ops_views.readyz, name="readyz"),
-]
     path("metrics", ops_views.metrics, name="metrics"),
+]
 
 # Pages for people; for programs the same as problem+json.
 handler400 = "workbench.api.problems.bad_request"

@@ -33,6 +33,7 @@ def furnish(product: RunningProduct) -> dict[str, str]:
         _vocabulary(admin)
         _told(admin, product)
         made["webhook"] = _webhook(admin)
+        made["archive_out"], made["archive_in"] = _archives(admin, product)
     _evaluation(product)
     _settled(product)
     made |= furnish_labelling(product)
@@ -49,6 +50,23 @@ def _webhook(admin: httpx.Client) -> str:
     answer = admin.post(f"{path}switch/", data={"act": "pause"})
     assert answer.status_code == 200, answer.text[:2000]
     return path
+
+
+def _archives(admin: httpx.Client, product: RunningProduct) -> tuple[str, str]:
+    """The collection as an archive, and the same archive sent back and found whole."""
+    state = "SELECT state FROM archives_transfer WHERE id = %s"
+    leaves = _post(admin, "/collections/demo/archive/", {})
+    key = int(leaves.split("/")[2])
+    eventually(lambda: product.rows(state, key)[0][0] == "ready", seconds=120, what="the archive is ready")
+    content = admin.get(f"{leaves}file/").content
+    answer = admin.post("/archives/", files={"file": ("demo.zip", content, "application/zip")})
+    arrives = str(answer.url.path)
+    assert arrives != "/archives/", answer.text[:4000]
+    key = int(arrives.split("/")[2])
+    eventually(
+        lambda: product.rows(state, key)[0][0] == "checked", seconds=120, what="the archive is checked"
+    )
+    return leaves, arrives
 
 
 def _post(client: httpx.Client, path: str, data: dict[str, object]) -> str:

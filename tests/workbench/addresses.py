@@ -20,6 +20,7 @@ from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 
 if TYPE_CHECKING:
+    from workbench.archives.models import Transfer
     from workbench.exports.models import Export
     from workbench.webhooks.models import Delivery, Webhook
 
@@ -38,6 +39,8 @@ MADE: dict[str, Callable[[Scene], object]] = {
         f"labeling:{name}": lambda scene: any_project(scene.document).pk
         for name in ("project", "fill", "supply", "elusion", "guidelines", "import", "open", "work", "undo")
     },
+    **{f"archives:{name}": lambda scene: an_archive_out(scene).pk for name in ("archive", "remove", "fetch")},
+    "archives:take-in": lambda scene: an_archive_in(scene).pk,
     "exports:export": lambda scene: an_export(scene).pk,
     "exports:fetch": lambda scene: an_export(scene).files.get().pk,
     **{
@@ -94,6 +97,31 @@ def an_export(scene: Scene) -> Export:
     facts = {"name": "run.html", "content_type": "text/html", "size": 6, "sha256": "0" * 64}
     ExportFile.objects.create(export=export, path=path, **facts)
     return export
+
+
+def an_archive_out(scene: Scene) -> Transfer:
+    """The collection as an archive that an admin asked for, written and ready."""
+    return _transfer(scene, "out", state="ready", collection=scene.document.collection)
+
+
+def an_archive_in(scene: Scene) -> Transfer:
+    """An archive that the collection's admin sent, found whole."""
+    return _transfer(scene, "in", state="checked", slug="gamma")
+
+
+def _transfer(scene: Scene, direction: str, **facts: object) -> Transfer:
+    from django.core.files.base import ContentFile
+    from django.core.files.storage import default_storage
+
+    from workbench.archives.models import Transfer
+
+    known = Transfer.objects.filter(direction=direction).first()
+    if known is not None:
+        return known
+    admin = User.objects.get(memberships__collection=scene.document.collection, memberships__role="admin")
+    path = default_storage.save(f"archives/{direction}/archive.zip", ContentFile(b"archive"))
+    facts |= {"requested_by": admin, "file_name": "alpha.zip", "path": path, "size": 7, "sha256": "0" * 64}
+    return Transfer.objects.create(direction=direction, **facts)
 
 
 def a_webhook(scene: Scene) -> Webhook:

@@ -47,7 +47,7 @@ from .contents import (
     Settings,
 )
 from .reading import MOST_BYTES, Archive, BadArchive, archive_open
-from .writing import archive_write
+from .writing import Progress, archive_write, ignored
 
 #: What the lines of each table are.
 ROWS: Mapping[str, type[BaseModel]] = {
@@ -76,13 +76,16 @@ class ArchiveFigures:
     remarks: list[str] = field(default_factory=list)
 
 
-def collection_export(*, actor: User, collection: Collection, target: BinaryIO) -> ArchiveFigures:
-    """Writes the collection as an archive, as of one moment. Raises :class:`NotAllowed` for those who do not manage it,
+def collection_export(
+    *, actor: User, collection: Collection, target: BinaryIO, progress: Progress = ignored
+) -> ArchiveFigures:
+    """Writes the collection as an archive, as of one moment; ``progress`` is told of bytes of originals that were
+    copied, and may raise to stop. Raises :class:`NotAllowed` for those who do not manage it,
     :class:`WorkbenchError` when an original is missing or damaged: then what was written is no archive."""
     if not has_permission(actor, collection, Permission.MANAGE):
         raise NotAllowed(_("Only an admin of this collection takes all of it out."))
     with _one_snapshot():
-        manifest = archive_write(collection=collection, target=target)
+        manifest = archive_write(collection=collection, target=target, progress=progress)
     figures = _figures(manifest, digest=_digest_of(target), slug=collection.slug)
     with transaction.atomic():
         audit_record(

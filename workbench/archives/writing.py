@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
 from typing import BinaryIO
 
@@ -39,12 +39,18 @@ from .contents import (
     Table,
 )
 
+#: Told how many more bytes of originals are copied.
+Progress = Callable[[int], None]
 _CHUNK = 1024 * 1024
 #: Every entry of every archive; the time an archive was made stands in its manifest.
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
-def archive_write(*, collection: Collection, target: BinaryIO) -> Manifest:
+def ignored(size: int) -> None:
+    """Progress that nobody waits for."""
+
+
+def archive_write(*, collection: Collection, target: BinaryIO, progress: Progress = ignored) -> Manifest:
     """Writes the collection as it stands; call inside one snapshot of the database.
 
     Raises :class:`WorkbenchError` when an original is gone or not what was uploaded: such an archive must not leave.
@@ -72,7 +78,7 @@ def archive_write(*, collection: Collection, target: BinaryIO) -> Manifest:
         for name, content in tables.items():
             archive.writestr(_named(name), content)
         for document, entry in zip(documents, manifest.documents, strict=True):
-            _copy(document, archive, entry)
+            _copy(document, archive, entry, progress)
     return manifest
 
 
@@ -83,7 +89,7 @@ def _named(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def _copy(document: Document, archive: zipfile.ZipFile, entry: DocumentEntry) -> None:
+def _copy(document: Document, archive: zipfile.ZipFile, entry: DocumentEntry, progress: Progress) -> None:
     digest, size = hashlib.sha256(), 0
     try:
         with document.file.open("rb") as source, archive.open(_named(entry.entry), "w") as target:
@@ -91,6 +97,7 @@ def _copy(document: Document, archive: zipfile.ZipFile, entry: DocumentEntry) ->
                 digest.update(block)
                 size += len(block)
                 target.write(block)
+                progress(len(block))
     except FileNotFoundError as error:
         raise WorkbenchError(
             _("The original of “%(name)s” is not in the file store. Restore it from a backup first.")

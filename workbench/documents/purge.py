@@ -126,6 +126,7 @@ def _entomb(document: Document, figures: dict[str, int]) -> None:
 
 def _is_under_way(document: Document) -> bool:
     """Whether something of the collection is being made that may have read the text before it went."""
+    from workbench.archives.transfers import archive_under_way
     from workbench.exports.models import Export, ExportState
     from workbench.questions.models import ENDED, Run, RunStatus
     from workbench.review.models import Regeneration, RegenerationState
@@ -140,6 +141,7 @@ def _is_under_way(document: Document) -> bool:
         or Export.objects.filter(
             collection=document.collection_id, state=ExportState.WAITING, **since
         ).exists()
+        or archive_under_way(collection_id=document.collection_id, **since)
     )
 
 
@@ -156,13 +158,15 @@ def _erase_original(document: Document) -> bool:
 
 
 def _erase_copies(document: Document, *, whole: bool) -> None:
-    """Page images and the index on this host, exports of the collection. ``whole``: no export is being made that could
-    leave another file."""
+    """Page images and the index on this host, exports and archives of the collection. ``whole``: no export is being
+    made that could leave another file."""
+    from workbench.archives.transfers import archives_erase
     from workbench.exports.services import exports_erase
 
     forget_pages(document=document)
     index_forget(collection_id=document.collection_id)
     exports_erase(collection=document.collection)
+    archives_erase(collection=document.collection)
     if whole:
         _erase_export_remains(document.collection_id)
 

@@ -130,6 +130,7 @@ FORM_RENDERER = "django.forms.renderers.DjangoTemplates"
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("es", _("Spanish"))]
 LOCALE_PATHS = [BASE_DIR / "workbench" / "locale"]
+FORMAT_MODULE_PATH = "workbench.formats"
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True
@@ -152,8 +153,8 @@ from .caches import *  # noqa: F403
 from .celery import *  # noqa: F403
 from .engine import *  # noqa: F403
 from .logging import *  # noqa: F403
-from .rest import *  # noqa: F403
 from .metrics import *  # noqa: F403
+from .rest import *  # noqa: F403
 from .security import *  # noqa: F403
 from .webhooks import *  # noqa: F403
 

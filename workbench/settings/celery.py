@@ -46,6 +46,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-answers": {"task": "review.sweep", "schedule": 10.0, "options": {"expires": 9}},
     "supply-labeling": {"task": "labeling.supply", "schedule": 3600.0, "options": {"expires": 3599}},
     "sweep-exports": {"task": "exports.sweep", "schedule": 30.0, "options": {"expires": 29}},
+    "sweep-archives": {"task": "archives.sweep", "schedule": 30.0, "options": {"expires": 29}},
     "sweep-webhooks": {"task": "webhooks.sweep", "schedule": 10.0, "options": {"expires": 9}},
     "mail-digest": {"task": "review.digest", "schedule": crontab(hour="6", minute="0")},
     "seal-audit": {"task": "audit.seal", "schedule": 5.0, "options": {"expires": 5}},

@@ -93,6 +93,11 @@ def an_archive(scene: Scene) -> Mapping[str, Any]:
     }
 
 
+def an_archive_alone(scene: Scene) -> Mapping[str, Any]:
+    """The same as a page takes it: the short name is asked later."""
+    return {"file": an_archive(scene)["file"]}
+
+
 def true_hashes(scene: Scene, actor: User) -> None:
     """Documents are named by the hash of their bytes, which those of the scene are not."""
     for document in scene.document.collection.documents.all():

@@ -220,6 +220,18 @@ EXPORTS: list[Row] = [
     get("api:export-file", "ADU"),
 ]
 
+#: A collection leaves for those who manage it; anybody takes one in, and sees only what they sent themselves.
+ARCHIVES: list[Row] = [
+    get("archives:collection", "D"),
+    post("archives:collection", "D"),
+    get("archives:sent", SIGNED_IN),
+    post("archives:sent", SIGNED_IN, parts.an_archive_alone),
+    get("archives:archive", "D"),
+    post("archives:take-in", "D", fields(slug="gamma")),
+    post("archives:remove", "D"),
+    get("archives:fetch", "D"),
+]
+
 #: Who reads the trail reads what was sent; admins change where.
 WEBHOOKS: list[Row] = [
     get("webhooks:webhooks", "DU"),
@@ -383,7 +395,7 @@ API: list[Row] = [
 ROWS: list[Row] = [
     *(OPEN + DOCUMENTS + QUESTIONS + REVIEW + SETS),
     *(VOCABULARY + LABELLING + SETTINGS + MODELS + INSTALLATION),
-    *(EXPORTS + WEBHOOKS + API + API_LABELLING + API_ADMINISTRATION),
+    *(EXPORTS + ARCHIVES + WEBHOOKS + API + API_LABELLING + API_ADMINISTRATION),
 ]
 
 #: Acts that ask who it is when that was shown longer ago: of administrators, and of keys for programs.
@@ -397,6 +409,7 @@ ASKS_AGAIN = frozenset(
             for name in ("change", "hold", "retention", "thresholds", "apply", "remove")
         ),
         *("api:collection-keeping", "api:collection-thresholds", "api:collection-remove-thresholds"),
+        *("archives:collection", "archives:take-in"),
         *("review:policy", "models:roll-back", "models:schedule"),
         *("ops:stop", "ops:resume", "ops:budgets"),
         *(f"api:language-models-{name}" for name in ("stop", "resume", "budgets")),
