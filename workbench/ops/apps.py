@@ -6,7 +6,8 @@ class OpsConfig(AppConfig):
     label = "ops"
 
     def ready(self) -> None:
-        from . import checks  # noqa: F401
+        from . import checks, task_context  # noqa: F401  (the checks register themselves)
         from .metrics import listeners
 
+        task_context.connect()
         listeners.connect()

@@ -29,6 +29,7 @@ from workbench.documents.models import Collection
 from workbench.ops.calls import observe_call
 from workbench.ops.outbound import model_rule
 from workbench.ops.storable import storable, storable_json
+from workbench.ops.tracing import here
 
 from .models import LLMCall, LLMCallBody, LLMControl, LLMEndpoint, LLMReply, Run
 
@@ -191,7 +192,7 @@ class DatabaseLedger:
         self, *, run: Run | None, collection: Collection, breaker: CircuitBreaker | None = None
     ) -> None:
         self._run_id, self._collection_id = (run.pk if run else None), collection.pk
-        self._breaker = breaker
+        self._breaker, self._trace = breaker, here()
 
     def record(self, call: LedgerEntry) -> None:
         """Stores the attempt with its bodies and gives the connection back."""
@@ -221,7 +222,7 @@ class DatabaseLedger:
                 response=_without_nul(call.response_body),
             )
         give_connection_back()
-        observe_call(call, breaker=self._breaker, run_id=self._run_id)
+        observe_call(call, breaker=self._breaker, run_id=self._run_id, trace=self._trace)
 
 
 def _without_nul(text: str | None) -> str | None:

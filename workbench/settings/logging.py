@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import structlog
 
+from workbench.ops.tracing import add_trace_ids
+
 from . import env
+from .metrics import OTEL_EXPORTER_OTLP_ENDPOINT
 
 LOG_LEVEL = env.text("LOG_LEVEL", "INFO")
 
@@ -14,6 +17,7 @@ _SHARED = [
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.format_exc_info,
+    *([add_trace_ids] if OTEL_EXPORTER_OTLP_ENDPOINT else []),
 ]
 
 LOGGING = {

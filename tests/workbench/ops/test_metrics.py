@@ -217,15 +217,19 @@ class TestWhatIsCounted:
     def test_calls_of_language_models(self, scene: Scene) -> None:
         breaker = CircuitBreaker(failures=1)
         ledger = DatabaseLedger(run=scene.run, collection=scene.run.collection, breaker=breaker)
-        where = {"endpoint": "models.example:8443", "model": "m-1"}
-        ledger.record(an_attempt(outcome="ok", input_tokens=100, cached_tokens=40, output_tokens=7, cost=0.5))
+        where = {"endpoint": "models.example:8443", "model": "m-counted"}
+        ledger.record(
+            an_attempt(
+                model="m-counted", outcome="ok", input_tokens=100, cached_tokens=40, output_tokens=7, cost=0.5
+            )
+        )
         assert counted("workbench_llm_calls_total", **where, outcome="ok") == 1
         assert counted("workbench_llm_tokens_total", **where, kind="cached") == 40
         assert counted("workbench_llm_cost_usd_total", **where) == 0.5
         assert counted("workbench_llm_call_seconds_sum", **where) == 1.5
         assert counted("workbench_llm_circuit_open", **where) == 0
         breaker.report("timeout")
-        ledger.record(an_attempt(outcome="circuit_open"))
+        ledger.record(an_attempt(model="m-counted", outcome="circuit_open"))
         assert counted("workbench_llm_circuit_open", **where) == 1
         assert counted("workbench_llm_call_seconds_count", **where) == 1, "it was never sent"
 
