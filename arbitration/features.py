@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from math import log1p
 
 import numpy as np
 import numpy.typing as npt
 
 from arbitration.pool import CandidatePool, PoolCandidate
-from arbitration.vocabulary import Ids, vocabulary_of
+from arbitration.vocabulary import Vocabulary, WordsRead, vocabulary_of
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
@@ -158,7 +158,7 @@ def candidate_features(question: QuestionFacts, candidates: Sequence[FeatureInpu
     if not candidates:
         return np.zeros((0, len(FEATURE_NAMES)))
     words = _WordTable(question, candidates)
-    facts = np.array([_facts(candidate) for candidate in candidates], dtype=np.float64)
+    facts = _known(candidates)
     alias, keyword, domain, length, depth, match, title, nested, bias = facts[:, :9].T
     lexical, cooccurrence, pattern, rrf, by_lexical, by_semantic, by_structure = facts[:, 9:].T
     semantic = _filled([c.semantic for c in candidates])
@@ -214,9 +214,18 @@ def candidate_features(question: QuestionFacts, candidates: Sequence[FeatureInpu
 def _compared(values: Floats) -> tuple[Floats, Floats]:
     """Of each column (n, m), none negative: shares of its greatest value, and reciprocal ranks; equal values share
     the better rank, a value of 0 has none."""
-    greatest = values.max(axis=0)
-    ranks = 1 + (values[None, :, :] > values[:, None, :]).sum(axis=1)
+    ordered = np.sort(values, axis=0)
+    greatest = ordered[-1]
+    not_greater = [
+        up.searchsorted(column, side="right") for up, column in zip(ordered.T, values.T, strict=True)
+    ]
+    ranks = 1 + len(values) - np.stack(not_greater, axis=1)
     return values / np.where(greatest > 0, greatest, 1.0), np.where(values > 0, 1.0 / ranks, 0.0)
+
+
+def _known(candidates: Sequence[FeatureInput]) -> Floats:
+    """What is known of each candidate by itself; shape (n, 16)."""
+    return np.fromiter(chain.from_iterable(map(_facts, candidates)), np.float64).reshape(len(candidates), -1)
 
 
 def _facts(candidate: FeatureInput) -> tuple[float, ...]:
@@ -292,68 +301,69 @@ class _WordTable:
 
     def __init__(self, question: QuestionFacts, candidates: Sequence[FeatureInput]) -> None:
         vocabulary = vocabulary_of(question.language)
-        asked = vocabulary.ids(question.text)
-        crumbs = list(dict.fromkeys(candidate.breadcrumb for candidate in candidates))
-        read = vocabulary.ids_of_each([*(candidate.text for candidate in candidates), *crumbs])
-        texts, headings = read[: len(candidates)], dict(zip(crumbs, read[len(candidates) :], strict=True))
-        self._size = len(candidates)
-        self._distinct = asked[np.sort(np.unique(asked, return_index=True)[1])]
+        crumbs = {crumb: row for row, crumb in enumerate(dict.fromkeys(c.breadcrumb for c in candidates))}
+        self._size, self._lines = len(candidates), question.lines_searched
+        self._hits = question.term_hits if self._lines else {}
+        asked, texts, headings, hits = _read_parts(
+            vocabulary, [question.text], [c.text for c in candidates], list(crumbs), list(self._hits)
+        )
         self._stops = vocabulary.stop_table()
-        self._number = np.full(len(vocabulary), -1, dtype=np.intp)
-        self._number[self._distinct] = np.arange(len(self._distinct))
-        self._asked = asked
-        self._lengths = np.array([len(ids) for ids in texts], dtype=np.float64)
-        self._tokens: Ids = np.concatenate(texts) if texts else np.zeros(0, np.int32)
-        self._owner = np.repeat(np.arange(self._size), self._lengths.astype(np.intp))
-        self._terms: Integers = self._number[self._tokens]
-        self.counts = self._count(self._terms, self._owner, self._size)
+        self._asked = asked.ids
+        self._first = np.sort(np.unique(self._asked, return_index=True)[1])
+        self._distinct = self._asked[self._first]
         self.is_content = ~self._stops[self._distinct]
-        self._question, self._vocabulary = question, vocabulary
-        order = {crumb: row for row, crumb in enumerate(headings)}
-        self._heading_row = np.array([order[c.breadcrumb] for c in candidates], dtype=np.intp)
-        self._heading_present = self._presence_by_row(list(headings.values()))
+        self._numbers = np.full(len(vocabulary), -1, dtype=np.int32)
+        self._numbers[self._distinct] = np.arange(len(self._distinct))
+        self._lengths = texts.lengths.astype(np.float64)
+        #: Where words of the question stand among the words of all texts, which they are, and in which text.
+        self._held, self._terms, self._owner = self._held_in(texts)
+        self._among_content = np.cumsum(~self._stops.take(texts.ids))[self._held]
+        self.counts = self._count(self._terms, self._owner, self._size)
+        self._heading_row = np.array([crumbs[c.breadcrumb] for c in candidates], dtype=np.intp)
+        _, terms, owner = self._held_in(headings)
+        self._heading_present = (self._count(terms, owner, len(crumbs)) > 0).astype(np.float64)
+        self._hit_numbers, self._hit_lengths = self._numbers[hits.ids], hits.lengths
+
+    def _held_in(self, read: WordsRead) -> tuple[Integers, Integers, Integers]:
+        """Which of the words read are the question's: their places, their numbers, and their texts."""
+        numbers = self._numbers.take(read.ids)
+        held = np.flatnonzero(numbers >= 0)
+        owner = np.repeat(np.arange(len(read.lengths)), read.lengths)
+        return held, numbers[held].astype(np.intp), owner[held]
 
     def _count(self, terms: Integers, owner: Integers, rows: int) -> Floats:
         width = max(1, len(self._distinct))
-        held = terms >= 0
-        flat = np.bincount(owner[held] * width + terms[held], minlength=rows * width)
+        flat = np.bincount(owner * width + terms, minlength=rows * width)
         return flat.reshape(rows, width)[:, : len(self._distinct)].astype(np.float64)
 
-    def _presence_by_row(self, rows: Sequence[Ids]) -> npt.NDArray[np.bool_]:
-        owner = np.repeat(np.arange(len(rows)), [len(ids) for ids in rows])
-        tokens = np.concatenate(rows) if rows else np.zeros(0, np.int32)
-        return self._count(self._number[tokens], owner, len(rows)) > 0
-
     @cached_property
-    def present(self) -> npt.NDArray[np.bool_]:
-        """Whether candidate c holds stem t."""
-        return self.counts > 0
+    def present(self) -> Floats:
+        """1 where candidate c holds stem t, else 0."""
+        return (self.counts > 0).astype(np.float64)
 
     @cached_property
     def list_weights(self) -> Floats:
         """Inverse frequency of each stem in the candidate list; 0 for function words."""
-        frequency = self.present.sum(axis=0)
-        return self._inverse(frequency.astype(np.float64), self._size)
+        return self._inverse(self.present.sum(axis=0), self._size)
 
     @cached_property
     def weights(self) -> Floats:
         """Inverse frequency of each stem in the whole scope where counted, else in the list."""
-        total = self._question.lines_searched
-        if not total:
+        if not self._lines:
             return self.list_weights
         counted = self._counted()
         known = counted >= 0
-        weights = self._inverse(np.where(known, counted, 0.0), total)
+        weights = self._inverse(np.where(known, counted, 0.0), self._lines)
         return np.where(known, weights, self.list_weights)
 
     def _counted(self) -> Floats:
         """Lines of the scope that hold each stem; -1 where not counted."""
         counted = np.full(len(self._distinct), -1.0)
-        for term, hits in self._question.term_hits.items():
-            ids = self._vocabulary.ids(term)
-            number = self._number[ids[0]] if len(ids) == 1 and ids[0] < len(self._number) else -1
-            if number >= 0:
-                counted[number] = max(counted[number], hits)
+        numbers = iter(self._hit_numbers.tolist())
+        for length, hits in zip(self._hit_lengths.tolist(), self._hits.values(), strict=True):
+            of_term = list(islice(numbers, length))
+            if length == 1 and of_term[0] >= 0:
+                counted[of_term[0]] = max(counted[of_term[0]], hits)
         return counted
 
     def _inverse(self, frequency: Floats, total: int) -> Floats:
@@ -381,7 +391,7 @@ class _WordTable:
 
     def text_or_heading_coverage(self) -> Floats:
         """Weighted share of the question's stems in the text or in the titles above it."""
-        either = self.present | self._heading_present[self._heading_row]
+        either = np.maximum(self.present, self._heading_present[self._heading_row])
         return _portion(either @ self.weights, self.weights)
 
     def density(self) -> Floats:
@@ -392,42 +402,49 @@ class _WordTable:
     def bigram_overlap(self) -> Floats:
         """Weighted share of the question's pairs of neighbouring content words that are neighbours in the text,
         function words skipped on both sides."""
-        asked = self._number[self._asked[~self._stops[self._asked]]]
+        asked = self._numbers[self._asked[~self._stops[self._asked]]].astype(np.intp)
         width = max(1, len(self._distinct))
         pairs = np.unique(asked[:-1] * width + asked[1:])
         if not len(pairs):
             return np.zeros(self._size)
         weights = self.weights[pairs // width] + self.weights[pairs % width]
-        content = ~self._stops[self._tokens]
-        terms, owner = self._terms[content], self._owner[content]
-        joined = (terms[:-1] >= 0) & (terms[1:] >= 0) & (owner[:-1] == owner[1:])
+        content = self.is_content[self._terms]
+        place, terms, owner = self._among_content[content], self._terms[content], self._owner[content]
+        joined = (place[1:] == place[:-1] + 1) & (owner[:-1] == owner[1:])
         found = terms[:-1][joined] * width + terms[1:][joined]
-        place = np.minimum(np.searchsorted(pairs, found), len(pairs) - 1)
-        is_asked = pairs[place] == found
+        number = np.minimum(np.searchsorted(pairs, found), len(pairs) - 1)
+        is_asked = pairs[number] == found
         held = np.zeros((self._size, len(pairs)), dtype=np.bool_)
-        held[owner[:-1][joined][is_asked], place[is_asked]] = True
+        held[owner[:-1][joined][is_asked], number[is_asked]] = True
         return _portion(held @ weights, weights)
 
     def longest_run(self) -> Floats:
         """Length of the longest run of words the text shares with the question, in order, as a share of the
         question; repeated words of the question count where they first stand."""
-        first_place = np.full(len(self._distinct) + 1, -9, dtype=np.intp)
-        first_place[: len(self._distinct)] = np.sort(np.unique(self._asked, return_index=True)[1])
-        place = first_place[self._terms]  # -1 (no term) reads the sentinel at the end
         longest = np.zeros(self._size)
-        if not len(place):
+        if not len(self._terms):
             return longest
-        goes_on = np.zeros(len(place), dtype=np.bool_)
+        asked, owner = self._first[self._terms], self._owner
+        goes_on = np.zeros(len(asked), dtype=np.bool_)
         goes_on[1:] = (
-            (place[1:] == place[:-1] + 1) & (place[:-1] >= 0) & (self._owner[1:] == self._owner[:-1])
+            (asked[1:] == asked[:-1] + 1)
+            & (self._held[1:] == self._held[:-1] + 1)
+            & (owner[1:] == owner[:-1])
         )
-        index = np.arange(len(place))
-        start = np.maximum.accumulate(np.where(goes_on, 0, index))
-        length = np.where(place >= 0, index - start + 1, 0)
-        filled = np.flatnonzero(self._lengths)
-        starts = (np.cumsum(self._lengths) - self._lengths).astype(np.intp)[filled]
-        longest[filled] = np.maximum.reduceat(length, starts)
+        index = np.arange(len(asked))
+        length = index - np.maximum.accumulate(np.where(goes_on, 0, index)) + 1
+        starts = np.flatnonzero(np.diff(owner, prepend=-1))
+        longest[owner[starts]] = np.maximum.reduceat(length, starts)
         return longest / max(1, len(self._asked))
+
+
+def _read_parts(vocabulary: Vocabulary, *parts: Sequence[str]) -> list[WordsRead]:
+    """The words of each part's texts, all read in one go."""
+    read = vocabulary.read(list(chain.from_iterable(parts)))
+    firsts = np.cumsum([len(part) for part in parts])[:-1]
+    lengths = np.split(read.lengths, firsts)
+    ends = np.cumsum([part.sum() for part in lengths])[:-1]
+    return [WordsRead(*part) for part in zip(np.split(read.ids, ends), lengths, strict=True)]
 
 
 def _portion(held: npt.ArrayLike, weights: Floats) -> Floats:
@@ -468,19 +485,16 @@ def _group_share(keys: Sequence[object], mass: Floats) -> Floats:
 
 
 def _neighbours(candidates: Sequence[FeatureInput]) -> tuple[Integers, Integers]:
-    """For each candidate those just before and after it, at most a page away; -1 where there is none."""
-    order = sorted(range(len(candidates)), key=lambda i: (candidates[i].document_id, candidates[i].position))
+    """For each candidate those just before and after it in its document, at most a page away; -1 where there is
+    none."""
+    places = [(candidate.document_id, candidate.position) for candidate in candidates]
     before = np.full(len(candidates), -1, dtype=np.intp)
     after = np.full(len(candidates), -1, dtype=np.intp)
-    for left, right in pairwise(order):
-        if _are_near(candidates[left], candidates[right]):
+    for left, right in pairwise(sorted(range(len(candidates)), key=places.__getitem__)):
+        (document, (page, _)), (other, (other_page, _)) = places[left], places[right]
+        if document == other and abs(page - other_page) <= 1:
             before[right], after[left] = left, right
     return before, after
-
-
-def _are_near(one: FeatureInput, other: FeatureInput) -> bool:
-    """Whether two candidates stand in one document, at most a page apart."""
-    return one.document_id == other.document_id and abs(one.position[0] - other.position[0]) <= 1
 
 
 def _of_neighbours(values: Floats, before: Integers, after: Integers) -> Floats:
