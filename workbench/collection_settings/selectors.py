@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from django.db.models import Q, QuerySet
 
 from arbitration.strategies.multi_criteria import DEFAULT_WEIGHT, PROPERTIES
@@ -29,15 +27,14 @@ def gates_of(*, collection: Collection) -> GateProfile | None:
     return row.profile if row else None
 
 
-def gates_digest(*, collection: Collection) -> str:
-    """SHA-256 over the thresholds in use, empty without any: the same thresholds, the same answers."""
-    profile = gates_of(collection=collection)
-    return hashlib.sha256(profile.model_dump_json().encode()).hexdigest() if profile else ""
-
-
 def criteria_weights_of(*, collection: Collection) -> dict[str, float]:
     """How much each property of multi-criteria counts in the collection, 0 to 1."""
-    return dict.fromkeys(PROPERTIES, DEFAULT_WEIGHT) | collection.criteria_weights
+    return weights_given(collection.criteria_weights)
+
+
+def weights_given(given: dict[str, float]) -> dict[str, float]:
+    """All properties with their weights, where a collection names some."""
+    return dict.fromkeys(PROPERTIES, DEFAULT_WEIGHT) | given
 
 
 def proposals_for(*, collection: Collection) -> QuerySet[GateProposal]:

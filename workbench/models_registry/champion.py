@@ -168,7 +168,12 @@ def model_served(version: ModelVersion | None) -> ServedModel | None:
 def champion_state() -> str:
     """What goes into cache keys for the model in use: a rolled-back champion answers from its own cache."""
     version = champion_version()
-    return f"{version.name}:{version.digest}" if version else "rules"
+    return state_named(number=version.number, digest=version.digest) if version else "rules"
+
+
+def state_named(*, number: int, digest: str) -> str:
+    """:func:`champion_state` of a version of which no more is known."""
+    return f"v{number}:{digest}"
 
 
 def champion_services(*, options: Mapping[str, object] | None = None, **others: Any) -> StrategyServices:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
@@ -17,13 +16,12 @@ from arbitration.text import exact_codes, normalise
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
-from workbench.collection_settings.selectors import criteria_weights_of, gates_digest
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.ops.dispatch import dispatch_on_commit
 from workbench.ops.storable import storable
-from workbench.vocabulary.selectors import dictionary_digest
 
+from .answer_state import AnswerState, answer_state
 from .models import ENDED, Question, Run, RunStatus
 from .selectors import run_with_key
 from .strategies import engine_settings, engine_state, strategy_for
@@ -65,7 +63,8 @@ def question_ask(
     if not has_permission(actor, collection, Permission.ASK):
         raise NotAllowed(_("You may not ask questions in this collection."))
     text = _checked_text(text)
-    _check_scope(collection=collection, document=document)
+    state = answer_state(collection=collection, document=document)
+    _check_scope(collection=collection, document=document, state=state)
     strategy = strategy_for(collection=collection, wanted=strategy)
     _check_rubric(strategy=strategy, rubric=rubric)
     asked = _Request(actor.pk, collection.pk, document.pk if document else None, text, strategy)
@@ -82,9 +81,11 @@ def question_ask(
         edits=edits,
         rubric=rubric,
         settings=settings,
+        state=state,
     )
     earlier = run_with_key(cache_key=key) if use_cache else None
     if earlier is not None:
+        earlier.collection = collection  # its key holds the collection
         _record_repeat(actor=actor, run=earlier)
         return AskOutcome(earlier, is_cached=True)
     try:
@@ -241,7 +242,7 @@ def _check_rubric(*, strategy: str, rubric: Rubric | None) -> None:
         )
 
 
-def _check_scope(*, collection: Collection, document: Document | None) -> None:
+def _check_scope(*, collection: Collection, document: Document | None, state: AnswerState) -> None:
     if document is not None:
         if document.collection_id != collection.pk:
             raise WorkbenchError(_("This document is not in the collection."), code="document_elsewhere")
@@ -252,7 +253,7 @@ def _check_scope(*, collection: Collection, document: Document | None) -> None:
                 code="document_not_ready",
             )
         return
-    if not collection.documents.ready().exists():
+    if not state.has_documents:
         raise Conflict(
             _("No document of this collection is ready. Upload one first."), code="collection_empty"
         )
@@ -267,26 +268,23 @@ def cache_key(
     edits: QuestionEdits | None = None,
     rubric: Rubric | None = None,
     settings: EngineSettings | None = None,
+    state: AnswerState | None = None,
 ) -> str:
     """SHA-256 over everything that changes the answer: question, scope, state of the documents, strategy,
-    settings, thresholds, models, prompts (system.md, "Caches")."""
-    scope: Any = (
-        ["document", document.pk, *_document_state(document)]
-        if document
-        else ["collection", collection.pk, _epoch(collection)]
-    )
+    settings, thresholds, models, prompts (system.md, "Caches"). ``state`` is read where it is not given."""
+    state = state or answer_state(collection=collection, document=document)
     parts = {
         # Capitals tell codes from words (IT, WHO); elsewhere they change nothing.
         "question": [normalise(text).casefold(), *exact_codes(normalise(text))],
-        "scope": scope,
+        "scope": state.scope,
         "edits": edits.model_dump(mode="json") if edits else None,
         "rubric": rubric.model_dump(mode="json") if rubric else None,
         "strategy": strategy,
         "settings": (settings or engine_settings(collection=collection)).digest(),
-        "dictionary": dictionary_digest(collection=collection),
-        "gates": gates_digest(collection=collection),
-        "weights": criteria_weights_of(collection=collection),
-        "engine": engine_state(strategy=strategy),
+        "dictionary": state.dictionary,
+        "gates": state.gates,
+        "weights": state.weights,
+        "engine": engine_state(strategy=strategy) | {"space": state.space, "reranker": state.reranker},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -313,25 +311,3 @@ def run_cache_key(*, run: Run) -> str:
         rubric=rubric_edits_of(run),
         settings=EngineSettings.model_validate(run.settings),
     )
-
-
-#: What of a document reaches an answer: its bytes, its last parse, and what prompts are told about it.
-_DOCUMENT_STATE = (
-    "sha256",
-    "finished_at",
-    "name",
-    "document_type",
-    "issuer",
-    "effective_date",
-    "language",
-)
-
-
-def _document_state(document: Document) -> list[str]:
-    """From the database, as with the epoch."""
-    return [str(value) for value in Document.objects.values_list(*_DOCUMENT_STATE).get(pk=document.pk)]
-
-
-def _epoch(collection: Collection) -> int:
-    """From the database: the object may have been read before the last document came."""
-    return Collection.objects.values_list("index_epoch", flat=True).get(pk=collection.pk)

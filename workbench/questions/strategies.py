@@ -13,10 +13,8 @@ from django.utils.translation import gettext as _
 import arbitration
 from arbitration.settings import EngineSettings
 from arbitration.strategies.registry import STRATEGIES
-from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
-from workbench.models_registry.champion import champion_state
 
 from .gateway import endpoint_configured, installation_model
 
@@ -85,11 +83,9 @@ def engine_settings(*, collection: Collection) -> EngineSettings:
 
 
 def engine_state(*, strategy: str) -> dict[str, str]:
-    """What else changes an answer: the engine's own code and prompts, the embedding space, the models."""
+    """What of the installation changes an answer: the engine's own code and prompts, and the language model."""
     return {
         "code": engine_digest(),
-        "space": active_space().name,
-        "reranker": champion_state(),
         "model": installation_model() if may_ask_model(strategy) else "",
     }
 

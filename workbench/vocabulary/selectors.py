@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -65,9 +63,3 @@ def dictionary_of(*, collection: Collection) -> MappingDictionary | None:
     for term, variant in _approved_pairs(collection):
         variants[term].append(variant)
     return MappingDictionary(variants) if variants else None
-
-
-def dictionary_digest(*, collection: Collection) -> str:
-    """SHA-256 over the approved pairs, empty without any: the same dictionary, the same answers."""
-    pairs = _approved_pairs(collection)
-    return hashlib.sha256(json.dumps(pairs).encode()).hexdigest() if pairs else ""

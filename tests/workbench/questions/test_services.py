@@ -6,7 +6,9 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
 
 from tests.workbench.cast import Cast
 from tests.workbench.scene import HashEmbedder, make_document, make_run
@@ -14,6 +16,7 @@ from workbench.audit.models import AuditEvent
 from workbench.documents.models import Document, DocumentStatus, EmbeddingSpace
 from workbench.documents.services import index_epoch_bump
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.models_registry.models import AliasName, ModelAlias, ModelVersion, Origin
 from workbench.questions import execution, gateway, services, strategies
 from workbench.questions.models import Run, RunStatus
 from workbench.questions.services import AskOutcome, cache_key, question_ask, run_cancel
@@ -35,6 +38,18 @@ def ask(cast: Cast, document: Document | None, text: str = TEXT, **options: obje
         document=document,
         text=text,
         **({"strategy": "offline"} | options),  # type: ignore[arg-type]
+    )
+
+
+def make_version(number: int = 1) -> ModelVersion:
+    return ModelVersion.objects.create(
+        number=number,
+        digest=f"digest {number}",
+        origin=Origin.SEED,
+        architecture="mlp",
+        feature_version=3,
+        threshold=0.5,
+        manifest={},
     )
 
 
@@ -111,6 +126,17 @@ class TestCacheKey:
         assert key() == offline
         assert key(strategy="arbiter") != arbiter
 
+    def test_with_the_champion(self, key: Callable[..., str]) -> None:
+        keys = {key()}
+        for number in (1, 2):
+            version = make_version(number)
+            ModelAlias.objects.update_or_create(name=AliasName.CHAMPION, defaults={"version": version})
+            keys.add(key())
+        ModelAlias.objects.create(name=AliasName.SHADOW, version=version)
+        keys.add(key())
+
+        assert len(keys) == 3
+
     def test_with_nothing_else(self, document: Document, key: Callable[..., str]) -> None:
         before = key()
         Document.objects.filter(pk=document.pk).update(title="Renamed", attempts=3, lease_owner="x")
@@ -137,6 +163,18 @@ class TestRepeated:
         assert again.run.pk == run.pk
         assert Run.objects.count() == 1
         assert AuditEvent.objects.filter(action="question.repeated").count() == 1
+
+    def test_it_takes_few_queries(self, cast: Cast, document: Document) -> None:
+        """Permission, state of things, the run, its question, and the event in its transaction."""
+        ModelAlias.objects.create(name=AliasName.CHAMPION, version=make_version())
+        run = make_run(asker=cast.analyst, document=document)
+
+        ask(cast, document)
+        with CaptureQueriesContext(connection) as queries:
+            again = ask(cast, document)
+            assert (again.run.pk, again.run.question.text) == (run.pk, TEXT)
+        written = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+        assert len(written) <= 5, written
 
     def test_afresh_makes_a_new_run(self, cast: Cast, document: Document) -> None:
         run = make_run(asker=cast.analyst, document=document)
