@@ -11,9 +11,12 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from . import accounts
 from .console import say, tail
@@ -49,8 +52,6 @@ SETTINGS = {
     # A waiting LLM call gives its connection back, so that many short ones follow each other; on a busy machine a
     # closed one stays counted until its backend has ended.
     "max_connections": "200",
-    "shared_buffers": "128MB",
-    "effective_cache_size": "1GB",
     "work_mem": "16MB",
     "maintenance_work_mem": "256MB",
     "random_page_cost": "1.1",
@@ -65,6 +66,14 @@ SETTINGS = {
     "logging_collector": "off",
     "log_line_prefix": "%m [%p] %q%u@%d ",
 }
+#: The share of the machine's memory for pages that were read (a page counts when it is first used), at most and at
+#: least so many MB, and what the planner may expect to find there and in the system's own cache.
+BUFFERS_SHARE, BUFFERS_MB, CACHE_SHARE = 8, (128, 2048), 2
+#: Where a container's limit stands, in bytes.
+CONTAINER_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 #: For services that live as long as one test run.
 THROWAWAY_SETTINGS = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
 
@@ -118,7 +127,8 @@ def clear_stale_pid_file(home: Home) -> None:
 
 def program(home: Home, port: int, *, throwaway: bool) -> Program:
     """The server, on loopback only."""
-    settings = SETTINGS | {"port": str(port)} | (THROWAWAY_SETTINGS if throwaway else {})
+    settings = SETTINGS | memory_settings(memory_bytes()) | {"port": str(port)}
+    settings |= THROWAWAY_SETTINGS if throwaway else {}
     if _shared_memory_bytes() < SHARED_MEMORY_NEEDED_BYTES:
         settings["dynamic_shared_memory_type"] = "mmap"
     arguments = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
@@ -132,6 +142,29 @@ def program(home: Home, port: int, *, throwaway: bool) -> Program:
         orphan_signal=signal.SIGINT,
         account=accounts.postgres_account(),
     )
+
+
+def memory_settings(memory: int) -> dict[str, str]:
+    """The settings that follow from so many bytes of memory."""
+    megabytes = memory // 1024**2
+    least, most = BUFFERS_MB
+    return {
+        "shared_buffers": f"{min(most, max(least, megabytes // BUFFERS_SHARE))}MB",
+        "effective_cache_size": f"{max(least, megabytes // CACHE_SHARE)}MB",
+    }
+
+
+def memory_bytes() -> int:
+    """The memory that this stack may use: the machine's, or less in a container."""
+    return min([psutil.virtual_memory().total, *map(_limit, CONTAINER_LIMITS)])
+
+
+def _limit(file: Path) -> int:
+    try:
+        said = file.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return sys.maxsize
+    return int(said) if said.isdigit() else sys.maxsize  # "max": no limit
 
 
 def _initdb(folder: Path, password: Path, account: Account | None) -> None:
