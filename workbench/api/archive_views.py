@@ -21,6 +21,7 @@ from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 
 from .base import IDEMPOTENCY, ApiViewSet, checked
+from .reauthentication import asks_again, asks_again_to_read
 
 #: Bytes of all documents of an archive that comes over the web; larger ones by ``manage.py import_collection``.
 MOST_UPLOADED = 2048 * MEGABYTE
@@ -68,6 +69,7 @@ class CollectionArchiveViewSet(ApiViewSet[Collection]):
         responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
         parameters=[OpenApiParameter("slug", OpenApiTypes.STR, OpenApiParameter.PATH)],
     )
+    @asks_again_to_read
     def retrieve(self, request: Request, slug: str) -> FileResponse:
         """The collection as one archive, for those who manage it; taking it is on record."""
         collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
@@ -92,6 +94,7 @@ class CollectionArchiveViewSet(ApiViewSet[Collection]):
         request={"multipart/form-data": ArchiveSerializer},
         responses={200: ArchiveFiguresSerializer, 201: ArchiveFiguresSerializer},
     )
+    @asks_again
     def create(self, request: Request) -> Response:
         """Makes a new collection of an archive, all of it or nothing; the caller becomes its admin and analyst. Its
         documents are then read by the workers. With ``dry_run`` (200) nothing is made."""

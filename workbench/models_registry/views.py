@@ -143,6 +143,7 @@ def roll_back(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @for_readers
+@asks_again
 def shadow(request: HttpRequest, pk: int) -> HttpResponse:
     """Put a model in shadow, or take it out."""
     found = selectors.version_for(number=pk)

@@ -410,13 +410,41 @@ ASKS_AGAIN = frozenset(
         ),
         *("api:collection-keeping", "api:collection-thresholds", "api:collection-remove-thresholds"),
         *("archives:collection", "archives:take-in"),
-        *("review:policy", "models:roll-back", "models:schedule"),
+        *("api:collection-archive-detail", "api:collection-archive-list"),
+        *("review:policy", "models:roll-back", "models:schedule", "models:shadow"),
         *("ops:stop", "ops:resume", "ops:budgets"),
         *(f"api:language-models-{name}" for name in ("stop", "resume", "budgets")),
         *("webhooks:webhooks", "webhooks:change", "webhooks:secret", "webhooks:switch"),
         *(f"api:webhook-{name}" for name in ("list", "change", "secret", "pause", "resume", "remove")),
     }
 )
+
+#: Acts that only those who manage a collection or the installation may do, and that do not ask: each with the reason.
+DOES_NOT_ASK: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *(
+                f"labeling:{name}"
+                for name in ("projects", "fill", "supply", "elusion", "guidelines", "open", "import")
+            ),
+            *(f"api:labeling-project-{name}" for name in ("list", "fill", "supply", "open", "guidelines")),
+            "api:labels-import",
+        ),
+        "the daily work of labelling: it adds, and takes away nothing",
+    ),
+    **dict.fromkeys(
+        (
+            *(f"webhooks:{name}" for name in ("test", "repeat-missed", "repeat")),
+            *("api:webhook-test", "api:webhook-repeat-missed", "api:webhook-delivery-repeat"),
+        ),
+        "sends again what the receiver was to be told anyway",
+    ),
+    **dict.fromkeys(
+        ("models:start", "models:cancel"), "the gate decides what serves, as it does for the schedule"
+    ),
+    "archives:remove": "a copy that can be made again",
+    "review:view-delete": "one's own view",
+}
 
 #: One's own account (django-allauth). Nothing here is of a collection, and each person reaches their own alone.
 OWN_ACCOUNT: list[Row] = [
@@ -526,4 +554,4 @@ ADMIN_SITE: list[Row] = [
 #: Of other packages, as far as they are part of every installation.
 OTHERS = [*OWN_ACCOUNT, *ADMIN_SITE]
 
-__all__ = ["ASKS_AGAIN", "OTHERS", "ROLES", "ROWS"]
+__all__ = ["ASKS_AGAIN", "DOES_NOT_ASK", "OTHERS", "ROLES", "ROWS"]

@@ -18,7 +18,7 @@ from tests.workbench.scene import Scene, standing_scene
 from workbench.accounts.models import User
 
 from .parts import EVERYBODY, Row, address_known, singletons
-from .rows import ASKS_AGAIN, OTHERS, ROWS
+from .rows import ASKS_AGAIN, DOES_NOT_ASK, OTHERS, ROWS
 
 pytestmark = pytest.mark.django_db
 
@@ -150,7 +150,9 @@ def test_it_does_something_for_exactly_these(row: Row, stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in ROWS if row.method == "POST"], ids=lambda row: f"{row.method} {row.name}"
+    "row",
+    [row for row in ROWS if row.method == "POST" or row.name in ASKS_AGAIN],
+    ids=lambda row: f"{row.method} {row.name}",
 )
 def test_exactly_the_acts_of_administrators_ask_again(row: Row, stage: Stage) -> None:
     """A session that was opened longer ago is asked on a page, and told by the API; nothing is done meanwhile."""
@@ -159,14 +161,22 @@ def test_exactly_the_acts_of_administrators_ask_again(row: Row, stage: Stage) ->
     with override_settings(ASKS_AGAIN=True), transaction.atomic():
         path = path_of(ADDRESS[row.name], stage.scene)
         with connection.execute_wrapper(writes):
-            response = stage.client(letter).post(path, {})
+            response = stage.client(letter).generic(row.method, path)
         transaction.set_rollback(True)
     if row.name.startswith("api:"):
         asks = response.status_code == 403 and response.json()["code"] == "reauthentication_required"
     else:
         asks = response.get("Location", "").startswith("/accounts/reauthenticate/")
-    assert asks is (row.name in ASKS_AGAIN)
+    reads = row.method == "GET" and row.name != "api:collection-archive-detail"
+    assert asks is (row.name in ASKS_AGAIN and not reads)
     assert not (asks and writes.kept)
+
+
+def test_an_act_of_those_who_manage_asks_again_or_says_why_not() -> None:
+    managed = {row.name for row in ROWS if row.method == "POST" and row.who and set(row.who) <= set("DdS!")}
+    assert managed - ASKS_AGAIN - set(DOES_NOT_ASK) == set()
+    assert set(DOES_NOT_ASK) & ASKS_AGAIN == set()
+    assert set(DOES_NOT_ASK) <= managed
 
 
 def test_every_address_has_a_row_and_every_row_an_address() -> None:
