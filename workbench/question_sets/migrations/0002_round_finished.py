@@ -4,13 +4,15 @@ from django.conf import settings
 from django.db import migrations, models
 
 
-#: Rounds from before this was kept are not told as finished now.
+#: Rounds from before this was kept are not told as finished now. References are checked at once, since the table cannot
+#: be given an index while a check of it is put off.
 OLD_ROUNDS = """
     UPDATE question_sets_round SET finished_at = created_at WHERE NOT EXISTS (
         SELECT FROM question_sets_cell cell LEFT JOIN questions_run run ON run.id = cell.run_id
         WHERE cell.round_id = question_sets_round.id
           AND (run.id IS NULL AND cell.failure = '' OR run.status NOT IN ('done', 'failed', 'cancelled'))
-    )
+    );
+    SET CONSTRAINTS ALL IMMEDIATE
 """
 
 

@@ -198,8 +198,10 @@ class Migration(migrations.Migration):
             index=models.Index(condition=models.Q(('state', 'waiting')), fields=['collection', '-urgency', 'id'], name='waiting_items'),
         ),
         migrations.RunSQL(CREATE_SECOND, DROP_SECOND),
-        # Items that wait already are as old as they are.
+        # Items that wait already are as old as they are. References are checked at once, since nothing of the
+        # table can be changed while a check of it is put off.
         migrations.RunSQL(
-            "UPDATE review_queueitem SET entered = extract(epoch FROM created_at)", migrations.RunSQL.noop
+            "UPDATE review_queueitem SET entered = extract(epoch FROM created_at); SET CONSTRAINTS ALL IMMEDIATE",
+            migrations.RunSQL.noop,
         ),
     ]
