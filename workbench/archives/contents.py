@@ -94,6 +94,7 @@ class Settings(_Part):
     legal_hold: bool = False
     retention_days: Annotated[int, Field(ge=1, le=100_000)] | None = None
     erasure_delay_days: Annotated[int, Field(ge=0, le=3650)] = 7
+    contributes_to_training: bool = True
     gates: Annotated[list[Gates], Field(max_length=20)] = []
 
 

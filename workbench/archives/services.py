@@ -252,6 +252,7 @@ def _settings_in(actor: User, collection: Collection, settings: Settings, *, ori
         criteria_weights=weights
         if set(weights) == set(PROPERTIES)
         else criteria_weights_of(collection=collection),
+        contributes_to_training=settings.contributes_to_training,
     )
     if (settings.retention_days, settings.erasure_delay_days) != (None, collection.erasure_delay_days):
         retention_set(

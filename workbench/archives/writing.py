@@ -132,6 +132,7 @@ def _settings(collection: Collection) -> Settings:
         legal_hold=collection.legal_hold,
         retention_days=collection.retention_days,
         erasure_delay_days=collection.erasure_delay_days,
+        contributes_to_training=collection.contributes_to_training,
         gates=[_gates(row) for row in collection.applied_gates.select_related("proposal").order_by("pk")],
     )
 

@@ -56,7 +56,7 @@ class WeightsForm(forms.Form):
 
 
 class GeneralForm(forms.Form):
-    """How questions are answered, and where text may go."""
+    """How questions are answered, where text may go, and what labels are for."""
 
     description = forms.CharField(
         label=_("Description"), required=False, max_length=2000, widget=forms.Textarea(attrs={"rows": 2})
@@ -70,6 +70,14 @@ class GeneralForm(forms.Form):
             "One address a line. Text of this collection goes nowhere else; with none it stays here."
         ),
         widget=forms.Textarea(attrs={"rows": 2}),
+    )
+    contributes_to_training = forms.BooleanField(
+        label=_("Labels of this collection train the model of the installation"),
+        required=False,
+        help_text=_(
+            "The model learns numbers that detection measured, never words. Without this, labels of this collection "
+            "neither train it nor judge it from the next training on; questions here are ranked by it all the same."
+        ),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

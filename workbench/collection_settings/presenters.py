@@ -78,6 +78,7 @@ def general_form(collection: Collection) -> GeneralForm:
             "description": collection.description,
             "default_strategy": collection.default_strategy,
             "allowed_endpoints": "\n".join(collection.allowed_endpoints),
+            "contributes_to_training": collection.contributes_to_training,
         }
     )
 

@@ -148,9 +148,10 @@ def collection_change(
     allowed_endpoints: Sequence[str],
     description: str,
     criteria_weights: Mapping[str, float],
+    contributes_to_training: bool,
 ) -> None:
-    """Changes how a collection's questions are answered and where its text may go. ``criteria_weights`` are those of
-    multi-criteria, 0 to 1 for each of its properties.
+    """Changes how a collection's questions are answered, where its text may go, and whether its labels train the
+    model of the installation. ``criteria_weights`` are those of multi-criteria, 0 to 1 for each of its properties.
 
     Raises :class:`NotAllowed`, or :class:`WorkbenchError` for an unknown strategy, an address that is none, or
     weights that are not those of the properties.
@@ -178,6 +179,7 @@ def collection_change(
         "allowed_endpoints": endpoints,
         "description": description.strip(),
         "criteria_weights": dict(criteria_weights),
+        "contributes_to_training": contributes_to_training,
     }
     with transaction.atomic():
         locked = Collection.objects.select_for_update().get(pk=collection.pk)

@@ -43,7 +43,7 @@ def settings_page(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @asks_again
 def change(request: HttpRequest, slug: str) -> HttpResponse:
-    """Changes strategy, endpoints, description and the weights of multi-criteria."""
+    """Changes strategy, endpoints, description, the weights of multi-criteria, and what labels are for."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form, weights = GeneralForm(request.POST), WeightsForm(request.POST)
 

@@ -43,6 +43,8 @@ class Collection(models.Model):
     retention_days = models.PositiveIntegerField(null=True, blank=True)
     # Days between a deletion and the erasure of the text, in which it can be taken back; 0: at once.
     erasure_delay_days = models.PositiveSmallIntegerField(default=7)
+    # Whether the labels in it train and judge the model of the whole installation.
+    contributes_to_training = models.BooleanField(default=True, db_default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = CollectionQuerySet.as_manager()

@@ -63,17 +63,23 @@ def labels_for_gold(*, collections: Iterable[Collection] | None = None) -> tuple
     )
 
 
-def labels_read() -> tuple[Resolution, tuple[LabelRow, ...]]:
-    """``labels_resolved`` and ``labels_for_gold`` of all collections, from one reading of the table."""
+def labels_read() -> tuple[Resolution, tuple[LabelRow, ...], int]:
+    """``labels_resolved`` and ``labels_for_gold`` of all collections that contribute to the installation's model, from
+    one reading of the table, and how many labels the other collections keep: those neither train it nor judge it, and
+    overrule no label of a contributing one."""
     labels = Label.objects.standing().select_related("collection", "document", "guideline", "label_import")
     rows: list[LabelRow] = []
     blind: list[tuple[LabelRow, bool]] = []
+    kept = 0
     for label in labels.order_by("id").iterator(chunk_size=_BATCH):
+        if not label.collection.contributes_to_training:
+            kept += 1
+            continue
         row = label_row(label)
         rows.append(row)
         if row.blind and row.source is not LabelSource.LLM:
             blind.append((row, _is_of_gold_set(label)))
-    return resolve(rows), _gold_of(blind)
+    return resolve(rows), _gold_of(blind), kept
 
 
 def _is_of_gold_set(label: Label) -> bool:

@@ -34,6 +34,7 @@ class LearningData:
     estimates: dict[str, float]
     disputed: int
     without_features: int
+    withheld: int
     last_label_id: int
 
     @cached_property
@@ -43,10 +44,10 @@ class LearningData:
 
 
 def learning_data(*, beat: Beat = lambda done, total: None) -> LearningData:
-    """Reads every label; computes the feature rows that are missing. Writes nothing else."""
+    """Reads every label that may be used; computes the feature rows that are missing. Writes nothing else."""
     last_label_id = Label.objects.aggregate(last=Max("pk"))["last"] or 0
     sides = sides_of_all()
-    resolution, blind = labels_read()
+    resolution, blind, withheld = labels_read()
     gold = gold_labels(blind, sides=sides, trained_questions=questions_trained())
     featured = featured_labels(_each_once(resolution.winners, gold), beat=beat)
     usable = [row for row in resolution.winners if row.label_id in featured]
@@ -59,6 +60,7 @@ def learning_data(*, beat: Beat = lambda done, total: None) -> LearningData:
         estimates={label_id: found.estimate for label_id, found in featured.items()},
         disputed=len(resolution.disputed),
         without_features=len(resolution.winners) - len(usable),
+        withheld=withheld,
         last_label_id=last_label_id,
     )
 
@@ -72,6 +74,7 @@ class Plan:
     questions: int
     held_out: int
     disputed: int
+    withheld: int
     gold_positives: int
     gold_negatives: int
     gold_questions: int
@@ -88,7 +91,7 @@ class Plan:
 def training_plan() -> Plan:
     """The dry run of the page: labels by side, and the gold there is."""
     sides = sides_of_all()
-    resolution, blind = labels_read()
+    resolution, blind, withheld = labels_read()
     gold = gold_labels(blind, sides=sides, trained_questions=questions_trained())
     rows = [row for row in resolution.winners if sides.side(row.question) is Side.TRAINING]
     positives = sum(row.label for row in gold)
@@ -98,6 +101,7 @@ def training_plan() -> Plan:
         questions=len({sides.group(row.question) for row in rows}),
         held_out=len(resolution.winners) - len(rows),
         disputed=len(resolution.disputed),
+        withheld=withheld,
         gold_positives=positives,
         gold_negatives=len(gold) - positives,
         gold_questions=len({sides.group(row.question) for row in gold}),
@@ -143,6 +147,7 @@ def training_snapshot_freeze(data: LearningData) -> Snapshot:
         excluded=data.training.excluded,
         disputed=data.disputed,
         without_features=data.without_features,
+        withheld=data.withheld,
         last_label_id=data.last_label_id,
     )
 

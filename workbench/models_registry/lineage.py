@@ -12,7 +12,7 @@ from training.labels import LabelSource
 from workbench.labeling.models import Label, LabelRetraction
 from workbench.labeling.selectors import labels_resolved
 
-from .models import ModelVersion, SnapshotKind, SnapshotLabel, TrainingSchedule
+from .models import ModelVersion, Snapshot, SnapshotKind, SnapshotLabel, TrainingSchedule
 
 _BATCH = 2000
 
@@ -28,6 +28,14 @@ def labels_of_model(*, version: ModelVersion) -> QuerySet[SnapshotLabel]:
         SnapshotLabel.objects.filter(snapshot=version.snapshot_id)
         .select_related("label__collection", "label__document", "label__person", "overturned_by")
         .order_by("overturned_at", "id")
+    )
+
+
+def labels_withdrawn(*, snapshots: Iterable[Snapshot | None]) -> QuerySet[SnapshotLabel]:
+    """Rows of snapshots whose labels their collections keep out by now. What was trained before stays as it was."""
+    return SnapshotLabel.objects.filter(
+        snapshot__in=[snapshot.pk for snapshot in snapshots if snapshot],
+        label__collection__contributes_to_training=False,
     )
 
 

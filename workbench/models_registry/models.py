@@ -71,6 +71,9 @@ class Snapshot(models.Model):
     excluded = models.PositiveIntegerField(default=0, help_text="Labels of benchmark questions.")
     disputed = models.PositiveIntegerField(default=0, help_text="Labels that annotators disagree on.")
     without_features = models.PositiveIntegerField(default=0, help_text="Labels whose candidate is gone.")
+    withheld = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Labels that their collections keep out of the model."
+    )
     last_label_id = models.BigIntegerField(default=0)
     created_at = models.DateTimeField(db_default=Now())
 

@@ -176,10 +176,12 @@ def version_page(
     labels = labels_of_model(version=version).filter(seen)
     counts = (
         version.snapshot.labels.aggregate(
-            labels=Count("pk"), overturned=Count("pk", filter=Q(overturned_at__isnull=False))
+            labels=Count("pk"),
+            overturned=Count("pk", filter=Q(overturned_at__isnull=False)),
+            withdrawn=Count("pk", filter=Q(label__collection__contributes_to_training=False)),
         )
         if version.snapshot
-        else {"labels": 0, "overturned": 0}
+        else {"labels": 0, "overturned": 0, "withdrawn": 0}
     )
     return {
         "crumbs": _crumbs(version.name),

@@ -17,9 +17,10 @@ from .models import (
 
 
 def labels_since_last_training() -> int:
-    """Labels nobody took back that came after the newest training set was read."""
+    """Labels that may be used, nobody took back, and that came after the newest training set was read."""
     last = Snapshot.objects.filter(kind=SnapshotKind.TRAINING).aggregate(last=Max("last_label_id"))["last"]
-    return Label.objects.standing().filter(pk__gt=last or 0).count()
+    usable = Label.objects.standing().filter(collection__contributes_to_training=True)
+    return usable.filter(pk__gt=last or 0).count()
 
 
 def training_for(*, pk: int) -> TrainingRun:

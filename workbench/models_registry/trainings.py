@@ -37,6 +37,7 @@ from workbench.questions.gateway import give_connection_back
 from .champion import ServedModel, alias_version, champion_deploy, model_load
 from .data import LearningData, gold_freeze, learning_data, training_snapshot_freeze
 from .failing import training_fail
+from .lineage import labels_withdrawn
 from .models import (
     ACTIVE_STATES,
     GateDecision,
@@ -65,7 +66,7 @@ def run_training(*, run_id: int) -> None:
             attempt.carry_out()
         except LeaseLost:
             logger.warning("training.lease_lost", run_id=run_id)
-        except (ArtifactRefused, ChampionMoved) as error:
+        except (ArtifactRefused, ChampionMoved, LabelsWithdrawn) as error:
             attempt.fail(str(error))
         except Exception as error:
             # Nothing fails silently: whatever it was stands on the run, and the log has the rest.
@@ -79,6 +80,10 @@ def run_training(*, run_id: int) -> None:
 
 class ChampionMoved(Exception):
     """Somebody moved the alias while a challenger was compared with the former champion."""
+
+
+class LabelsWithdrawn(Exception):
+    """A collection ended its contribution while its labels were trained on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +166,13 @@ class _Attempt:
                     _(
                         "The champion was changed while this training ran, so it was compared with another model. "
                         "Start it again."
+                    )
+                )
+            if labels_withdrawn(snapshots=[snapshot, gold]).exists():
+                raise LabelsWithdrawn(
+                    _(
+                        "A collection decided to keep its labels while this training ran on them. "
+                        "Nothing was deployed; start it again."
                     )
                 )
             run = TrainingRun.objects.select_related("requested_by").get(pk=self.run_id)

@@ -65,6 +65,7 @@ def alpha(policy: Document, cast: Cast) -> Collection:
         allowed_endpoints=["https://models.example/v1"],
         retention_days=400,
         erasure_delay_days=3,
+        contributes_to_training=False,
     )
     Document.objects.filter(pk=policy.pk).update(issuer="Records Office", tags=["policy"])
     entry_add(actor=cast.admin, collection=cast.alpha, term="client", variant="customer")
@@ -121,6 +122,7 @@ def test_everything_but_people_and_addresses_arrives(
     assert (made.slug, made.name, made.description) == ("gamma", "Alpha", "Rules about records")
     assert (made.retention_days, made.erasure_delay_days) == (400, 3)
     assert made.allowed_endpoints == []
+    assert not made.contributes_to_training
     document = made.documents.get()
     assert (document.sha256, document.name) == (policy.sha256, "policy.txt")
     assert (document.issuer, document.tags) == ("Records Office", ["policy"])

@@ -248,7 +248,7 @@ class TestGold:
         _annotate(cast.annotator, candidate, Role.PRIMARY)
         _annotate(cast.second_reviewer, candidate, Role.SUPPORTING)
 
-        resolution, gold = labels_read()
+        resolution, gold, _kept = labels_read()
 
         assert (resolution, gold) == (labels_resolved(), labels_for_gold())
         assert gold
