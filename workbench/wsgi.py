@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.dev")
@@ -15,3 +16,8 @@ start_tracing()  # before the middlewares are loaded
 application = get_wsgi_application()
 # This module is loaded once, before the server forks.
 forget_the_dead()
+# What is loaded here stays for ever: it is neither copied by the first collection of each process nor looked at again,
+# and a page of a hundred thousand short-lived objects is not gone through every seven hundred of them.
+gc.collect()
+gc.freeze()
+gc.set_threshold(5_000, 20, 20)

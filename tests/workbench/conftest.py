@@ -26,13 +26,14 @@ def _trail_can_be_emptied() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _fresh_cache() -> None:
-    """Nothing an earlier test of this process had cached: the shell keeps two answers for ten seconds, which would run
-    out in the middle of a count of queries, and limits of attempts are counted across tests."""
+def _fresh_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing an earlier test of this process had cached, since limits of attempts are counted across tests. And what
+    the shell keeps for ten seconds is kept as long as a test: it would run out in the middle of a count of queries."""
     from django.core.cache import caches
 
     for cache in caches.all():
         cache.clear()
+    monkeypatch.setattr(caches["process"], "get_backend_timeout", lambda *_, **__: None)
 
 
 @pytest.fixture

@@ -374,7 +374,25 @@ def run_list(*, user: User, query: QueryDict) -> dict[str, Any]:
 
 def evidence_page(*, candidate: Candidate, page_num: int, user: User) -> dict[str, Any]:
     """A candidate on a page of its document: the exact lines boxed on the image, and the same text as text."""
+    verdict = verdict_of(candidate)
+    reviewer = user if cards.may_decide(run=candidate.run, user=user) else None
+    hidden = cards.is_hidden_from(candidate, reviewer=reviewer)
+    return {
+        "document": candidate.document,
+        "document_page_url": f"{candidate.document.get_absolute_url()}?page={page_num}",
+        "anchor": anchor_of(candidate),
+        "role": "" if hidden else candidate_role(candidate) or "",
+        "reason": verdict.reason if verdict and not hidden else "",
+        "decision": None if hidden else cards.decision_of(standing_review(candidate.reviews.all())),
+        **evidence_panel(candidate=candidate, page_num=page_num),
+        **_ways_on(candidate),
+    }
+
+
+def evidence_panel(*, candidate: Candidate, page_num: int | None = None) -> dict[str, Any]:
+    """What stands beside a card: a page of the document with the candidate's lines, their first by default."""
     anchor, context = anchor_of(candidate), context_of(candidate)
+    page_num = page_num or anchor.page_start
     view = page_view(
         document=candidate.document,
         page_num=page_num,
@@ -382,22 +400,12 @@ def evidence_page(*, candidate: Candidate, page_num: int, user: User) -> dict[st
         context=((context.page_start, context.line_start), (context.page_end, context.line_end)),
     )
     address = reverse("questions:evidence", args=[candidate.pk])
-    verdict = verdict_of(candidate)
-    reviewer = user if cards.may_decide(run=candidate.run, user=user) else None
-    hidden = cards.is_hidden_from(candidate, reviewer=reviewer)
     return {
         "candidate": candidate,
-        "document": candidate.document,
-        "document_page_url": f"{candidate.document.get_absolute_url()}?page={page_num}",
-        "anchor": anchor,
         "breadcrumb": [part for part in candidate.breadcrumb.split(" › ") if part],
-        "role": "" if hidden else candidate_role(candidate) or "",
-        "reason": verdict.reason if verdict and not hidden else "",
-        "decision": None if hidden else cards.decision_of(standing_review(candidate.reviews.all())),
         "evidence_url": address,
         "span": _span_pages(anchor, shown=page_num, address=address),
         "viewer": viewer(view, address=address, box_note=_box_note(view, anchor)),
-        **_ways_on(candidate),
     }
 
 

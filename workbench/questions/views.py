@@ -154,11 +154,13 @@ def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 def evidence(request: HttpRequest, pk: int) -> HttpResponse:
     """A candidate on its page: the exact lines boxed on the image, and the same text as text. With htmx only
     the panel that stands beside the cards."""
-    candidate = selectors.candidate_for(user=request.user, pk=pk)
+    candidate = selectors.candidate_for(user=request.user, pk=pk, as_card=True)
     page_num = _evidence_page(request, candidate)
+    if request.htmx:
+        panel = presenters.evidence_panel(candidate=candidate, page_num=page_num)
+        return render(request, "questions/evidence.html#panel", panel)
     context = presenters.evidence_page(candidate=candidate, page_num=page_num, user=request.user)
-    name = "questions/evidence.html#panel" if request.htmx else "questions/evidence.html"
-    return render(request, name, context)
+    return render(request, "questions/evidence.html", context)
 
 
 def _evidence_page(request: HttpRequest, candidate: Candidate) -> int:

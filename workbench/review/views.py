@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
-from workbench.accounts.permissions import Permission
 from workbench.errors import WorkbenchError
 from workbench.questions import cards
 from workbench.questions.models import Candidate, Run
@@ -103,7 +102,7 @@ def _decide(
     form: DecisionForm,
     decide: Callable[[Candidate, dict[str, object]], object],
 ) -> HttpResponse:
-    candidate = candidate_for(user=request.user, pk=pk, permission=Permission.VIEW)
+    candidate = candidate_for(user=request.user, pk=pk, as_card=True)
     error, status = "", 200
     if form.is_valid():
         try:
