@@ -29,19 +29,16 @@ _CLOSERS = tuple(".?!:;")
 
 
 class LineTable:
-    """Lines read for one question, each once, looked up by span."""
+    """Lines read for one question, each once, looked up by span. A run holds lines of one document."""
 
     def __init__(self, runs: Iterable[Sequence[LineRow]]) -> None:
         by_document: dict[str, dict[tuple[int, int], LineRow]] = defaultdict(dict)
         for run in runs:
-            for line in run:
-                by_document[line.document_id][line.page_num, line.line_num] = line
+            if run:
+                by_document[run[0].document_id].update({(line.page_num, line.line_num): line for line in run})
+        self._keys = {document: sorted(lines) for document, lines in by_document.items()}
         self._lines = {
-            document: [lines[key] for key in sorted(lines)] for document, lines in by_document.items()
-        }
-        self._keys = {
-            document: [(line.page_num, line.line_num) for line in lines]
-            for document, lines in self._lines.items()
+            document: [by_document[document][key] for key in keys] for document, keys in self._keys.items()
         }
 
     def between(self, span: Span) -> list[LineRow]:
@@ -69,7 +66,7 @@ class Unit:
     @property
     def text(self) -> str:
         """The anchor's text, one line per line."""
-        return "\n".join(line.text for line in self.lines)
+        return "\n".join([line.text for line in self.lines])
 
     def scores(self) -> dict[str, float]:
         """Best score of each method on this unit."""

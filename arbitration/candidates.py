@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from arbitration.aggregation import Unit
@@ -25,37 +26,46 @@ def build_candidates(units: Sequence[Unit], context: DetectorContext) -> list[Po
     sections = {(u.section.document_id, u.section.section_id): u.section for u in units if u.section}
     titles = title_matches(sections.values(), context)
     builder = _CandidateBuilder(context, _ranks_by_method(units), _wordings(units, context), titles)
-    drafts = _with_neighbours([builder.draft(index, unit) for index, unit in enumerate(units)])
-    ordered = sorted(
-        drafts, key=lambda c: (-c.rrf_score, c.document_id, c.anchor.page_start, c.anchor.line_start)
-    )
-    return [c.model_copy(update={"rrf_rank": rank}) for rank, c in enumerate(ordered, start=1)]
+    drafts = [builder.draft(index, unit) for index, unit in enumerate(units)]
+    beside = _cosines_beside(drafts)
+    ordered = sorted(drafts, key=lambda d: (-d.rrf_score, d.span.document_id, *d.span.start))
+    return [
+        builder.candidate(draft, rank=rank, beside=beside.get(draft.candidate_id))
+        for rank, draft in enumerate(ordered, start=1)
+    ]
 
 
-def _with_neighbours(drafts: Sequence[PoolCandidate]) -> list[PoolCandidate]:
-    """Each candidate with the best cosine of those that stand directly before and after it."""
-    ordered = sorted(drafts, key=lambda c: (c.document_id, c.anchor.page_start, c.anchor.line_start))
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """What the order of the candidates, and what stands beside each of them, follow from."""
+
+    index: int
+    unit: Unit
+    span: Span
+    anchor: CandidateScope
+    candidate_id: str
+    scores: Mapping[str, float]
+    ranks: dict[str, int]
+    rrf_score: float
+    semantic: float | None
+
+
+def _cosines_beside(drafts: Sequence[_Draft]) -> dict[str, float]:
+    """For each candidate the best cosine of those that stand directly before and after it, where they have one."""
+    ordered = sorted(drafts, key=lambda d: (d.span.document_id, *d.span.start))
     best: dict[str, float] = {}
     for left, right in pairwise(ordered):
-        if not _beside(left, right):
+        if not _beside(left.span, right.span):
             continue
-        for candidate, other in ((left, right), (right, left)):
-            cosine = other.signals.semantic
-            if cosine is not None:
-                best[candidate.candidate_id] = max(best.get(candidate.candidate_id, cosine), cosine)
-    return [_with_neighbour(candidate, best.get(candidate.candidate_id)) for candidate in drafts]
+        for draft, other in ((left, right), (right, left)):
+            if other.semantic is not None:
+                best[draft.candidate_id] = max(best.get(draft.candidate_id, other.semantic), other.semantic)
+    return best
 
 
-def _beside(left: PoolCandidate, right: PoolCandidate) -> bool:
-    same_page = (left.document_id, left.anchor.page_end) == (right.document_id, right.anchor.page_start)
-    return same_page and right.anchor.line_start - left.anchor.line_end <= _NEIGHBOUR_LINES
-
-
-def _with_neighbour(candidate: PoolCandidate, cosine: float | None) -> PoolCandidate:
-    if cosine is None:
-        return candidate
-    signals = candidate.signals.model_copy(update={"neighbour_semantic": cosine})
-    return candidate.model_copy(update={"signals": signals})
+def _beside(left: Span, right: Span) -> bool:
+    same_page = (left.document_id, left.page_end) == (right.document_id, right.page_start)
+    return same_page and right.line_start - left.line_end <= _NEIGHBOUR_LINES
 
 
 def scope_of(span: Span, section_id: str | None) -> CandidateScope:
@@ -117,57 +127,70 @@ class _CandidateBuilder:
         self._total = sum(self._weights.values()) or 1.0
         self._total_rarity = sum(context.rarity.values()) or 1.0
 
-    def draft(self, index: int, unit: Unit) -> PoolCandidate:
-        """The candidate of one unit; its RRF rank is set once all are known."""
-        context = self._context
-        scores = unit.scores()
-        methods: list[str] = [method for method in METHODS if method in scores]
-        ranks = {method: self._ranks[method][index] for method in methods}
-        best = {method: _best(unit.anchors, method) for method in methods}
-        span, document_id = unit.span, unit.span.document_id
+    def draft(self, index: int, unit: Unit) -> _Draft:
+        """One unit with its ranks."""
+        scores, span = unit.scores(), unit.span
+        ranks: dict[str, int] = {m: self._ranks[m][index] for m in METHODS if m in scores}
         anchor = scope_of(span, unit.section_id)
-        identity = candidate_id(anchor, document_id if context.profile.is_collection else None)
+        return _Draft(
+            index=index,
+            unit=unit,
+            span=span,
+            anchor=anchor,
+            candidate_id=candidate_id(
+                anchor, span.document_id if self._context.profile.is_collection else None
+            ),
+            scores=scores,
+            ranks=ranks,
+            rrf_score=rrf_score(list(ranks.values()), self._context.settings.rrf_k),
+            semantic=max((a.raw or 0.0 for a in unit.anchors if a.method == "embedding"), default=None),
+        )
+
+    def candidate(self, draft: _Draft, *, rank: int, beside: float | None) -> PoolCandidate:
+        """The candidate of a draft, once the order of all is known."""
+        context, unit = self._context, draft.unit
+        methods = list(draft.ranks)
+        best = {method: _best(unit.anchors, method) for method in methods}
         matched = context.matched_in(unit.lines)
-        snippet = snippet_of(unit.lines, unit.context, context)
-        signals = self._signals(unit, best, matched, self._wordings[index])
+        signals = self._signals(draft, best, matched, beside)
         breadcrumb = unit.section.breadcrumb or unit.section.title if unit.section else None
         return PoolCandidate(
-            candidate_id=identity,
-            document_id=document_id,
-            anchor=anchor,
+            candidate_id=draft.candidate_id,
+            document_id=draft.span.document_id,
+            anchor=draft.anchor,
             context=scope_of(_span_of_context(unit), unit.section_id),
             anchor_text=unit.text,
-            anchor_lines=tuple(line.line_num for line in unit.lines),
-            context_text="\n".join(line.text for line in unit.context),
+            anchor_lines=tuple([line.line_num for line in unit.lines]),
+            context_text="\n".join([line.text for line in unit.context]),
             section_title=unit.section.title if unit.section else None,
             breadcrumb=breadcrumb,
             matched_keywords=matched,
-            ranks=ranks,
-            scores={method: scores[method] for method in methods},
+            ranks=draft.ranks,
+            scores={method: draft.scores[method] for method in methods},
             why={method: best[method].why for method in methods},
-            rrf_score=rrf_score(list(ranks.values()), context.settings.rrf_k),
-            rrf_rank=1,
+            rrf_score=draft.rrf_score,
+            rrf_rank=rank,
             signals=signals,
             brief=build_brief(
-                candidate_id=identity,
+                candidate_id=draft.candidate_id,
                 methods=methods,
                 breadcrumb=breadcrumb,
                 matched_keywords=matched,
-                snippet=snippet,
+                snippet=snippet_of(unit.lines, unit.context, context),
                 two_term_rule=signals.two_term_rule,
             ),
         )
 
     def _signals(
-        self, unit: Unit, best: Mapping[str, Anchor], matched: Sequence[str], wording: Wording
+        self, draft: _Draft, best: Mapping[str, Anchor], matched: Sequence[str], beside: float | None
     ) -> CandidateSignals:
-        covered = sum(self._weights.get(term, 0.0) for term in matched)
+        unit, wording = draft.unit, self._wordings[draft.index]
+        covered = sum([self._weights.get(term, 0.0) for term in matched])
         title, rarity = self._title(unit), self._context.rarity
         meeting, pattern = best.get("cooccurrence"), best.get("pattern")
-        semantic = max((a.raw or 0.0 for a in unit.anchors if a.method == "embedding"), default=None)
         bm25 = max((a.raw or 0.0 for a in unit.anchors if a.method == "bm25"), default=None)
         return CandidateSignals(
-            semantic=semantic,
+            semantic=draft.semantic,
             bm25=bm25,
             cooccurrence=meeting.score if meeting else 0.0,
             met_groups=meeting.met_groups if meeting else False,
@@ -180,9 +203,10 @@ class _CandidateBuilder:
             pattern_kind=pattern.pattern_kind if pattern else "none",
             keyword_match=bool(matched),
             coverage=min(1.0, covered / self._total),
-            idf_coverage=min(1.0, sum(rarity.get(term, 0.0) for term in matched) / self._total_rarity),
+            idf_coverage=min(1.0, sum([rarity.get(term, 0.0) for term in matched]) / self._total_rarity),
             word_coverage=wording.coverage,
             phrase_overlap=wording.phrase,
+            neighbour_semantic=beside,
             section_depth=unit.section.level if unit.section else 0,
             has_nested_content=unit.section.has_children if unit.section else False,
         )

@@ -95,6 +95,14 @@ def stem(word: str, language: str = "en") -> str:
     return fold(stemmed)
 
 
+def stem_each(several: Sequence[str], language: str = "en") -> list[str]:
+    """:func:`stem` of many words that are not worth remembering."""
+    stemmer = _STEMMERS[supported_language(language)]
+    with _STEMMER_LOCK:
+        stemmed = stemmer.stemWords([word.lower().replace("’", "'") for word in several])
+    return [word if word.isascii() else fold(word) for word in stemmed]
+
+
 def words(text: str) -> list[str]:
     """The words of a text in order, as written."""
     return _WORD.findall(text)
@@ -247,12 +255,16 @@ class TermMatcher:
 
     def matched_in_each(self, texts: Sequence[str]) -> list[list[str]]:
         """:meth:`matched` of every text, found in one scan over all of them."""
-        plain = [_plain(join_letter_spaced(text)) for text in texts]
-        ends = list(accumulate(len(text) + len(_BETWEEN_TEXTS) for text in plain))
+        joined = _BETWEEN_TEXTS.join(texts)
+        if joined.isascii() and not _MAYBE_SPACED.search(joined):
+            plain, pieces, folded = joined, texts, joined.lower()
+        else:
+            # Folded one by one: most lines are plain ASCII, and folding others takes many times as long.
+            pieces = [_plain(join_letter_spaced(text)) for text in texts]
+            plain, folded = _BETWEEN_TEXTS.join(pieces), _BETWEEN_TEXTS.join([fold(text) for text in pieces])
+        ends = list(accumulate([len(text) + len(_BETWEEN_TEXTS) for text in pieces]))
         present: list[set[str]] = [set() for _ in texts]
-        # Folded one by one: most lines are plain ASCII, and folding others takes many times as long.
-        folded = _BETWEEN_TEXTS.join([fold(text) for text in plain])
-        for match in self._found(_BETWEEN_TEXTS.join(plain), folded):
+        for match in self._found(plain, folded):
             present[bisect_right(ends, match.start)].add(match.term)
         return [[term for term in self.terms if term in held] if held else [] for held in present]
 

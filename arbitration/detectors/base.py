@@ -186,16 +186,20 @@ class DetectorContext:
             language = self.languages.get(line.document_id, self.profile_language)
             texts.setdefault(language, {})[line.text] = None
         for language, wanted in texts.items():
-            matcher = self._matcher_of(language)
-            new = [text for text in wanted if (matcher.language, text) not in self._matched]
-            found = matcher.matched_in_each(new)
-            self._matched.update(
-                ((matcher.language, text), tuple(held)) for text, held in zip(new, found, strict=True)
-            )
+            matcher, known = self._matcher_of(language), self._matched
+            new = [key for text in wanted if (key := (matcher.language, text)) not in known]
+            for key, held in zip(new, matcher.matched_in_each([text for _, text in new]), strict=True):
+                known[key] = tuple(held)
 
     def matched_in(self, lines: Sequence[LineRow]) -> tuple[str, ...]:
         """The keywords that stand in any of some lines of one document, in the question's order."""
-        present = {term for line in lines for term in self.matched(line.document_id, line.text)}
+        if not lines:
+            return ()
+        language, known = self.matcher(lines[0].document_id).language, self._matched
+        present: set[str] = set()
+        for line in lines:
+            held = known.get((language, line.text))
+            present.update(self.matched(line.document_id, line.text) if held is None else held)
         return tuple(term for term in self.terms if term in present) if present else ()
 
     @cached_property

@@ -95,7 +95,7 @@ class LexicalIndex:
     def bring_up_to_date(self, collection: Collection) -> None:
         """Adds and removes what changed in the database since the last time; cheap when nothing did. An index that
         cannot be read, or that does not hold what it should, is built anew."""
-        epoch = Collection.objects.values_list("index_epoch", flat=True).get(pk=collection.pk)
+        epoch = index_epoch(collection)
         with self._lock:
             if epoch == self._epoch and self._indexes is not None:
                 return
@@ -418,6 +418,17 @@ def lexical_index(collection: Collection) -> LexicalIndex:
         index = _indexes.setdefault(folder, LexicalIndex(folder))
     index.bring_up_to_date(collection)
     return index
+
+
+def index_epoch(collection: Collection) -> int:
+    """The epoch now. Asked several times a question, so without a query built anew each time. Raises
+    :class:`Collection.DoesNotExist`."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT index_epoch FROM documents_collection WHERE id = %s", [collection.pk])
+        row = cursor.fetchone()
+    if row is None:
+        raise Collection.DoesNotExist(f"collection {collection.pk} is gone")
+    return int(row[0])
 
 
 def index_forget(*, collection_id: int) -> None:

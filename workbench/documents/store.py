@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from arbitration.protocols import DocumentProfile, LineRow, PassageRow, ScopePro
 from arbitration.questions.references import reference_address, reference_score
 from arbitration.text import TermMatcher, supported_language, term_matcher
 
-from .lexical import PASSAGE, SECTION, Hit, LexicalIndex, address_words, lexical_index
+from .lexical import PASSAGE, SECTION, Hit, LexicalIndex, address_words, index_epoch, lexical_index
 from .models import Collection, Document, EmbeddingSpace, Page
 from .term_queries import TermQueries, index_words, query_words
 
@@ -45,6 +45,11 @@ class Scope:
     def keys(self) -> list[int] | None:
         """Keys to filter the index by; None when everything that the index holds is asked."""
         return None if self.is_everything else list(self.documents)
+
+    @cached_property
+    def keys_literal(self) -> str:
+        """The keys of all documents as PostgreSQL writes an array: thousands of numbers are not adapted one by one."""
+        return _array(self.documents)
 
     @cached_property
     def languages(self) -> dict[str, list[int] | None]:
@@ -82,7 +87,7 @@ def collection_scope(collection: Collection) -> Scope:
     read thousands of rows."""
     fresh_connection()
     key = (str(connection.settings_dict["NAME"]), collection.pk)
-    epoch = Collection.objects.values_list("index_epoch", flat=True).get(pk=collection.pk)
+    epoch = index_epoch(collection)
     known = _scopes.get(key)
     if known is not None and known[0] == epoch:
         return known[1]
@@ -320,7 +325,7 @@ class DatabaseCandidateStore:
             # Statements sent together are one transaction and one way to the server and back.
             cursor.execute(
                 query if exact else _SEARCH_SETTINGS + query,
-                [literal, self._collection.pk, list(self._documents), limit],
+                [literal, self._collection.pk, self._scope.keys_literal, limit],
             )
             while cursor.nextset():
                 pass
@@ -347,9 +352,9 @@ class DatabaseCandidateStore:
                     column.append(value)
         if columns[0]:
             with fresh_connection().cursor() as cursor:
-                cursor.execute(_LINES_OF_SCOPES, columns)
-                for row in cursor.fetchall():
-                    found[row[0]].append(LineRow._make(row[1:]))
+                cursor.execute(_LINES_OF_SCOPES, [_array(column) for column in columns])
+                for position, *line in cursor.fetchall():
+                    found[position].append(LineRow(*line))
         return found
 
 
@@ -373,7 +378,7 @@ _NEAREST = """
     FROM (
         SELECT v.passage_id, {distance} AS distance
         FROM documents_passagevector v
-        WHERE v.space_id = {space} AND v.collection_id = %s AND v.document_id = ANY(%s)
+        WHERE v.space_id = {space} AND v.collection_id = %s AND v.document_id = ANY(%s::bigint[])
         ORDER BY distance LIMIT %s
     ) n JOIN documents_passage p ON p.id = n.passage_id
     ORDER BY n.distance, p.id
@@ -403,6 +408,11 @@ _SECTIONS_BY_ID = """
     FROM documents_section x
     JOIN unnest(%s::bigint[], %s::text[]) AS k(document_id, section_id) USING (document_id, section_id)
 """
+
+
+def _array(numbers: Iterable[int]) -> str:
+    """Whole numbers as PostgreSQL writes an array of them."""
+    return "{" + ",".join(map(str, numbers)) + "}"
 
 
 def _pk(document_id: str) -> int:

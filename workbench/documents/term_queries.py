@@ -19,12 +19,10 @@ from arbitration.text import (
     is_code,
     join_letter_spaced,
     stem,
+    stem_each,
     stems,
-    supported_language,
     words,
 )
-
-from .word_tails import may_end
 
 WORDS, PARTS = "words", "parts"
 #: Stands between lines in the field of parts, so that no phrase crosses a line. No text holds it as a word.
@@ -115,9 +113,8 @@ class TermQueries:
         found = [last for last, _ in self.searcher.terms_with_prefix(PARTS, rest)]
         if len(found) <= _FEW:
             return found
-        if supported_language(language) == "en":
-            found = [last for last in found if may_end(last[len(rest) :])]
-        return [last for last in found if stem(start + last, language) == wanted]
+        whole = stem_each([start + last for last in found], language)
+        return [last for last, word_stem in zip(found, whole, strict=True) if word_stem == wanted]
 
     def _cut(self, text: str, most: int) -> Iterator[list[str]]:
         for place in range(1, len(text)):

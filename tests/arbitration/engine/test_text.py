@@ -18,6 +18,7 @@ from arbitration.text import (
     join_letter_spaced,
     normalise,
     stem,
+    stem_each,
     stems,
 )
 
@@ -156,3 +157,8 @@ def test_a_phrase_does_not_reach_from_one_text_into_the_next() -> None:
 def test_a_long_word_is_found_in_pieces_beside_the_whole_one() -> None:
     matcher = TermMatcher(["cybersecurity"], "en")
     assert [match.start for match in matcher.find("Cybersecurity is cyber security.")] == [0, 17]
+
+
+@given(st.lists(st.text(max_size=12)), st.sampled_from(["en", "es"]))
+def test_many_stems_are_those_of_each(several: list[str], language: str) -> None:
+    assert stem_each(several, language) == [stem(word, language) for word in several]
