@@ -175,6 +175,8 @@ class Corpus:
         return text, _unit(vector[None] + 0.3 * _unit(rng.normal(size=(1, WIDTH))))[0]
 
     def _write(self, cursor: Any, count: int) -> None:
+        from workbench.documents.vectors import vectors_write
+
         batch = self._batch(count)
         documents = self._documents(count)
         cursor.execute(
@@ -188,7 +190,13 @@ class Corpus:
         _copy(cursor, "line", _LINE, _line_rows(documents, places, texts))
         _copy(cursor, "section", _SECTION, self._section_rows(documents, places, batch))
         _copy(cursor, "passage", _PASSAGE, _passage_rows(documents, places, texts, first))
-        self._copy_vectors(cursor, documents, batch, first)
+        vectors_write(
+            space=self.space,
+            collection_id=self.collection.pk,
+            document_ids=documents,
+            passage_ids=first + np.arange(count),
+            vectors=batch.vectors,
+        )
         step = max(1, count // 40)
         self._asked += [(batch.words[n], batch.vectors[n]) for n in range(0, count, step)]
         self.passages += count
@@ -277,32 +285,6 @@ class Corpus:
         numbers = self.language.topic_words[batch.topics[passage]]
         chosen = numbers[(len(numbers) * self._rng.random(length) ** 2).astype(np.intp)]
         return self.language.text(chosen).title()
-
-    def _copy_vectors(self, cursor: Any, documents: Sequence[int], batch: Batch, first: int) -> None:
-        """PostgreSQL's binary format: every row has the same size, so that numpy writes them all at once."""
-        count = len(documents)
-        rows = np.zeros(count, dtype=_VECTOR_ROW)
-        rows["columns"], rows["size"] = 5, WIDTH * 4 + 4
-        rows["dimensions"], rows["vector"] = WIDTH, batch.vectors
-        keys = (first + np.arange(count), self.space.pk, np.asarray(documents), self.collection.pk)
-        for name, values in zip(("passage", "space", "document", "collection"), keys, strict=True):
-            rows[f"{name}_size"], rows[name] = 8, values
-        sql = (
-            "COPY documents_passagevector (passage_id, space_id, document_id, collection_id, embedding)"
-            " FROM STDIN (FORMAT BINARY)"
-        )
-        with cursor.copy(sql) as copy:
-            copy.write(b"PGCOPY\n\xff\r\n\x00" + bytes(8) + rows.tobytes() + b"\xff\xff")
-
-
-_VECTOR_ROW = np.dtype(
-    [
-        ("columns", ">i2"),
-        *((part, kind) for name in ("passage", "space", "document", "collection")
-          for part, kind in ((f"{name}_size", ">i4"), (name, ">i8"))),
-        ("size", ">i4"), ("dimensions", ">i2"), ("unused", ">i2"), ("vector", ">f4", WIDTH),
-    ]
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
-from pgvector import Vector as PgVector
 
 from arbitration.documents import ParsedDocument
 from arbitration.errors import LLMFailure, ParseFailure
@@ -45,6 +44,7 @@ from .models import (
     Section,
 )
 from .services import document_row_for, index_epoch_bump
+from .vectors import vectors_write
 from .versions import version_offer
 
 logger = structlog.get_logger(__name__)
@@ -256,15 +256,12 @@ def _embed(document: Document, *, owner: str, heartbeat: Heartbeat) -> None:
         vectors = embedder.embed([text for _, text in chunk])
         heartbeat.check()
         with transaction.atomic():
-            PassageVector.objects.bulk_create(
-                PassageVector(
-                    passage_id=pk,
-                    space=space,
-                    document=document,
-                    collection_id=document.collection_id,
-                    embedding=PgVector(vector),
-                )
-                for (pk, _), vector in zip(chunk, vectors, strict=True)
+            vectors_write(
+                space=space,
+                collection_id=document.collection_id,
+                document_ids=document.pk,
+                passage_ids=[pk for pk, _ in chunk],
+                vectors=vectors,
             )
             _advance(
                 document,

@@ -6,6 +6,7 @@ import threading
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 from django.core.files.base import ContentFile
 from django.db import connection
@@ -19,6 +20,7 @@ from tests.workbench.cast import Cast
 from tests.workbench.scene import HashEmbedder, parsed
 from workbench.audit.models import AuditEvent
 from workbench.documents import ingest, tasks
+from workbench.documents.embedding import active_space
 from workbench.documents.extents import section_extents
 from workbench.documents.ingest import document_ingest, parsed_document_add
 from workbench.documents.models import Collection, Document, DocumentStatus, PassageVector
@@ -84,6 +86,10 @@ class TestToTheEnd:
         assert document.lease_owner == ""
         assert document.lease_until is None
         assert PassageVector.objects.filter(document=document).count() == 3
+        for vector in PassageVector.objects.filter(document=document).select_related("passage"):
+            given = HashEmbedder().embed([vector.passage.text])[0]
+            assert np.array_equal(np.asarray(vector.embedding, np.float32), given)
+            assert (vector.collection_id, vector.space) == (document.collection_id, active_space())
         assert Collection.objects.get(pk=document.collection_id).index_epoch == epoch + 1
         assert AuditEvent.objects.filter(action="document.ready", object_id=str(document.pk)).count() == 1
 
