@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.browser import NARROW, WIDE, Visitor
-from tests.product import RunningProduct, eventually, running_product
+from tests.product import PASSWORD, RunningProduct, eventually, running_product
 
 playwright = pytest.importorskip("playwright.sync_api")
 
 Visit = Callable[..., Visitor]
+METRICS_TOKEN = "a-token-that-only-the-tests-know"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,7 +28,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def product() -> Iterator[RunningProduct]:
     """Web, worker and beat with a home of their own; the demo documents are ready."""
-    with running_product() as running:
+    extra = {"WEBAUTHN": "1", "WORKBENCH_USER_PASSWORD": PASSWORD, "METRICS_TOKEN": METRICS_TOKEN}
+    with running_product(extra) as running:
         eventually(lambda: _demo_is_ready(running), seconds=300, what="the demo documents are ready")
         yield running
 
