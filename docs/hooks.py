@@ -3,15 +3,20 @@ the code. Read by mkdocs (``mkdocs.yml``); ``make site`` builds."""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 from mkdocs.structure.files import File, Files
 
-ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from diagrams import BLOCK, PICTURES, ROOT, picture_of
+
+logger = logging.getLogger("mkdocs.hooks")
 #: File of the root to its name on the site.
 BESIDE = {
     "README.md": "overview.md",
@@ -50,6 +55,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_uri in BESIDE.values():
         markdown = re.sub(r"\]\(docs/", "](", markdown)
     up = "../" * page.file.src_uri.count("/")
+    markdown = with_pictures(markdown, up)
     for source, name in BESIDE.items():
         markdown = re.sub(rf"\]\((?:\.\./)*{re.escape(source)}(?=[)#])", f"]({up}{name}", markdown)
     # Folders have a page of their own here; sources have none.
@@ -57,6 +63,20 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return re.sub(
         r"\[([^]]+)\]\((?:\.\./)+(?:\.env\.example|docker-compose\.yml|Dockerfile)\)", r"`\1`", markdown
     )
+
+
+def with_pictures(markdown: str, up: str) -> str:
+    """Diagrams as pictures, each named after the heading above it; a press shows it at full size."""
+
+    def shown(match: re.Match[str]) -> str:
+        name = picture_of(match[1])
+        if not (PICTURES / name).exists():
+            logger.warning("A diagram was changed and not drawn again: see docs/diagrams.py.")
+        headings = re.findall(r"^#+ (.+)$", markdown[: match.start()], re.MULTILINE)
+        picture = f"{up}img/diagrams/{name}"
+        return f"[![Diagram: {headings[-1] if headings else ''}]({picture})]({picture})"
+
+    return BLOCK.sub(shown, markdown)
 
 
 def commands() -> str:
