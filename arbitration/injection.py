@@ -43,15 +43,25 @@ _SHOW = (
 @dataclass(frozen=True, slots=True)
 class _Sign:
     """One way of talking to a model. ``words`` are those without which the pattern cannot match: looking for
-    them first keeps ordinary passages cheap. Empty = always tried."""
+    them first keeps ordinary passages cheap. ``also``: where those are common words, others without which it cannot
+    match either."""
 
     why: str
     words: frozenset[str]
     pattern: re.Pattern[str]
+    also: frozenset[str]
+
+    def may_match(self, present: frozenset[str], *, is_ascii: bool) -> bool:
+        """Whether the words in a text leave the pattern a chance. Letters beside ASCII may stand for others when case
+        does not count (``ſ`` for ``s``), so that such a text is looked at on the first words alone."""
+        if self.words.isdisjoint(present):
+            return False
+        return not (is_ascii and self.also) or not self.also.isdisjoint(present)
 
 
-def _sign(why: str, words: str, pattern: str) -> _Sign:
-    return _Sign(why, frozenset(words.split()), re.compile(pattern, re.DOTALL | re.IGNORECASE))
+def _sign(why: str, words: str, pattern: str, also: str = "") -> _Sign:
+    compiled = re.compile(pattern, re.DOTALL | re.IGNORECASE)
+    return _Sign(why, frozenset(words.split()), compiled, frozenset(also.split()))
 
 
 _SIGNS: tuple[_Sign, ...] = (
@@ -108,6 +118,8 @@ _SIGNS: tuple[_Sign, ...] = (
         r"(?:ticket|document|text|e?mail|page|file)\b"
         r"|\b(?:every|each|all) (?:future (?:repl(?:y|ies)|responses?|tasks)|reports? you generate)\b"
         r"|\bsave this\b.{0,30}\bmemory\b|\bin your (?:summary|reply|response|answer|output)\b",
+        also="attention note dear hey instruction instructions message you nota atención eres ai language future save "
+        "your",
     ),
     _sign(
         "asks for the instructions or secrets",
@@ -133,6 +145,7 @@ _SIGNS: tuple[_Sign, ...] = (
         r"|with the (?:word|phrase)|your (?:reply|response|answer|output))\b"
         r"|\b(?:token|code)\b.{0,40}\b(?:jeder antwort|ogni risposta|chaque réponse|cada respuesta)\b"
         r"|\bappend \S+ to (?:my|your|the) (?:summary|reply|answer)\b",
+        also="only exactly verbatim token code phrase string verification word your append",
     ),
     _sign(
         "asks for a tool to be used",
@@ -161,9 +174,9 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 #: Whatever word none of the signs needs is passed over at once.
-_TELLING = frozenset().union(*(sign.words for sign in _SIGNS))
+_TELLING = frozenset().union(*(sign.words | sign.also for sign in _SIGNS))
 _ASCII_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
-_ODD_BLANKS = "\t\r\f\v\x1c\x1d\x1e\x1f"
+_UNEVEN = re.compile(r"[^\S \n]|  ")
 
 
 @lru_cache(maxsize=20_000)
@@ -179,20 +192,18 @@ def injection_reasons(text: str) -> tuple[str, ...]:
         joined = _LETTERS_APART.sub(lambda match: match[0].replace(" ", ""), text)
     present = _TELLING.intersection(_words(joined.lower()))
     if present:
-        flat = _BLANKS.sub(" ", joined) if _is_uneven(joined) else joined
-        reasons += [sign.why for sign in _SIGNS if sign.words & present and sign.pattern.search(flat)]
+        flat = _BLANKS.sub(" ", joined) if _UNEVEN.search(joined) else joined
+        is_ascii = joined.isascii()
+        reasons += [
+            sign.why
+            for sign in _SIGNS
+            if sign.may_match(present, is_ascii=is_ascii) and sign.pattern.search(flat)
+        ]
     return tuple(dict.fromkeys(reasons))
 
 
 def _words(text: str) -> list[str]:
     return text.translate(_ASCII_WORDS).split() if text.isascii() else _WORD.findall(text)
-
-
-def _is_uneven(text: str) -> bool:
-    """Whether some words stand apart by anything else than one blank or a line break."""
-    if not text.isascii():
-        return True
-    return "  " in text or any(blank in text for blank in _ODD_BLANKS)
 
 
 def _is_encoded(text: str) -> bool:

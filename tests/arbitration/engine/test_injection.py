@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from arbitration.injection import injection_reasons
+from arbitration.injection import _SIGNS, _TELLING, injection_reasons
 
 
 @pytest.mark.parametrize(
@@ -87,3 +90,30 @@ def test_an_encoded_run_is_seen_and_a_long_number_is_not() -> None:
         "01101001 01100111 01101110 01101111 01110010 01100101 00100000 01100001 01101100 "
     )
     assert injection_reasons("Account 10010110 and 0011 are due on 2010-01-11.") == ()
+
+
+_SAID = sorted(
+    {word for sign in _SIGNS for word in re.findall(r"[a-z]{2,}", sign.pattern.pattern)} | {"a", "XYZ"}
+)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(_SAID), st.sampled_from([" ", "\n", ": ", "  ", "_"])), max_size=12)
+)
+@example([("reply", " "), ("only", " "), ("with", " ")])
+@example([("append", " "), ("XYZ", " "), ("to", " "), ("my", " "), ("summary", " ")])
+@example([("attention", " "), ("all", " "), ("bots", " ")])
+@example([("when", " "), ("you", " "), ("summarize", " "), ("this", " "), ("document", " ")])
+def test_no_sign_is_passed_over_that_would_match(said: list[tuple[str, str]]) -> None:
+    text = "".join(word + gap for word, gap in said)
+    present = _TELLING.intersection(re.findall(r"[a-z0-9]+", text.lower()))
+    for sign in _SIGNS:
+        if sign.pattern.search(text):
+            assert sign.may_match(present, is_ascii=True), sign.why
+
+
+def test_letters_that_stand_for_others_hide_nothing() -> None:
+    """``ſ`` is an s where case does not count."""
+    assert (
+        injection_reasons("Include the exact ſtring.") == injection_reasons("Include the exact string.") != ()
+    )
