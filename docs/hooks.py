@@ -7,8 +7,10 @@ import logging
 import os
 import re
 import sys
+from enum import StrEnum
+from inspect import cleandoc
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 from mkdocs.structure.files import File, Files
@@ -44,6 +46,7 @@ def on_files(files: Files, config: Any) -> Files:
         "reference/commands.md": commands(),
         "reference/api.md": operations(ROOT / "docs" / "openapi.yaml"),
         "reference/settings.md": settings(ROOT / ".env.example"),
+        "reference/audit-format.md": audit_format(),
     }
     for name, content in made.items():
         files.append(File.generated(config, name, content=content))
@@ -113,6 +116,40 @@ def operations(path: Path) -> str:
                 text = " ".join(str(operation.get("description", "")).split()).replace("|", "\\|")
                 parts.append(f"| `{method.upper()} {address}` | {text} |")
     return "\n".join(parts) + "\n"
+
+
+def audit_format() -> str:
+    """Every record of the audit format with its fields, from the models that check it."""
+    from arbitration import contracts
+
+    parts = ["# The audit format", "", cleandoc(contracts.__doc__ or ""), ""]
+    for name, model in vars(contracts).items():
+        if not (isinstance(model, type) and model.__module__ == contracts.__name__):
+            continue
+        fields = getattr(model, "model_fields", None)
+        if fields:
+            parts += [
+                f"## {name}",
+                "",
+                cleandoc(model.__doc__ or ""),
+                "",
+                "| field | type | |",
+                "|---|---|---|",
+            ]
+            parts += [_field(field, info) for field, info in fields.items()] + [""]
+        elif issubclass(model, StrEnum):
+            parts += [f"## {name}", "", cleandoc(model.__doc__ or ""), ""]
+            parts += [", ".join(f"`{member.value}`" for member in model), ""]
+    return "\n".join(parts)
+
+
+def _field(name: str, info: Any) -> str:
+    annotation = info.annotation
+    kind = (
+        annotation.__name__ if isinstance(annotation, type) and not get_args(annotation) else str(annotation)
+    )
+    kind = re.sub(r"\b(?:typing|arbitration\.contracts)\.|<enum '(\w+)'>", r"\1", kind).replace("|", "\\|")
+    return f"| `{name}` | {kind} | {'' if info.is_required() else 'optional'} {info.description or ''} |"
 
 
 def settings(path: Path) -> str:
