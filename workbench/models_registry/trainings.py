@@ -8,7 +8,7 @@ sweeper fails the run on record, and the next one may start.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -161,20 +161,7 @@ class _Attempt:
             advisory_lock(LockSpace.TRAINING)
             advisory_lock(LockSpace.MODEL_ALIAS)
             self._close()
-            if alias_version() != judged.champion_version:
-                raise ChampionMoved(
-                    _(
-                        "The champion was changed while this training ran, so it was compared with another model. "
-                        "Start it again."
-                    )
-                )
-            if labels_withdrawn(snapshots=[snapshot, gold]).exists():
-                raise LabelsWithdrawn(
-                    _(
-                        "A collection decided to keep its labels while this training ran on them. "
-                        "Nothing was deployed; start it again."
-                    )
-                )
+            _require_unchanged(judged, snapshots=[snapshot, gold])
             run = TrainingRun.objects.select_related("requested_by").get(pk=self.run_id)
             version = _version_of(challenger, snapshot)
             decision = _decision_create(run, version, judged, gold=gold)
@@ -365,6 +352,24 @@ def gate_policy() -> GatePolicy:
 
 def _next_number() -> int:
     return int(ModelVersion.objects.aggregate(last=Max("number"))["last"] or 0) + 1
+
+
+def _require_unchanged(judged: Judged, *, snapshots: Sequence[Snapshot | None]) -> None:
+    """Raises where the decision would speak of another champion, or of labels that may not be used any more."""
+    if alias_version() != judged.champion_version:
+        raise ChampionMoved(
+            _(
+                "The champion was changed while this training ran, so it was compared with another model. "
+                "Start it again."
+            )
+        )
+    if labels_withdrawn(snapshots=snapshots).exists():
+        raise LabelsWithdrawn(
+            _(
+                "A collection decided to keep its labels while this training ran on them. "
+                "Nothing was deployed; start it again."
+            )
+        )
 
 
 def _version_of(challenger: Challenger | NotEnoughData, snapshot: Snapshot) -> ModelVersion | None:

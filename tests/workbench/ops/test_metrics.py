@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import re
 import subprocess
 import sys
 import urllib.error
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from celery import shared_task
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
@@ -406,6 +408,27 @@ def test_a_worker_shows_its_own_to_the_same(port: int) -> None:
 
 def test_a_taken_port_stops_no_worker(port: int) -> None:
     assert worker_port.open_port("127.0.0.1", port) is None
+
+
+# --- alerts -------------------------------------------------------------------------------------------------------
+
+
+def test_alerts_and_the_manual_name_figures_that_exist(token: str, scene: Scene) -> None:
+    DatabaseLedger(run=scene.run, collection=scene.run.collection).record(an_attempt())
+    call_command("verify_audit", stdout=StringIO())
+    shown = Client().get("/metrics", headers=BEARER).content.decode()
+    known = set(re.findall(r"^# TYPE (\S+)", shown, re.M))
+    # The broken circuit is shown by processes that made a call through one; nothing was swept yet.
+    known |= {"workbench_llm_circuit_open", "workbench_sweeper_messages_total"}
+    rules = yaml.safe_load((ROOT / "docs" / "prometheus-rules.yml").read_text("utf-8"))
+    expressions = [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
+    manual = (ROOT / "docs" / "operating.md").read_text("utf-8")
+    named = set(
+        re.findall(r"\bworkbench_[a-z_]+", "\n".join([*expressions, *re.findall(r"`([^`\n]+)`", manual)]))
+    )
+    named = {name.removesuffix("_bucket") for name in named} - {"workbench_app", "workbench_owner"}
+    assert len(named) > 15
+    assert named <= known
 
 
 # --- settings -----------------------------------------------------------------------------------------------------
