@@ -135,10 +135,12 @@ def champion_model() -> ServedModel | None:
 
 def champion_version() -> ModelVersion | None:
     """The version that is to serve, without loading it."""
-    version = alias_version()
-    if version is None and settings.SEED_MODEL and not AliasMove.objects.exists():
-        version = _shipped()
-    return version
+    return alias_version() or first_version()
+
+
+def first_version() -> ModelVersion | None:
+    """What is to serve where the alias names nothing: the shipped model, if none was ever named."""
+    return _shipped() if settings.SEED_MODEL and not AliasMove.objects.exists() else None
 
 
 def _shipped() -> ModelVersion | None:
@@ -165,15 +167,9 @@ def model_served(version: ModelVersion | None) -> ServedModel | None:
     return served
 
 
-def champion_state() -> str:
+def version_state(version: ModelVersion | None) -> str:
     """What goes into cache keys for the model in use: a rolled-back champion answers from its own cache."""
-    version = champion_version()
-    return state_named(number=version.number, digest=version.digest) if version else "rules"
-
-
-def state_named(*, number: int, digest: str) -> str:
-    """:func:`champion_state` of a version of which no more is known."""
-    return f"v{number}:{digest}"
+    return f"{version.name}:{version.digest}" if version else "rules"
 
 
 def champion_services(*, options: Mapping[str, object] | None = None, **others: Any) -> StrategyServices:

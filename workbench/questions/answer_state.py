@@ -15,8 +15,8 @@ from django.db import connection
 from workbench.collection_settings.models import THRESHOLDS
 from workbench.collection_settings.selectors import weights_given
 from workbench.documents.models import Collection, Document, DocumentStatus
-from workbench.models_registry.champion import champion_state, state_named
-from workbench.models_registry.models import AliasName
+from workbench.models_registry.champion import first_version, version_state
+from workbench.models_registry.models import AliasName, ModelVersion
 from workbench.vocabulary.models import EntryStatus
 
 
@@ -47,6 +47,7 @@ def answer_state(*, collection: Collection, document: Document | None) -> Answer
     if row is None:
         raise Collection.DoesNotExist(f"collection {collection.pk} is gone, or no embedding space is in use")
     epoch, has_documents, weights, space, dictionary, gates, number, model, of_document = row
+    named = None if number is None else ModelVersion(number=number, digest=model)
     return AnswerState(
         scope=("document", asked, of_document) if document else ("collection", collection.pk, epoch),
         has_documents=has_documents,
@@ -54,7 +55,7 @@ def answer_state(*, collection: Collection, document: Document | None) -> Answer
         space=space,
         dictionary=dictionary or "",
         gates=gates or "",
-        reranker=champion_state() if number is None else state_named(number=number, digest=model),
+        reranker=version_state(named or first_version()),
     )
 
 
