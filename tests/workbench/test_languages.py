@@ -265,9 +265,7 @@ def test_numbers_dates_and_plurals_are_spanish() -> None:
     import datetime as dt
 
     with translation.override("es"):
-        assert (
-            rendered('{{ day|date:"DATE_FORMAT" }}', day=dt.date(2026, 11, 22)) == "22 de noviembre de 2026"
-        )
+        assert rendered('{{ day|date:"DATE_FORMAT" }}', day=dt.date(2026, 11, 22)) == "22 nov 2026"
         assert rendered("{{ p|floatformat:2 }}", p=0.625) == "0,63"
         pages = "{% blocktranslate count n=n %}{{ n }} page{% plural %}{{ n }} pages{% endblocktranslate %}"
         assert [rendered(pages, n=n) for n in (0, 1, 2)] == ["0 páginas", "1 página", "2 páginas"]

@@ -247,7 +247,9 @@ class Ledger:
 
     def plots(self) -> list[BarPlot]:
         """Cost by day and by strategy."""
-        days = [(date_format(day, "DATE_FORMAT"), float(use.cost), None, None) for day, use in reversed(self.days)]
+        days = [
+            (date_format(day, "DATE_FORMAT"), float(use.cost), None, None) for day, use in reversed(self.days)
+        ]
         strategies = [(name, float(use.cost), None, None) for name, use in self.strategies]
         return [
             bar_plot(title=title, figures=figures)
