@@ -7,8 +7,22 @@ let byPointer = false;
 const cards = () => [...document.querySelectorAll("[data-card]")];
 const current = () => document.querySelector("[data-card][aria-current=true]");
 
+// What only acting on a card needs waits in noscript elements: as text in a page, as elements in a fragment of htmx.
+function wake(card) {
+  for (const later of card.querySelectorAll("noscript.card__later")) {
+    const form = document.createElement("template");
+    if (later.children.length) form.content.append(...later.childNodes);
+    else form.innerHTML = later.textContent;
+    const woken = form.content.firstElementChild;
+    later.replaceWith(form.content);
+    window.htmx?.process(woken);
+    woken.dispatchEvent(new CustomEvent("workbench:woken", { bubbles: true }));
+  }
+}
+
 function makeCurrent(card, { focus = true } = {}) {
   if (!card) return;
+  wake(card);
   const before = current();
   if (before && before !== card) before.removeAttribute("aria-current");
   card.setAttribute("aria-current", "true");
@@ -53,7 +67,10 @@ function afterDecision(card) {
   const isOpen = (other) => other.matches("[data-card-open]");
   if (card.querySelector("[role=alert]") || isOpen(card)) return makeCurrent(card);
   // Nothing may move under a pointer that has just pressed a button.
-  if (byPointer) return makeCurrent(card, { focus: false });
+  if (byPointer) {
+    unfold(card);
+    return makeCurrent(card, { focus: false });
+  }
   makeCurrent(all.slice(here + 1).find(isOpen) ?? all.find(isOpen) ?? card);
 }
 
@@ -71,5 +88,9 @@ document.addEventListener("focusin", (event) => {
 document.addEventListener("htmx:load", (event) => {
   if (event.target.matches?.("[data-card]")) afterDecision(event.target);
 });
+// A card may also be unfolded by a search of the browser.
+document.addEventListener("toggle", (event) => event.target.matches?.("details.fold[open]") && wake(event.target.closest("[data-card]")), true);
 window.addEventListener("hashchange", followHash);
 followHash();
+// Keys mean the only card even while it is not the current one.
+if (cards().length === 1) wake(cards()[0]);

@@ -150,7 +150,7 @@ document.addEventListener("change", (event) => {
   write(OFF, off);
   showHints();
 });
-document.addEventListener("htmx:load", (event) => showHints(event.target));
+for (const news of ["htmx:load", "workbench:woken"]) document.addEventListener(news, (event) => showHints(event.target));
 
 const enabled = document.querySelector("[data-keys-enabled]");
 if (enabled) enabled.checked = !off;
