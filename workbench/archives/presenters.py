@@ -100,7 +100,8 @@ def _row(transfer: Transfer) -> dict[str, Any]:
         "transfer": transfer,
         "url": transfer.get_absolute_url(),
         "state": _STATES.get(state, "running" if transfer.lease_owner else "queued"),
-        "says": state.label,
+        # What the state's own word does not tell.
+        "says": state.label if state in {*AT_WORK, TransferState.CHECKED} else "",
         "size": filesizeformat(transfer.size) if transfer.size else "",
     }
 

@@ -75,8 +75,9 @@ _HELP: dict[str, Promise] = {
         "chain anew; an export can be checked without the product."
     ),
     "archives": _(
-        "An archive carries a whole collection to another installation: documents, settings, vocabulary, question sets and "
-        "labels, without people. One that is sent is checked byte by byte, and you see what would be made before it is."
+        "An archive carries a whole collection to another installation: documents, settings, vocabulary, question sets "
+        "and labels, without people. One that is sent is checked byte by byte, and you see what would be made before "
+        "it is."
     ),
     "exports": _(
         "Files that carry a record out of the product, kept for a few days. Each fetching is on record."

@@ -24,6 +24,7 @@ def home(request: HttpRequest) -> HttpResponse:
     """What waits for me."""
     context = {
         "may_ask": Permission.ASK in selectors.permissions_anywhere(user=request.user),
+        "to_review": selectors.waiting_for(user=request.user).to_review,
         "stats": selectors.home_stats(user=request.user),
         "recent": runs_listed(user=request.user)[:6],
         "collections": collections_with_counts(user=request.user),

@@ -29,7 +29,7 @@ PAGE_SIZE = 50
 #: Nobody needs to know more exactly how much waits, and each more has to be looked at.
 MOST_COUNTED = 10_000
 _ROW = (
-    "run__question",
+    "run__question__document",
     "collection",
     "candidate__verdict",
     "candidate__document",
@@ -41,6 +41,7 @@ _SHOWN = (
     *(field.attname for field in QueueItem._meta.concrete_fields),
     *("collection__slug", "collection__name"),
     *("run__not_found_reason", "run__question__text"),
+    *("run__question__document__name", "run__question__document__title"),
     *(f"candidate__{name}" for name in ("candidate_id", "section_id", "breadcrumb")),
     *(f"candidate__anchor_{name}" for name in ("page_start", "line_start", "page_end", "line_end")),
     *("candidate__document__name", "candidate__document__title"),
@@ -102,12 +103,13 @@ def item_row(item: QueueItem, *, user: User) -> dict[str, Any]:
     hidden = is_hidden(item)
     verdict = getattr(candidate, "verdict", None) if candidate and not hidden else None
     is_held = item.claimed_until is not None and item.claimed_until > timezone.now()
-    reason = verdict.reason if verdict else "" if candidate else item.run.not_found_reason
+    reason = verdict.reason if verdict else "" if candidate else _absence(item.run.not_found_reason)
     return {
         "item": item,
         "question": item.run.question.text,
         "collection": item.collection,
         "candidate": candidate,
+        "document": candidate.document if candidate else item.run.question.document,
         "scope": anchor_of(candidate) if candidate else None,
         "breadcrumb": candidate.breadcrumb.split(" › ")[-1] if candidate else "",
         "role": verdict.role if verdict else None,
@@ -124,6 +126,11 @@ def item_row(item: QueueItem, *, user: User) -> dict[str, Any]:
         "url": keyed_address("review:item", item.pk),
         "claim_url": keyed_address("review:claim", item.pk),
     }
+
+
+def _absence(reason: str) -> str:
+    """Why nothing was found, without the word that programs know it by (``no_keyword_match: ``)."""
+    return reason.partition(": ")[2] or reason
 
 
 def _select(name: str, label: str, value: str, options: list[tuple[str, str]]) -> dict[str, Any]:

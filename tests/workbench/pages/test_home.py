@@ -30,6 +30,13 @@ def test_a_reviewer_sees_what_to_decide_and_what_they_hold(
     assert shown["url"] == reverse("review:queue")
 
 
+def test_a_reviewer_starts_from_home_with_one_key(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    page = client_as(cast.reviewer).get(reverse("home")).content.decode()
+    start = page[page.index(f'action="{reverse("review:next")}"') :]
+    assert 'data-key="x"' in start[: start.index("</form>")]
+    assert reverse("review:next") not in client_as(cast.analyst).get(reverse("home")).content.decode()
+
+
 def test_an_analyst_sees_uploads_that_failed_and_questions_answered(
     cast: Cast, client_as: ClientAs, scene: Scene
 ) -> None:

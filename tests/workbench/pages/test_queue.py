@@ -96,7 +96,11 @@ def test_a_not_found_waits_with_what_was_searched(
 ) -> None:
     page = client_as(cast.reviewer).get(ADDRESS).content.decode()
     assert not_found_run.question.text in page
-    assert "no_keyword_match" in page
+    assert f"<span>{not_found_run.question.document}</span>" in page, (
+        "rows of one question differ by their document"
+    )
+    assert "searched &#x27;cryptocurrency&#x27;" in page
+    assert "no_keyword_match" not in page, "a word for programs"
 
 
 def test_the_list_goes_on_behind_its_last_row_whatever_was_decided_meanwhile(
