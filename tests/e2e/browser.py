@@ -78,23 +78,32 @@ class Visitor:
             self.complaints.remove(text)
 
 
-#: Told of every element that a page moves while the pointer rests on it, after the person came to rest there.
+#: Keeps, over all pages that a person opens, every control that a page moved while the pointer rested there, what the
+#: content security policy refused, and the largest layout shift of a page. The pointer stays where it was when the next
+#: page comes: what that page moves under it counts as well.
 WATCH_THE_POINTER = """
 (() => {
-    let x = -1, y = -1, rested = 0;
-    window.movedUnderPointer = [];
+    if (!/^http/.test(location.protocol)) return;
+    const kept = (name, otherwise) => JSON.parse(sessionStorage.getItem(`seen.${name}`) ?? otherwise);
+    const keep = (name, value) => sessionStorage.setItem(`seen.${name}`, JSON.stringify(value));
+    let [x, y] = kept("pointer", "[-1, -1]"), rested = 0, total = 0;
     addEventListener("mousemove", (event) => {
         [x, y, rested] = [event.clientX, event.clientY, performance.now()];
+        keep("pointer", [x, y]);
     }, true);
+    addEventListener("securitypolicyviolation", (event) =>
+        keep("refused", [...kept("refused", "[]"), `${event.violatedDirective} ${event.blockedURI}`]));
     const holds = (rect) => x >= rect.left && x <= rect.right && y >= rect.top && y <= rect.bottom;
     new PerformanceObserver((list) => {
         for (const shift of list.getEntries()) {
+            if (!shift.hadRecentInput) total += shift.value;
+            keep("shift", Math.max(kept("shift", "0"), total));
             if (x < 0 || shift.startTime < rested) continue;
             for (const source of shift.sources) {
                 const node = source.node && source.node.nodeType === 1 ? source.node : source.node?.parentElement;
                 const control = node?.closest("button, a.button, summary, input, select");
                 if (control && (holds(source.previousRect) || holds(source.currentRect)))
-                    window.movedUnderPointer.push(control.outerHTML.slice(0, 160));
+                    keep("moved", [...kept("moved", "[]"), `${location.pathname}: ${control.outerHTML.slice(0, 160)}`]);
             }
         }
     }).observe({ type: "layout-shift", buffered: true });
@@ -102,10 +111,23 @@ WATCH_THE_POINTER = """
 """
 
 
-def moved_under_pointer(page: Page) -> list[str]:
-    """The controls that moved away from, or under, a resting pointer on this page."""
-    found: Any = page.evaluate("window.movedUnderPointer")
-    return list(found)
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a person met on all the pages of a sitting: controls that moved from, or to, under the resting pointer; what
+    the policy refused; the largest layout shift of a page (as browsers count it: without what follows an input)."""
+
+    moved: list[str]
+    refused: list[str]
+    shift: float
+
+
+def seen(page: Page) -> Seen:
+    """What :data:`WATCH_THE_POINTER` kept; read it before the window is closed."""
+    found: Any = page.evaluate(
+        """() => ["moved", "refused", "shift"].map((name) => JSON.parse(sessionStorage.getItem(`seen.${name}`)))"""
+    )
+    moved, refused, shift = found
+    return Seen(moved or [], refused or [], shift or 0.0)
 
 
 def evidence_settled(page: Page) -> None:
@@ -123,6 +145,22 @@ def evidence_settled(page: Page) -> None:
 def current_card(page: Page) -> Locator:
     """The card that keys act on."""
     return page.locator("[data-card][aria-current=true]")
+
+
+def open_card(page: Page) -> Locator:
+    """The first card that waits for a decision, unfolded; one that is not folded if there is any."""
+    waiting = page.locator("[data-card-open]:not(:has(details.fold))")
+    if not waiting.count():
+        waiting = page.locator("[data-card-open]")
+    card = page.locator(f"#{waiting.first.get_attribute('id')}")
+    if card.locator("details.fold:not([open])").count():
+        card.locator("details.fold > summary").click()
+    return card
+
+
+def other_role(card: Locator) -> str:
+    """A role that the machine did not give it."""
+    return "tangential" if "is-discarded" in (card.get_attribute("class") or "") else "discarded"
 
 
 def overflow(page: Page) -> int:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.browser import current_card, evidence_settled
+from tests.e2e.browser import current_card, evidence_settled, open_card, other_role
 from tests.e2e.conftest import Visit
 from tests.product import RunningProduct
-
-#: Cards that wait for a decision and are not folded into one line.
-UNFOLDED = "[data-card-open]:not(:has(details.fold))"
 
 
 def decisions(product: RunningProduct, run: int) -> int:
@@ -117,15 +114,15 @@ def test_a_late_decision_is_refused_kindly_with_nothing_lost(visit: Visit, runs:
     early, late = visit("reviewer2"), visit("reviewer")
     late.go(run)
     evidence_settled(late.page)
-    card = late.page.locator(UNFOLDED).first.get_attribute("id")
+    card = open_card(late.page).get_attribute("id")
     early.go(run)
     evidence_settled(early.page)
-    early.page.locator(f"#{card} [data-key=a]").click()
+    open_card(early.page).locator("[data-key=a]").click()
     expect(early.page.locator(f"#{card} .decision")).to_be_visible()
 
     here = late.page.locator(f"#{card}")
     here.locator("summary[data-key=o]").click()
-    here.locator(".override__form input[value=discarded]").check()
+    here.locator(f".override__form input[value={other_role(here)}]").check()
     here.get_by_label("Because").select_option("duplicate")
     here.get_by_label("Comment").fill("Typed before the news came.")
     here.get_by_role("button", name="Record override").click()
@@ -139,7 +136,7 @@ def test_a_late_decision_is_refused_kindly_with_nothing_lost(visit: Visit, runs:
 def test_approving_moves_no_button_under_the_pointer(visit: Visit, runs: dict[str, int]) -> None:
     page = visit("reviewer").go(f"/runs/{runs['collection']}/")
     evidence_settled(page)
-    card = page.locator(UNFOLDED).first.get_attribute("id")
+    card = open_card(page).get_attribute("id")
     buttons = page.locator(f"#{card} .card__acts > .button-row")
     approve = page.locator(f"#{card} [data-key=a]")
     before = buttons.bounding_box()

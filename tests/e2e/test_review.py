@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.browser import current_card, evidence_settled
+from tests.e2e.browser import current_card, evidence_settled, open_card
 from tests.e2e.conftest import Visit, ask
 from tests.product import PASSWORD, RunningProduct, eventually
 
@@ -25,8 +25,6 @@ QUESTIONS = (
     "Which reports go to the regulator?",
 )
 CARDS = 100
-#: Cards that wait for a decision and are not folded into one line.
-UNFOLDED = "[data-card-open]:not(:has(details.fold))"
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +89,7 @@ def test_one_key_takes_a_decision_back(visit: Visit, product: RunningProduct) ->
     run = ask(product, "Who keeps the register of visitors?", None)
     page = visit("reviewer").go(f"/runs/{run}/")
     evidence_settled(page)
-    card = page.locator(f"#{page.locator(UNFOLDED).first.get_attribute('id')}")
+    card = open_card(page)
     card.locator("[data-key=a]").click()
     expect(card.locator(".decision")).to_contain_text("Approved by")
     page.keyboard.press("z")
