@@ -6,6 +6,8 @@ from pathlib import Path
 
 from . import env
 
+_VAR = Path(__file__).resolve().parent.parent.parent / "var"
+
 #: Who reads /metrics: a bearer token, networks, or both. Neither: the page does not exist.
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 METRICS_NETWORKS = env.networks("METRICS_NETWORKS")
@@ -15,7 +17,7 @@ METRICS_WORKER_ADDRESS = env.address("METRICS_WORKER_ADDRESS")
 METRICS_FOLDER = (
     env.text(
         "PROMETHEUS_MULTIPROC_DIR",
-        str(Path(env.text("WORKBENCH_HOME") or "var").resolve() / "run" / "metrics"),
+        str(Path(env.text("WORKBENCH_HOME", str(_VAR))).resolve() / "run" / "metrics"),
     )
     if METRICS_TOKEN or METRICS_NETWORKS
     else ""

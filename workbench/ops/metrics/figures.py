@@ -65,8 +65,8 @@ def _age(moment: datetime | None) -> float:
 def waiting() -> Iterable[Metric]:
     """Documents and runs by state, and how long the oldest has waited for a worker."""
     with _bounded_queries():
-        documents = _by_state(Document.objects, "status", DocumentStatus.values)
-        runs = _by_state(Run.objects, "status", RunStatus.values)
+        documents = _by_state(Document.objects.all(), "status", DocumentStatus.values)
+        runs = _by_state(Run.objects.all(), "status", RunStatus.values)
         cells = Cell.objects.filter(run__isnull=True, failure="")
         oldest = {
             "documents": _oldest(Document.objects.filter(status=DocumentStatus.QUEUED), "created_at"),
@@ -114,8 +114,8 @@ def trail() -> Iterable[Metric]:
 def models() -> Iterable[Metric]:
     """What came of trainings: what the gate decided, states, which model serves."""
     with _bounded_queries():
-        decisions = _by_state(GateDecision.objects, "outcome", Outcome.values)
-        trainings = _by_state(TrainingRun.objects, "state", RunState.values)
+        decisions = _by_state(GateDecision.objects.all(), "outcome", Outcome.values)
+        trainings = _by_state(TrainingRun.objects.all(), "state", RunState.values)
         serving = dict(ModelAlias.objects.values_list("name", "version__number"))
     family = CounterMetricFamily("workbench_model_decisions", "Decisions of the gate.", labels=["outcome"])
     for outcome, number in decisions.items():
@@ -128,8 +128,8 @@ def models() -> Iterable[Metric]:
 def webhooks() -> Iterable[Metric]:
     """Webhooks and their deliveries by state; old deliveries go after a while."""
     with _bounded_queries():
-        deliveries = _by_state(Delivery.objects, "state", DeliveryState.values)
-        states = _by_state(Webhook.objects, "state", WebhookState.values)
+        deliveries = _by_state(Delivery.objects.all(), "state", DeliveryState.values)
+        states = _by_state(Webhook.objects.all(), "state", WebhookState.values)
     return [
         _gauge("workbench_webhook_deliveries", "Deliveries by state.", deliveries, label="state"),
         _gauge("workbench_webhooks", "Webhooks by state.", states, label="state"),
@@ -154,7 +154,7 @@ def queues() -> Iterable[Metric]:
 
     names = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
     with app.connection_for_read() as broker:
-        channel = broker.default_channel
+        channel: Any = broker.default_channel  # that of the Redis transport
         depths = {
             name: channel.client.llen(name) for name in sorted({*names, settings.CELERY_TASK_DEFAULT_QUEUE})
         }

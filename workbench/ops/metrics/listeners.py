@@ -24,14 +24,14 @@ def connect() -> None:
     worker_process_init.connect(_child_starts, weak=False, dispatch_uid="metrics.child")
 
 
-def _began_one(*, task: Task, task_id: str, **_: Any) -> None:
+def _began_one(*, task: Task[Any, Any], task_id: str, **_: Any) -> None:
     from . import counters
 
     _began[task_id] = time.perf_counter()
     counters.task_started(task=task.name)
 
 
-def _ended_one(*, task: Task, task_id: str, state: str | None = None, **_: Any) -> None:
+def _ended_one(*, task: Task[Any, Any], task_id: str, state: str | None = None, **_: Any) -> None:
     from . import counters
 
     began = _began.pop(task_id, None)
