@@ -67,6 +67,8 @@ class EngineSettings(BaseModel):
     # humbler estimate
     accept: float = Field(default=0.60, ge=0.0, le=1.0)
     reject: float = Field(default=0.40, ge=0.0, le=1.0)
+    #: For a model that learned from other people's documents: what it doubts goes to people sooner.
+    borrowed_reject: float = Field(default=0.20, ge=0.0, le=1.0)
     rules_accept: float = Field(default=0.25, ge=0.0, le=1.0)
     rules_reject: float = Field(default=0.08, ge=0.0, le=1.0)
     rules_primary: float = Field(default=0.45, ge=0.0, le=1.0)
@@ -80,17 +82,18 @@ class EngineSettings(BaseModel):
     # answers
     answer_sentences: int = Field(default=6, ge=1)
 
-    def bars(self, *, threshold: float | None) -> Bars:
+    def bars(self, *, threshold: float | None, is_borrowed: bool = False) -> Bars:
         """The bars for a deployed model's probability, or (``None``) for the rules' estimate.
 
         ``threshold`` in (0, 1) is where validation drew the model's line between evidence and the rest. Evidence is
         rare among candidates, so a calibrated model's line lies well below one half; the bars keep their distance
         from it in odds (Elkan 2001, "The foundations of cost-sensitive learning", theorem 2), and are themselves at
-        one half.
+        one half. A borrowed model, which learned from none of the installation's own labels, rejects less by itself.
         """
         if threshold is None:
             return Bars(self.rules_accept, self.rules_reject, self.rules_primary, self.rules_named)
-        return Bars(_moved(self.accept, threshold), _moved(self.reject, threshold), primary=0.0, named=0.0)
+        reject = min(self.reject, self.borrowed_reject) if is_borrowed else self.reject
+        return Bars(_moved(self.accept, threshold), _moved(reject, threshold), primary=0.0, named=0.0)
 
     def output_tokens(self, wanted: int) -> int:
         """The tokens that a call which needs ``wanted`` may write."""

@@ -102,11 +102,13 @@ class StrategyServices:
     """What a strategy may use; each is optional and a strategy names what it cannot do without.
 
     ``feature_rows`` turns a pool into the scorer's features, one row per candidate in the pool's order.
+    ``is_borrowed``: the scorer learned from none of the installation's own labels.
     ``store`` lets a second pass read pages; ``options`` are a strategy's own settings (thresholds, K, N ...).
     """
 
     chat: ChatModel | None = None
     scorer: Scorer | None = None
+    is_borrowed: bool = False
     feature_rows: FeatureRows | None = None
     store: CandidateStore | None = None
     clock: Clock = field(default_factory=SystemClock)
@@ -132,7 +134,7 @@ class StrategyServices:
         """The bars that fit :meth:`probabilities`, or the rules' estimate where no model is deployed."""
         if self.scorer is None or self.feature_rows is None:
             return pool.settings.bars(threshold=None)
-        return pool.settings.bars(threshold=self.scorer.threshold)
+        return pool.settings.bars(threshold=self.scorer.threshold, is_borrowed=self.is_borrowed)
 
 
 class Strategy(Protocol):

@@ -36,6 +36,7 @@ from .models import (
     ModelAlias,
     ModelVersion,
     MoveKind,
+    Origin,
 )
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class ServedModel:
 
     scorer: RerankerScorer
     number: int
+    is_borrowed: bool = False  # came with the product: it learned from none of this installation's labels
 
     @property
     def version(self) -> str:
@@ -104,7 +106,7 @@ def model_load(version: ModelVersion) -> ServedModel:
             or artifact.manifest.sha256 != version.manifest["sha256"]
         ):
             raise ArtifactRefused(f"the file of {version.name} is another model; restore it from the backup")
-        served = ServedModel(open_scorer(artifact), version.number)
+        served = ServedModel(open_scorer(artifact), version.number, version.origin == Origin.SEED)
         _loaded[version.number] = served
         return served
 
@@ -179,6 +181,7 @@ def champion_services(*, options: Mapping[str, object] | None = None, **others: 
         return StrategyServices(options=options or {}, **others)
     return StrategyServices(
         scorer=served,
+        is_borrowed=served.is_borrowed,
         feature_rows=pool_features,
         options={"blend_weight": served.blend_weight, **(options or {})},
         **others,

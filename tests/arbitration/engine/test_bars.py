@@ -37,6 +37,15 @@ def test_the_line_lies_between_them_at_the_same_odds(line: float) -> None:
     assert odds(line) / odds(bars.reject) == pytest.approx(1.5)
 
 
+@given(line=LINES)
+def test_a_model_that_learned_elsewhere_rejects_less_by_itself(line: float) -> None:
+    own, borrowed = SETTINGS.bars(threshold=line), SETTINGS.bars(threshold=line, is_borrowed=True)
+    assert borrowed.accept == own.accept
+    assert odds(line) / odds(borrowed.reject) == pytest.approx(4)
+    stricter = SETTINGS.model_copy(update={"reject": 0.1})
+    assert stricter.bars(threshold=line, is_borrowed=True) == stricter.bars(threshold=line)
+
+
 def test_without_a_model_the_rules_have_bars_of_their_own() -> None:
     bars = SETTINGS.bars(threshold=None)
     assert (bars.accept, bars.reject, bars.primary, bars.named) == (

@@ -19,7 +19,12 @@ from training.run import train_model
 from training.snapshot import Snapshot as Rows
 from workbench.accounts.models import User
 from workbench.models_registry import seed
-from workbench.models_registry.champion import alias_version, champion_model, loaded_forget
+from workbench.models_registry.champion import (
+    alias_version,
+    champion_model,
+    champion_services,
+    loaded_forget,
+)
 from workbench.models_registry.evaluation import deployed_for
 from workbench.models_registry.models import ModelVersion
 from workbench.models_registry.seed_build import (
@@ -52,6 +57,7 @@ def test_a_new_installation_starts_with_the_shipped_model_and_says_so(
 
     version = ModelVersion.objects.get()
     assert (version.origin, served.version) == ("seed", version.name)
+    assert champion_services().is_borrowed
     assert champion_model().version == version.name
     assert ModelVersion.objects.count() == 1
 
@@ -63,6 +69,7 @@ def test_the_shipped_model_displaces_nobody(gold: World, system: User, folder: P
     seeded = seed.seed_install(actor=system, folder=folder)
 
     assert not seeded.is_champion
+    assert not champion_services().is_borrowed
     assert seeded.version.passed_at is not None  # one can go back to it
     assert alias_version() == own
 
