@@ -211,6 +211,7 @@ class TestPage:
             "default_strategy": "offline",
             "allowed_endpoints": "https://a.example/v1\n",
             "description": "",
+            "contributes_to_training": "on",
         } | dict.fromkeys(PROPERTIES, DEFAULT_WEIGHT)
         client.post(f"{self.URL}change/", given)
         cast.alpha.refresh_from_db()
