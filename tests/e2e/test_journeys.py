@@ -149,9 +149,13 @@ def asked(office: Office, browser: Browser) -> int:
     page = visitor.page
     page.get_by_role("link", name="Collections").first.click()
     page.get_by_role("link", name="Office").first.click()
+    started = time.monotonic()
     page.locator("#upload-files").set_input_files(office.files)
     page.get_by_role("button", name="Upload").click()
     wait_until_read(office)
+    print(
+        f"\n{len(office.files)} documents are ready {time.monotonic() - started:.0f} s after the upload began"
+    )
     page.goto(f"{office.product.address}{office.path}")
     expect(page.locator("#documents > li .state--ready")).to_have_count(len(office.files))
     run = ask(page, office.question)
