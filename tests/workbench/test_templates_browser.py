@@ -174,6 +174,15 @@ def test_role_key_opens_the_override_and_enter_on_the_reason_records_it(browser,
     assert "reason_code=duplicate" in body
 
 
+def test_a_form_costs_nothing_until_its_card_is_acted_on(browser, site: Site) -> None:
+    page = open_page(browser, site)
+    assert page.locator("#c-6 .override__form").count() == 0
+    page.keyboard.press("j")
+    assert page.locator("#c-6 .override__form").count() == 1
+    hints = page.locator("#c-6 .override__form [data-key]").all()
+    assert [hint.get_attribute("aria-keyshortcuts") for hint in hints] == ["1", "2", "3", "4"]
+
+
 def test_opening_the_override_moves_no_button(browser, site: Site) -> None:
     page = open_page(browser, site)
     buttons = page.locator("#c-6 .card__acts > .button-row .button")
