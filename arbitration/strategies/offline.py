@@ -12,6 +12,7 @@ from arbitration.strategies.base import Requirement, StrategyOutcome, StrategySe
 from arbitration.strategies.rules import RuleReading, Rules, role_by_bars
 
 _RULE_VERSION = "2"
+_RULES = DecidedBy(kind="rule", name="rules of detection", version=_RULE_VERSION)
 
 
 @dataclass(frozen=True)
@@ -25,22 +26,41 @@ class OfflineStrategy:
 
     def decide(self, pool: CandidatePool, *, services: StrategyServices) -> StrategyOutcome:
         """One verdict per candidate, ordered by probability."""
-        learned = services.probabilities(pool)
-        probabilities = learned or evidence_scores(pool)
+        learned, estimates = services.probabilities(pool), evidence_scores(pool)
+        probabilities = learned or estimates
         decider = _decider(services, learned is not None)
         rules, bars = Rules(pool), services.bars(pool)
-        ordered = sorted(pool.candidates, key=lambda c: -probabilities[c.candidate_id])
-        verdicts = [
-            _verdict(candidate, rules.read(candidate), probabilities[candidate.candidate_id], bars, decider)
-            for candidate in ordered
-        ]
+        verdicts = []
+        for candidate in sorted(pool.candidates, key=lambda c: -probabilities[c.candidate_id]):
+            reading = rules.read(candidate)
+            verdict = _verdict(candidate, reading, probabilities[candidate.candidate_id], bars, decider)
+            if learned and services.is_borrowed:
+                rule_bars = pool.settings.bars(threshold=None)
+                verdict = _beside_the_rules(verdict, reading, estimates[candidate.candidate_id], rule_bars)
+            verdicts.append(verdict)
         return StrategyOutcome(verdicts=tuple(verdicts))
+
+
+def _beside_the_rules(verdict: Verdict, reading: RuleReading, estimate: float, bars: Bars) -> Verdict:
+    """What a borrowed model may not do alone: play down a place that the question names (rule 1), or set aside what
+    the rules accept. The first stays primary, by the rules; the second goes to a person."""
+    by_rules = role_by_bars(reading, estimate, bars)
+    said = f"{verdict.reason}; estimate of the rules {estimate:.2f}"
+    if by_rules is Role.PRIMARY and 1 in reading.fired and estimate >= bars.named:
+        if verdict.role is Role.PRIMARY:
+            return verdict
+        changes = {"role": Role.PRIMARY, "reason": said, "decided_by": _RULES}
+        return verdict.model_copy(update={**changes, "needs_person": False, "needs_person_reasons": ()})
+    if by_rules in {Role.PRIMARY, Role.SUPPORTING} and verdict.role is Role.DISCARDED:
+        changed = verdict.model_copy(update={"role": Role.TANGENTIAL, "reason": said})
+        return changed.for_person("uncertain: the rules accept what the model that ships rejects")
+    return verdict
 
 
 def _decider(services: StrategyServices, learned: bool) -> DecidedBy:
     if learned and services.scorer is not None:
         return DecidedBy(kind="mlp", name="reranker", version=services.scorer.version)
-    return DecidedBy(kind="rule", name="rules of detection", version=_RULE_VERSION)
+    return _RULES
 
 
 def _verdict(

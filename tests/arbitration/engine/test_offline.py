@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from arbitration.contracts import Role
 from arbitration.decision import Decision, arbitrate
 from arbitration.detection import detect
 from arbitration.errors import StrategyUnavailable
+from arbitration.features import FEATURE_VERSION, pool_features
 from arbitration.parsing.finish import finish
 from arbitration.parsing.limits import ParseLimits
 from arbitration.pipeline import Asked, ask
@@ -279,3 +283,39 @@ def test_a_number_that_many_documents_carry_names_none_of_them(documents: int, i
     by_number = [c for c in found.audit.candidates if "pattern" in c.methods]
     assert len({c.candidate_id.partition(":")[0] for c in by_number}) == documents
     assert all(("rule 1" in (c.reason or "")) == is_named for c in by_number)
+
+
+class Refuses:
+    """A model that believes in nothing."""
+
+    version, feature_version, threshold = "v1", FEATURE_VERSION, 0.3
+
+    def probabilities(self, features: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return np.full(len(features), 0.01)
+
+
+@pytest.mark.parametrize("question", ["What are the retention periods?", "How long are audit records kept?"])
+def test_a_model_that_learned_elsewhere_overrules_no_place_that_is_named_and_discards_nothing_the_rules_accept(
+    question: str,
+) -> None:
+    embedder = HashEmbedder()
+    pool = detect(question=question, store=make_store(RETENTION_POLICY, embedder=embedder), embedder=embedder)
+    own = StrategyServices(scorer=Refuses(), feature_rows=pool_features)
+    offline = get_strategy("offline")
+    by_rules = {v.candidate_id: v for v in offline.decide(pool, services=StrategyServices()).verdicts}
+    assert {v.role for v in offline.decide(pool, services=own).verdicts} == {Role.DISCARDED}
+
+    for verdict in offline.decide(pool, services=replace(own, is_borrowed=True)).verdicts:
+        rule = by_rules[verdict.candidate_id]
+        if rule.role is Role.PRIMARY and "rule 1" in rule.reason:
+            assert (verdict.role, verdict.decided_by.kind, verdict.needs_person) == (
+                Role.PRIMARY,
+                "rule",
+                False,
+            )
+            assert "estimate of the rules" in verdict.reason
+        elif rule.role in {Role.PRIMARY, Role.SUPPORTING}:
+            assert (verdict.role, verdict.needs_person) == (Role.TANGENTIAL, True)
+        else:
+            assert verdict.role is Role.DISCARDED
+    assert {Role.PRIMARY, Role.DISCARDED} <= {v.role for v in by_rules.values()}

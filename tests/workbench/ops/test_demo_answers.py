@@ -63,7 +63,7 @@ def check(question: DemoQuestion, run: Run, *, estimated_by: str) -> None:
         assert run.not_found_reason.startswith("no_keyword_match")
         return
     candidates = Candidate.objects.filter(run=run)
-    assert {kind for (kind,) in candidates.values_list("verdict__decided_by_kind")} == {estimated_by}
+    assert estimated_by in {kind for (kind,) in candidates.values_list("verdict__decided_by_kind")}
     evidence = candidates.filter(verdict__role__in=["primary", "supporting"])
     for name, words in question.expects.items():
         assert holds(evidence, name, words), f"{question.text}: {words!r} of {name}"
