@@ -107,7 +107,8 @@ class Reviewer(Person):
         self.page = (
             self.read(address, "queue item") if address.startswith("/queue/") and address != "/queue/" else ""
         )
-        if evidence := re.search(r'data-evidence-url="([^"]+)"', self.page):
+        evidence = re.search(r'data-evidence-url="([^"]+)"', self.page)
+        if evidence and f'data-evidence-panel data-url="{evidence[1]}"' not in self.page:  # else it came along
             self.read(evidence[1], "evidence beside the card", **{"HX-Request": "true"})
 
     def _decision(self) -> tuple[str, dict[str, str]]:
