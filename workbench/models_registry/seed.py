@@ -45,7 +45,7 @@ def seed_card(folder: Path | None = None) -> dict[str, Any]:
 
 
 def seed_register() -> None:
-    """Puts the shipped model on record where it is not yet; for the worker, which has time for it."""
+    """Puts the shipped model on record where it is not yet; for commands and the worker, which have time for it."""
     digest = seed_card().get("digest")
     if settings.SEED_MODEL and digest and not ModelVersion.objects.filter(digest=digest).exists():
         seed_install(actor=User.objects.system())

@@ -10,6 +10,7 @@ from django.core.management.base import CommandError
 
 from workbench.documents.intake import Waiting, documents_await
 from workbench.documents.models import Document
+from workbench.models_registry.seed import seed_register
 from workbench.ops.commands import JsonCommand, as_table, system_user
 from workbench.ops.demo.services import Demo, demo_create
 
@@ -33,6 +34,7 @@ class Command(JsonCommand):
                 "run it with --yes if this installation is one."
             )
         demo = demo_create(actor=system_user())
+        seed_register()  # or else the first question loads the model that ships in a web process, which keeps it
         if options["wait"]:
             documents_await(document_ids=demo.document_ids, waiting=Waiting())
         self.emit(_report(demo), human=_describe)
