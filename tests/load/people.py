@@ -108,7 +108,9 @@ class Reviewer(Person):
             self.read(address, "queue item") if address.startswith("/queue/") and address != "/queue/" else ""
         )
         evidence = re.search(r'data-evidence-url="([^"]+)"', self.page)
-        if evidence and f'data-evidence-panel data-url="{evidence[1]}"' not in self.page:  # else it came along
+        if (
+            evidence and f'data-evidence-panel data-url="{evidence[1]}"' not in self.page
+        ):  # else it came along
             self.read(evidence[1], "evidence beside the card", **{"HX-Request": "true"})
 
     def _decision(self) -> tuple[str, dict[str, str]]:
