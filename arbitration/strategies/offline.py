@@ -43,9 +43,13 @@ class OfflineStrategy:
 
 def _beside_the_rules(verdict: Verdict, reading: RuleReading, estimate: float, bars: Bars) -> Verdict:
     """What a borrowed model may not do alone: play down a place that the question names (rule 1), or set aside what
-    the rules accept. The first stays primary, by the rules; the second goes to a person."""
+    the rules accept. The first stays primary, by the rules; the second goes to a person. Where it is itself uncertain
+    the rules decide what they accept."""
     by_rules = role_by_bars(reading, estimate, bars)
     said = f"{verdict.reason}; estimate of the rules {estimate:.2f}"
+    if verdict.role is Role.TANGENTIAL and by_rules in {Role.PRIMARY, Role.SUPPORTING}:
+        changes = {"role": by_rules, "reason": said, "decided_by": _RULES}
+        return verdict.model_copy(update={**changes, "needs_person": False, "needs_person_reasons": ()})
     if by_rules is Role.PRIMARY and 1 in reading.fired and estimate >= bars.named:
         if verdict.role is Role.PRIMARY:
             return verdict

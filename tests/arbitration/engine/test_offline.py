@@ -319,3 +319,22 @@ def test_a_model_that_learned_elsewhere_overrules_no_place_that_is_named_and_dis
         else:
             assert verdict.role is Role.DISCARDED
     assert {Role.PRIMARY, Role.DISCARDED} <= {v.role for v in by_rules.values()}
+
+
+def test_where_a_model_that_learned_elsewhere_is_uncertain_the_rules_decide_what_they_accept() -> None:
+    class Doubts(Refuses):
+        def probabilities(self, features: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+            return np.full(len(features), 0.3)  # its own threshold
+
+    embedder = HashEmbedder()
+    store = make_store(RETENTION_POLICY, embedder=embedder)
+    pool = detect(question="How long are audit records kept?", store=store, embedder=embedder)
+    offline = get_strategy("offline")
+    by_rules = {v.candidate_id: v.role for v in offline.decide(pool, services=StrategyServices()).verdicts}
+    borrowed = StrategyServices(scorer=Doubts(), feature_rows=pool_features, is_borrowed=True)
+
+    for verdict in offline.decide(pool, services=borrowed).verdicts:
+        accepted = by_rules[verdict.candidate_id] in {Role.PRIMARY, Role.SUPPORTING}
+        assert verdict.role is (by_rules[verdict.candidate_id] if accepted else Role.TANGENTIAL)
+        assert verdict.needs_person is not accepted
+    assert {Role.PRIMARY, Role.SUPPORTING} & set(by_rules.values())
