@@ -68,10 +68,6 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self._id_of_stem) + 1
 
-    def ids(self, text: str) -> Ids:
-        """Stem ids of the words of a text, in order."""
-        return self.read([text]).ids
-
     def stop_table(self) -> npt.NDArray[np.bool_]:
         """Whether each id is a function word; shape (len(self),). Shared: do not write to it."""
         return self._stops[: len(self)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -156,12 +157,13 @@ class LabelledSet:
             return self
         kept = set(list(dict.fromkeys(question.qid for question in self.questions))[:limit])
         questions = tuple(question for question in self.questions if question.qid in kept)
-        return LabelledSet(self.name, _documents_asked(self.documents, questions), questions)
+        return LabelledSet(self.name, documents_asked(self.documents, questions), questions)
 
 
-def _documents_asked(
-    documents: tuple[DatasetDocument, ...], questions: tuple[EvalQuestion, ...]
+def documents_asked(
+    documents: Iterable[DatasetDocument], questions: Iterable[EvalQuestion]
 ) -> tuple[DatasetDocument, ...]:
+    """The documents that some of the questions are asked of, alone or with their whole collection."""
     scopes = {(question.collection, question.document_id) for question in questions}
     return tuple(
         document

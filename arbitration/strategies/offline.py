@@ -26,18 +26,19 @@ class OfflineStrategy:
 
     def decide(self, pool: CandidatePool, *, services: StrategyServices) -> StrategyOutcome:
         """One verdict per candidate, ordered by probability."""
-        learned, estimates = services.probabilities(pool), evidence_scores(pool)
-        probabilities = learned or estimates
+        learned = services.probabilities(pool)
+        probabilities = learned or evidence_scores(pool)
         decider = _decider(services, learned is not None)
         rules, bars = Rules(pool), services.bars(pool)
-        verdicts = []
-        for candidate in sorted(pool.candidates, key=lambda c: -probabilities[c.candidate_id]):
-            reading = rules.read(candidate)
-            verdict = _verdict(candidate, reading, probabilities[candidate.candidate_id], bars, decider)
-            if learned and services.is_borrowed:
-                rule_bars = pool.settings.bars(threshold=None)
-                verdict = _beside_the_rules(verdict, reading, estimates[candidate.candidate_id], rule_bars)
-            verdicts.append(verdict)
+        ordered = sorted(pool.candidates, key=lambda c: -probabilities[c.candidate_id])
+        read = [(candidate, rules.read(candidate)) for candidate in ordered]
+        verdicts = [_verdict(c, reading, probabilities[c.candidate_id], bars, decider) for c, reading in read]
+        if learned and services.is_borrowed:
+            estimates, own_bars = evidence_scores(pool), pool.settings.bars(threshold=None)
+            verdicts = [
+                _beside_the_rules(verdict, reading, estimates[c.candidate_id], own_bars)
+                for verdict, (c, reading) in zip(verdicts, read, strict=True)
+            ]
         return StrategyOutcome(verdicts=tuple(verdicts))
 
 
@@ -46,16 +47,14 @@ def _beside_the_rules(verdict: Verdict, reading: RuleReading, estimate: float, b
     the rules accept. The first stays primary, by the rules; the second goes to a person. Where it is itself uncertain
     the rules decide what they accept."""
     by_rules = role_by_bars(reading, estimate, bars)
+    if verdict.role is Role.PRIMARY or by_rules not in {Role.PRIMARY, Role.SUPPORTING}:
+        return verdict
+    is_named = by_rules is Role.PRIMARY and 1 in reading.fired and estimate >= bars.named
     said = f"{verdict.reason}; estimate of the rules {estimate:.2f}"
-    if verdict.role is Role.TANGENTIAL and by_rules in {Role.PRIMARY, Role.SUPPORTING}:
+    if is_named or verdict.role is Role.TANGENTIAL:
         changes = {"role": by_rules, "reason": said, "decided_by": _RULES}
         return verdict.model_copy(update={**changes, "needs_person": False, "needs_person_reasons": ()})
-    if by_rules is Role.PRIMARY and 1 in reading.fired and estimate >= bars.named:
-        if verdict.role is Role.PRIMARY:
-            return verdict
-        changes = {"role": Role.PRIMARY, "reason": said, "decided_by": _RULES}
-        return verdict.model_copy(update={**changes, "needs_person": False, "needs_person_reasons": ()})
-    if by_rules in {Role.PRIMARY, Role.SUPPORTING} and verdict.role is Role.DISCARDED:
+    if verdict.role is Role.DISCARDED:
         changed = verdict.model_copy(update={"role": Role.TANGENTIAL, "reason": said})
         return changed.for_person("uncertain: the rules accept what the model that ships rejects")
     return verdict

@@ -35,7 +35,7 @@ def measure(size: Size) -> Iterator[Figure]:
     from training.scorer import load_scorer
 
     scorer = load_scorer(SHIPPED)
-    vocabulary_of("en").ids(" ".join(_LANGUAGE.words))
+    vocabulary_of("en").read([" ".join(_LANGUAGE.words)])
     rounds = [_texts(seed) for seed in range(ROUNDS[size])]
     library = _library()
     spent: dict[str, list[float]] = {"features": [], "probabilities": [], "library": []}

@@ -17,14 +17,13 @@ from rest_framework.response import Response
 from workbench.accounts.permissions import Permission
 from workbench.archives.reading import MEGABYTE
 from workbench.archives.services import archive_inspect, collection_export, collection_import
+from workbench.archives.transfers import MOST_UPLOADED
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 
 from .base import IDEMPOTENCY, ApiViewSet, checked
 from .reauthentication import asks_again, asks_again_to_read
 
-#: Bytes of all documents of an archive that comes over the web; larger ones by ``manage.py import_collection``.
-MOST_UPLOADED = 2048 * MEGABYTE
 _IN_MEMORY = 8 * MEGABYTE
 
 

@@ -3,10 +3,7 @@ record; what an archive holds and how far it is believed is :mod:`.services`."""
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any, BinaryIO, cast
@@ -29,6 +26,7 @@ from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.ops.dispatch import dispatch_on_commit
 from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
 from workbench.ops.storable import storable
+from workbench.ops.stored import file_store, folder_empty, scratch
 
 from .models import AT_WORK, Direction, Transfer, TransferState
 from .progress import TellingReader, Told
@@ -182,17 +180,17 @@ def archive_work(*, transfer_id: int) -> None:
 
 def _write(transfer: Transfer, heartbeat: Heartbeat, owner: str) -> None:
     assert transfer.collection is not None
-    _empty(transfer.folder)  # what a lost worker left
+    folder_empty(transfer.folder)  # what a lost worker left
     total = sum(transfer.collection.documents.values_list("size", flat=True))
     told = Told(transfer.pk, total=total, check=heartbeat.check)
-    with closing(tempfile.TemporaryFile()) as scratch:
+    with scratch() as file:
         figures = collection_export(
             actor=transfer.requested_by,
             collection=transfer.collection,
-            target=cast(BinaryIO, scratch),
+            target=file,
             progress=told.more,
         )
-        _store(transfer, cast(BinaryIO, scratch))
+        _store(transfer, file)
     with transaction.atomic():
         _moved(
             transfer, owner, TransferState.READY,
@@ -244,7 +242,7 @@ def _take_in(transfer: Transfer, heartbeat: Heartbeat, owner: str) -> None:
             default_storage.delete(name)
         raise
     else:
-        _empty(transfer.folder)
+        folder_empty(transfer.folder)
 
 
 _STEPS: dict[TransferState, Callable[[Transfer, Heartbeat, str], None]] = {
@@ -267,12 +265,9 @@ def _free_slug(wanted: str) -> str:
 
 def _store(transfer: Transfer, content: BinaryIO) -> str:
     """Puts the file into the archive's folder; the row is saved by the caller."""
-    transfer.size = content.seek(0, 2)
-    content.seek(0)
-    transfer.sha256 = hashlib.file_digest(content, "sha256").hexdigest()
-    content.seek(0)
-    transfer.path = default_storage.save(f"{transfer.folder}/archive.zip", File(content, "archive.zip"))
-    return transfer.path
+    stored = file_store(content, folder=transfer.folder, name="archive.zip")
+    transfer.path, transfer.size, transfer.sha256 = stored.path, stored.size, stored.sha256
+    return stored.path
 
 
 def _moved(transfer: Transfer, owner: str, state: TransferState, **changes: Any) -> None:
@@ -291,7 +286,7 @@ def _fail(transfer: Transfer, owner: str, failure: str) -> None:
         _record(
             User.objects.system(), "archive.failed", transfer, {}, reason=failure[:300], actor_kind="worker"
         )
-    _empty(transfer.folder)
+    folder_empty(transfer.folder)
 
 
 # --- what the sweeper does ----------------------------------------------------------------------------------
@@ -331,14 +326,5 @@ def _remove(transfer: Transfer, *, actor: User) -> bool:
         if not changed:
             return False
         _record(actor, "archive.removed", transfer, {"sha256": transfer.sha256})
-    _empty(transfer.folder)
+    folder_empty(transfer.folder)
     return True
-
-
-def _empty(folder: str) -> None:
-    try:
-        names = default_storage.listdir(folder)[1]
-    except FileNotFoundError:
-        return
-    for name in names:
-        default_storage.delete(f"{folder}/{name}")

@@ -24,6 +24,7 @@ from django.utils import timezone
 
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
+from workbench.ops.stored import folder_empty
 
 from .erased_text import text_erase
 from .erasure import locked_rows
@@ -184,8 +185,7 @@ def _erase_export_remains(collection_id: int) -> None:
     }
     for folder in _folders(root):
         if folder not in alive:
-            for name in default_storage.listdir(f"{root}/{folder}")[1]:
-                default_storage.delete(f"{root}/{folder}/{name}")
+            folder_empty(f"{root}/{folder}")
 
 
 def _folders(root: str) -> list[str]:

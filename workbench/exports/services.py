@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from typing import BinaryIO
 
 import structlog
 from django.conf import settings
-from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models.functions import Now
@@ -26,6 +21,7 @@ from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.ops.dispatch import dispatch_on_commit
 from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
 from workbench.ops.storable import storable
+from workbench.ops.stored import file_store, scratch
 from workbench.questions.models import Run, RunStatus
 from workbench.review.sight import require_sight
 
@@ -148,9 +144,9 @@ def _files_of_run(export: Export, run: Run) -> list[ExportFile]:
     )
     files = []
     for name, content_type, content in made:
-        with _scratch() as scratch:
-            scratch.write(content)
-            files.append(_stored(export, scratch, name=name, content_type=content_type))
+        with scratch() as file:
+            file.write(content)
+            files.append(_stored(export, file, name=name, content_type=content_type))
     return files
 
 
@@ -160,26 +156,21 @@ def _files_of_period(export: Export, heartbeat: Heartbeat) -> list[ExportFile]:
         Export.objects.filter(pk=export.pk).update(done=done)
 
     days = "-".join(f"{day:%Y%m%d}" for day in (export.since, export.until) if day)
-    with _scratch() as scratch:
-        write_period(export=export, to=scratch, progress=told)
+    with scratch() as file:
+        write_period(export=export, to=file, progress=told)
         name = f"{export.collection.slug}-{days}.zip"
-        return [_stored(export, scratch, name=name, content_type="application/zip")]
-
-
-@contextmanager
-def _scratch() -> Iterator[BinaryIO]:
-    with closing(tempfile.TemporaryFile()) as scratch:
-        yield scratch
+        return [_stored(export, file, name=name, content_type="application/zip")]
 
 
 def _stored(export: Export, content: BinaryIO, *, name: str, content_type: str) -> ExportFile:
-    size = content.seek(0, 2)
-    content.seek(0)
-    digest = hashlib.file_digest(content, "sha256").hexdigest()
-    content.seek(0)
-    path = default_storage.save(f"exports/{export.collection_id}/{export.pk}/{name}", File(content, name))
+    stored = file_store(content, folder=f"exports/{export.collection_id}/{export.pk}", name=name)
     return ExportFile(
-        export=export, name=name, content_type=content_type, path=path, size=size, sha256=digest
+        export=export,
+        name=name,
+        content_type=content_type,
+        path=stored.path,
+        size=stored.size,
+        sha256=stored.sha256,
     )
 
 

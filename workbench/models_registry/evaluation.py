@@ -46,7 +46,8 @@ def deployed_for(questions: Iterable[str], documents: Iterable[str] = ()) -> Dep
         return Deployed(None, (), StrategyServices())
     trained = set(served.scorer.manifest.questions)
     overlap = tuple(text for text in dict.fromkeys(questions) if question_hash(text) in trained)
-    known = len(set(documents) & _training_documents(served))
+    on_record = _training_documents(served)
+    known = len(on_record & set(documents)) if on_record else 0  # or else no file is read for its hash
     services = StrategyServices() if overlap or known else champion_services()
     return Deployed(served.version, overlap, services, known)
 

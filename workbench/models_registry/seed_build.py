@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from arbitration.evaluation.judge import Judge
 from arbitration.evaluation.question_groups import question_groups, question_key
-from arbitration.evaluation.records import EvalQuestion, LabelledSet
+from arbitration.evaluation.records import EvalQuestion, LabelledSet, documents_asked
 from arbitration.evaluation.structured import line_maps
 from arbitration.evidence import evidence_scores
 from arbitration.features import FEATURE_NAMES
@@ -95,10 +95,9 @@ def sampled(dataset: LabelledSet, *, documents: int) -> LabelledSet:
     answerable = [question for question in questions if question.is_ranked]
     silent = sorted((q for q in questions if not q.answerable), key=lambda q: _order(q.key))
     kept = {q.key for q in [*answerable, *silent[: int(len(answerable) * UNANSWERABLE_SHARE)]]}
-    scopes = {(q.collection, q.document_id) for q in questions}
     return LabelledSet(
         dataset.name,
-        tuple(d for d in dataset.documents if {(d.collection, None), (d.collection, d.document_id)} & scopes),
+        documents_asked(dataset.documents, questions),
         tuple(question for question in questions if question.key in kept),
     )
 
@@ -132,12 +131,8 @@ def training_documents(datasets: Iterable[LabelledSet], *, documents: int) -> li
     for whole in datasets:
         dataset = sampled(without_benchmark(whole), documents=documents)
         split = _Split.of(dataset)
-        asked = {(q.collection, q.document_id) for q in dataset.questions if split.part(q) == "training"}
-        found |= {
-            document.content_hash()
-            for document in dataset.documents
-            if {(document.collection, None), (document.collection, document.document_id)} & asked
-        }
+        trained_on = [question for question in dataset.questions if split.part(question) == "training"]
+        found |= {document.content_hash() for document in documents_asked(dataset.documents, trained_on)}
     return sorted(found)
 
 

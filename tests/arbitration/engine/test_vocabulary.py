@@ -77,21 +77,21 @@ def test_words_that_want_the_same_place_keep_their_numbers(monkeypatch: pytest.M
     text = "every word has one place, and every word wants it"
 
     assert read_by(numbers, [text]) == read_by(numbers, [text])
-    assert len(set(numbers.ids(text).tolist())) == len(set(stems_of(text)))
+    assert len(set(numbers.read([text]).ids.tolist())) == len(set(stems_of(text)))
 
 
 def test_long_words_differ_behind_their_twenty_fourth_letter() -> None:
     numbers = Vocabulary("en")
 
     for _again in range(2):
-        first, second, third = numbers.ids(f"{'x' * 24} {'x' * 25}q {'x' * 25}z").tolist()
+        first, second, third = numbers.read([f"{'x' * 24} {'x' * 25}q {'x' * 25}z"]).ids.tolist()
         assert len({first, second, third}) == 3
 
 
 def test_function_words_are_known_as_such() -> None:
     numbers = Vocabulary("en")
     text = "the auditor must report whatever " + " ".join(f"word{number}" for number in range(3000))
-    ids = numbers.ids(text)
+    ids = numbers.read([text]).ids
 
     assert numbers.stop_table()[ids].tolist() == [is_stop_word(word) for word in text.split()]
     assert len(numbers.stop_table()) == len(numbers)
