@@ -26,6 +26,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
+from structlog.testing import capture_logs
 
 from arbitration.adapters.breaker import CircuitBreaker
 from arbitration.adapters.endpoints import LedgerEntry
@@ -249,7 +250,11 @@ class TestWhatIsCounted:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(counters._requests, "labels", full)
-        counters.request_ended(view="home", method="GET", status=200, seconds=0.1)
+        with capture_logs() as logged:
+            counters.request_ended(view="home", method="GET", status=200, seconds=0.1)
+        assert [(line["event"], line["figure"], line["error"]) for line in logged] == [
+            ("metrics.not_counted", "request_ended", "OSError")
+        ]
 
 
 def test_nothing_of_people_and_documents_stands_in_them(
