@@ -54,4 +54,4 @@ lock: setup  ## lock the dependencies again, with hashes
 	@echo uv | $(COMPILE) - --output-file requirements-uv.lock
 
 audit: setup  ## known weaknesses of the locked dependencies; needs the network
-	@$(UV) tool run "pip-audit>=2.10" --strict --disable-pip --require-hashes --requirement requirements.lock --requirement requirements-dev.lock
+	@$(VENV) -m workbench.stack.advisories requirements.lock requirements-dev.lock requirements-uv.lock
