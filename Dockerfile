@@ -2,11 +2,12 @@
 
 FROM python:3.12-slim AS build
 WORKDIR /build
-COPY requirements-uv.lock requirements.lock ./
+# The packages of requirements.lock, and those for traces, which nothing imports until a collector is named.
+COPY requirements-uv.lock requirements-image.lock ./
 RUN python -m venv /opt/venv \
     && /opt/venv/bin/python -m pip install --no-cache-dir --require-hashes -r requirements-uv.lock \
     && /opt/venv/bin/uv pip install --no-cache --compile-bytecode --python /opt/venv/bin/python \
-        --require-hashes -r requirements.lock \
+        --require-hashes -r requirements-image.lock \
     && /opt/venv/bin/python -m pip uninstall --yes uv
 
 FROM python:3.12-slim

@@ -51,7 +51,8 @@ client: setup  ## a typed Python client of the API, generated into var/client
 lock: setup  ## lock the dependencies again, with hashes
 	@$(COMPILE) pyproject.toml --output-file requirements.lock
 	@$(COMPILE) pyproject.toml --extra dev --extra otel --constraint requirements.lock --output-file requirements-dev.lock
+	@$(COMPILE) pyproject.toml --extra otel --constraint requirements-dev.lock --output-file requirements-image.lock
 	@echo uv | $(COMPILE) - --output-file requirements-uv.lock
 
 audit: setup  ## known weaknesses of the locked dependencies; needs the network
-	@$(VENV) -m workbench.stack.advisories requirements.lock requirements-dev.lock requirements-uv.lock
+	@$(VENV) -m workbench.stack.advisories $(wildcard requirements*.lock)

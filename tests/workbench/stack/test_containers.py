@@ -263,6 +263,21 @@ def test_the_image_is_built_from_hashed_locks_and_runs_as_the_composed_account()
     assert tuple(map(int, version.split("."))) >= tuple(map(int, needed.removeprefix(">=").split(".")))
 
 
+def pins(lock: str) -> set[str]:
+    return set(re.findall(r"^([a-z0-9._-]+==[^ ;]+)", (ROOT / lock).read_text("utf-8"), re.M))
+
+
+def test_the_image_has_what_the_product_runs_with_and_what_traces_need() -> None:
+    (lock,) = set(re.findall(r"-r (requirements\S*\.lock)", DOCKERFILE)) - {"requirements-uv.lock"}
+    assert pins("requirements.lock") <= pins(lock) <= pins("requirements-dev.lock")
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"][
+        "otel"
+    ]
+    locked = {pin.partition("==")[0] for pin in pins(lock)}
+    assert {package.partition(">=")[0] for package in extra} <= locked
+    assert "pytest" not in locked, "what is only for development stays out"
+
+
 def test_everything_the_image_copies_exists_and_is_let_through() -> None:
     ignored = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
     let_through = [line[1:] for line in ignored if line.startswith("!")]
