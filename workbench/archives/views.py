@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from workbench.accounts.permissions import Permission
-from workbench.accounts.reauthentication import asks_again
+from workbench.accounts.reauthentication import ask_who_it_is, asks_again, shown_lately
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
 
@@ -87,11 +87,14 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
-def fetch(request: HttpRequest, pk: int) -> FileResponse:
-    """The file, for those who manage the collection; taking it is on record."""
+def fetch(request: HttpRequest, pk: int) -> HttpResponse | FileResponse:
+    """The file, for those who manage the collection; taking it is on record. It carries a whole collection away, so it
+    asks who it is, as the API does, and leads back to the archive's page."""
     transfer = transfer_for(user=request.user, pk=pk, direction=Direction.OUT)
     if transfer.state != TransferState.READY or not default_storage.exists(transfer.path):
         raise Http404(_("This archive was removed. Ask for it again."))
+    if not shown_lately(request):
+        return ask_who_it_is(back=transfer.get_absolute_url())
     transfers.archive_fetched(actor=request.user, transfer=transfer)
     response = FileResponse(
         default_storage.open(transfer.path, "rb"),

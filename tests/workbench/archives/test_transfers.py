@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.workbench.archives.test_archives import alpha, archive, policy
-from tests.workbench.cast import Cast
+from tests.workbench.cast import PASSWORD, Cast
 from tests.workbench.pages.conftest import queries_of
 from workbench.accounts.models import Membership, User
 from workbench.archives import transfers
@@ -90,6 +90,27 @@ def test_an_admin_asks_for_an_archive_waits_and_fetches_it(
         assert MANIFEST in parcel.namelist()
     assert actions() == ["archive.requested", "archive.made", "archive.fetched"]
     assert AuditEvent.objects.filter(action="collection.exported", actor=cast.admin).count() == 1
+
+
+def test_a_session_left_open_fetches_nothing_before_the_password(
+    alpha: Collection, cast: Cast, client_as: ClientAs
+) -> None:
+    transfer = worked(archive_request(actor=cast.admin, collection=alpha), TransferState.READY)
+    address = reverse("archives:fetch", args=[transfer.pk])
+    client = client_as(cast.admin)
+    with override_settings(ASKS_AGAIN=True):
+        asked = client.get(address)
+        assert asked["Location"].startswith("/accounts/reauthenticate/?next=")
+        assert "archive.fetched" not in actions()
+        back = client.post(asked["Location"], {"password": PASSWORD})
+        assert back["Location"] == transfer.get_absolute_url(), (
+            "the page stays in sight, not the one that asks"
+        )
+        assert client.get(address)["Content-Disposition"].startswith("attachment")
+        assert client_as(cast.analyst).get(address).status_code == 404, "others are not even asked"
+    assert "download>" not in client.get(transfer.get_absolute_url()).content.decode(), (
+        "would save the question"
+    )
 
 
 def test_who_lost_the_right_meanwhile_gets_nothing(alpha: Collection, cast: Cast) -> None:

@@ -409,7 +409,7 @@ ASKS_AGAIN = frozenset(
             for name in ("change", "hold", "retention", "thresholds", "apply", "remove")
         ),
         *("api:collection-keeping", "api:collection-thresholds", "api:collection-remove-thresholds"),
-        *("archives:collection", "archives:take-in"),
+        *("archives:collection", "archives:take-in", "archives:fetch"),
         *("api:collection-archive-detail", "api:collection-archive-list"),
         *("review:policy", "models:roll-back", "models:schedule", "models:shadow"),
         *("ops:stop", "ops:resume", "ops:budgets"),
