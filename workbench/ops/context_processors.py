@@ -18,7 +18,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     if user is None or not user.is_authenticated:
         return {"nav": [], "app_version": app_version()}
     from .help import help_for
-    from .selectors import degraded, health, navigation, waiting_for
+    from .selectors import degraded, health, navigation, number_told, waiting_for
 
     # Lazy: a fragment for htmx has no shell and must not pay for one.
     waiting = SimpleLazyObject(lambda: waiting_for(user=user))
@@ -29,7 +29,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "health": SimpleLazyObject(health),
         "degraded": SimpleLazyObject(degraded),
         "page_help": SimpleLazyObject(lambda: help_for(_view_name(request))),
-        "unread": SimpleLazyObject(lambda: waiting.unread),
+        "unread": SimpleLazyObject(lambda: number_told(waiting.unread) if waiting.unread else ""),
         "app_version": app_version(),
     }
 

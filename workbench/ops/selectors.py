@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from django.core.cache import caches
-from django.db.models import Count, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce, Now
+from django.db.models import Count, IntegerField, Q, QuerySet, Subquery
+from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils.formats import number_format
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -32,6 +33,8 @@ LABELLERS = frozenset({Permission.LABEL, Permission.MANAGE, Permission.REVIEW, P
 TRUST_READERS = frozenset({Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})
 
 _DEGRADED = "shell.degraded"
+#: The shell stands on every page: what waits beyond this is not counted there ("1,000+").
+MOST_TOLD = 1_000
 _COUNTED = "_waiting_of_this_request"
 
 #: A worker takes up what is asked within seconds; after this time something is wrong.
@@ -68,10 +71,23 @@ def waiting_for(*, user: User) -> Waiting:
     return waiting
 
 
-def _number(rows: QuerySet[Any]) -> Coalesce:
+class _Number(Subquery):
     """How many rows there are, as a subquery."""
-    all_of_them = rows.order_by().annotate(one=Value(1)).values("one").annotate(number=Count("pk"))
-    return Coalesce(Subquery(all_of_them.values("number")), 0)
+
+    template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
+    output_field = IntegerField()
+
+
+def _number(rows: QuerySet[Any]) -> _Number:
+    """The number of the rows, at most one more than is told exactly."""
+    return _Number(rows.order_by().values("pk")[: MOST_TOLD + 1])
+
+
+def number_told(number: int) -> str:
+    """A number of the shell in words: exact as far as anybody cares."""
+    if number > MOST_TOLD:
+        return _("%(n)s+") % {"n": number_format(MOST_TOLD, use_l10n=True, force_grouping=True)}
+    return number_format(number, use_l10n=True, force_grouping=True)
 
 
 def navigation(*, user: User, path: str, to_review: int) -> list[dict[str, Any]]:
@@ -102,7 +118,7 @@ def navigation(*, user: User, path: str, to_review: int) -> list[dict[str, Any]]
             "url": reverse(name),
             "key": key,
             "active": _is_active(reverse(name), path),
-            "count": to_review if name == "review:queue" else 0,
+            "count": number_told(to_review) if to_review and name == "review:queue" else "",
         }
         for label, name, key, shown in entries
         if shown

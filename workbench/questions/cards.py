@@ -56,6 +56,11 @@ def dom_id_of(candidate_id: str) -> str:
     return "c-" + candidate_id.replace(":", "-")
 
 
+def card_address(candidate: Candidate) -> str:
+    """Where the card stands on its run's page."""
+    return f"{keyed_address('questions:run', candidate.run_id)}#{dom_id(candidate)}"
+
+
 def item_of(candidate: Candidate) -> QueueItem | None:
     """The candidate's place in the queue."""
     return getattr(candidate, "queue_item", None)

@@ -69,6 +69,16 @@ def candidate_for(
     return get_object_or_404(candidates.prefetch_related(Prefetch("run", runs), "added_by", REVIEWS), pk=pk)
 
 
+def candidate_to_decide(*, user: User, pk: int) -> Candidate:
+    """The candidate's name and run, if the user may see it; else 404. What is decided upon, the service locks and reads
+    by itself."""
+    candidates = Candidate.objects.only("run_id", "candidate_id")
+    allowed = collections_with(user=user, permission=Permission.VIEW)
+    if allowed is not None:
+        candidates = candidates.filter(run__collection__in=allowed)
+    return get_object_or_404(candidates, pk=pk)
+
+
 def runs_visible(*, user: User, collection_id: int | None = None) -> RunQuerySet:
     """Runs the user may read, newest first."""
     runs = Run.objects.select_related("question", "question__document", "collection")

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
-from workbench.ops.selectors import waiting_for
+from workbench.ops.selectors import number_told, waiting_for
 from workbench.questions import cards
 from workbench.questions.models import Candidate, RoleChoice, Run
 from workbench.questions.presenters import answer_of, evidence_panel
@@ -80,7 +80,7 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict) -> dict[str, Any
         "assigned_to": item.assigned_to,
         "undo": last_decision(user=user),
         "colleagues": list(reviewers_of(item=item).exclude(pk=user.pk)),
-        "remaining": waiting_for(user=user).to_review,
+        "remaining": number_told(waiting_for(user=user).to_review),
         "reason_choices": ReasonCode.choices,
         "may_review": cards.may_decide(run=item.run, user=user),
         "next_url": reverse("review:next") + (f"?{filters.query}" if filters.query else ""),
@@ -189,14 +189,15 @@ def said_of_decision(*, decision: dict[str, Any] | None, tally: dict[str, int]) 
     return f"{done}. {left}"
 
 
-def decided_message(*, candidate: Candidate | None = None, run: Run | None = None) -> SafeString:
-    """What the next page says of the decision just made, with a way back to it."""
-    if candidate is not None:
-        review = Review.objects.filter(candidate=candidate).order_by("-id").first()
-        address = f"{candidate.run.get_absolute_url()}#{cards.dom_id(candidate)}"
-        place = candidate.candidate_id
+def decided_message(*, made: object, subject: Candidate | Run) -> SafeString:
+    """What the next page says of the decision just made about a candidate or a not-found, with a way back to it.
+    ``made`` is what the service wrote: after a second review or an adjudication, what it is about is said."""
+    if isinstance(subject, Run):
+        reviews, address = subject.reviews.filter(candidate__isnull=True), subject.get_absolute_url()
+        place: str = _("not found")
     else:
-        review = Review.objects.filter(run=run, candidate__isnull=True).order_by("-id").first()
-        address, place = run.get_absolute_url() if run else "", _("not found")
+        reviews, address = subject.reviews.all(), cards.card_address(subject)
+        place = subject.candidate_id
+    review = made if isinstance(made, Review) else reviews.order_by("-id").first()
     done = str(review.get_action_display()).capitalize() if review else ""
     return format_html('{}: <a href="{}">{}</a>', done, address, place)

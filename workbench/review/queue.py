@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext as _
 
@@ -39,16 +39,25 @@ def queue_claim_next(
         free = queue_free(user=actor, collection_id=collection_id)
         if filters is not None:
             held, free = filters.apply(held, user=actor), filters.apply(free, user=actor)
-        item = (
-            held.select_for_update(of=("self",)).first()
+        item = None
+        if _has_some(actor):
             # Asked for apart: sorting what was handed over to the front would sort all that waits.
-            or _unlocked(free.filter(assigned_to=actor)).first()
-            or _unlocked(free.filter(assigned_to__isnull=True)).first()
-        )
+            item = (
+                held.select_for_update(of=("self",)).first()
+                or _unlocked(free.filter(assigned_to=actor)).first()
+            )
+        item = item or _unlocked(free.filter(assigned_to__isnull=True)).first()
         if item is None:
             return None
         _claim(actor=actor, item=item)
     return item
+
+
+def _has_some(actor: User) -> bool:
+    """Whether anything was claimed by this person or handed to them: mostly not, and the two questions what of it is
+    theirs to decide now are dear."""
+    theirs = Q(claimed_by=actor) | Q(assigned_to=actor)
+    return QueueItem.objects.filter(theirs, state=ItemState.WAITING).order_by().exists()
 
 
 def _unlocked(items: QueueItemQuerySet) -> QueueItemQuerySet:

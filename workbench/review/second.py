@@ -48,7 +48,7 @@ def second_review_add(*, actor: User, candidate: Candidate, role: str, comment: 
         raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
     with transaction.atomic():
         run = run_for_decision(actor=actor, run_id=candidate.run_id)
-        locked = candidate_locked(candidate.pk)
+        locked = candidate_locked(candidate.pk, run=run)
         item = _item(actor, locked, stage=ItemStage.SECOND)
         first = current_review(locked)
         if first is None or first.role is None:
@@ -119,7 +119,7 @@ def dispute_adjudicate(*, actor: User, candidate: Candidate, role: str, reason: 
         raise WorkbenchError(_("Say why you decide so: both reviewers will read it."), code="reason_missing")
     with transaction.atomic():
         run = run_for_decision(actor=actor, run_id=candidate.run_id)
-        locked = candidate_locked(candidate.pk)
+        locked = candidate_locked(candidate.pk, run=run)
         item = _item(actor, locked, stage=ItemStage.ADJUDICATION)
         if actor.pk in {item.first_reviewer_id, item.second_reviewer_id}:
             raise Conflict(

@@ -126,7 +126,7 @@ def _candidate_decide(
 ) -> Review:
     with transaction.atomic():
         run = run_for_decision(actor=actor, run_id=candidate.run_id)
-        locked = candidate_locked(candidate.pk)
+        locked = candidate_locked(candidate.pk, run=run)
         previous = current_review(locked)
         _refuse_when_overtaken(actor=actor, previous=previous, seen_review_id=seen_review_id)
         item = item_locked(actor=actor, candidate=locked)
@@ -172,7 +172,7 @@ def candidate_undo(*, actor: User, candidate: Candidate) -> Review:
     """
     with transaction.atomic():
         run = run_for_decision(actor=actor, run_id=candidate.run_id)
-        locked = candidate_locked(candidate.pk)
+        locked = candidate_locked(candidate.pk, run=run)
         undone = current_review(locked)
         _refuse_undo(actor=actor, review=undone)
         assert undone is not None
@@ -286,12 +286,20 @@ def _not_found_item(*, actor: User, run: Run) -> QueueItem | None:
 # --- parts ------------------------------------------------------------------------------------------
 
 
+#: What deciding reads of a run; it has a score of other columns.
+_RUN_COLUMNS = (
+    *("status", "review_state", "strategy", "requested_by_id", "not_found", "not_found_reason"),
+    *("question", "collection"),
+)
+
+
 def run_for_decision(*, actor: User, run_id: int) -> Run:
     """The run, locked, in review from now on. Every decision goes through here, whatever the way it came.
 
     Raises :class:`NotAllowed` without the right to review, :class:`Conflict` for a run unfinished or signed.
     """
-    run = Run.objects.select_for_update(of=("self",)).select_related("collection").get(pk=run_id)
+    runs = Run.objects.select_for_update(of=("self",)).select_related("collection", "question")
+    run = runs.only(*_RUN_COLUMNS).get(pk=run_id)
     require_review_right(actor=actor, run=run)
     if run.status != RunStatus.DONE:
         raise Conflict(_("This run has not finished; its verdicts cannot be decided yet."))
@@ -321,9 +329,11 @@ def _refuse_when_overtaken(*, actor: User, previous: Review | None, seen_review_
     )
 
 
-def candidate_locked(pk: int) -> Candidate:
-    """The candidate, locked until the transaction ends, with verdict and decisions."""
-    return Candidate.objects.select_for_update(of=("self",)).select_related("verdict").get(pk=pk)
+def candidate_locked(pk: int, *, run: Run) -> Candidate:
+    """The candidate, locked until the transaction ends, with its verdict and its run, which is locked already."""
+    candidate = Candidate.objects.select_for_update(of=("self",)).select_related("verdict").get(pk=pk)
+    candidate.run = run
+    return candidate
 
 
 def item_locked(*, actor: User, candidate: Candidate) -> QueueItem | None:

@@ -19,7 +19,7 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 from workbench.errors import WorkbenchError
 from workbench.questions import cards
 from workbench.questions.models import Candidate, Run
-from workbench.questions.selectors import candidate_for, run_for
+from workbench.questions.selectors import candidate_for, candidate_to_decide, run_for
 
 from . import presenters, second, services
 from .filters import QueueFilter
@@ -102,23 +102,23 @@ def _decide(
     form: DecisionForm,
     decide: Callable[[Candidate, dict[str, object]], object],
 ) -> HttpResponse:
-    candidate = candidate_for(user=request.user, pk=pk, as_card=True)
-    error, status = "", 200
+    candidate = candidate_to_decide(user=request.user, pk=pk)
+    error, status, made = "", 200, None
     if form.is_valid():
         try:
-            decide(candidate, form.cleaned_data)
+            made = decide(candidate, form.cleaned_data)
         except WorkbenchError as refused:
             error, status = refused.message, 409 if refused.status == 409 else 422
     else:
         error, status = _("Choose a role and a reason for the override."), 422
     if not error and _goes_on(request):
-        return _open_next(request, decided=candidate)
+        return _open_next(request, made=made, subject=candidate)
     # From the database again: what was decided, here or by somebody else, is what the card must show.
     if error:
         return _refused(request, candidate_for(user=request.user, pk=pk), error=error, status=status)
     if request.htmx:
         return _decided(request, candidate_for(user=request.user, pk=pk))
-    return redirect(_next(request) or f"{candidate.run.get_absolute_url()}#{cards.dom_id(candidate)}")
+    return redirect(_next(request) or cards.card_address(candidate))
 
 
 def _decided(request: HttpRequest, candidate: Candidate) -> HttpResponse:
@@ -153,11 +153,9 @@ def _goes_on(request: HttpRequest) -> bool:
     return urlsplit(_next(request)).path == reverse("review:next")
 
 
-def _open_next(
-    request: HttpRequest, *, decided: Candidate | None = None, run: Run | None = None
-) -> HttpResponse:
+def _open_next(request: HttpRequest, *, made: object, subject: Candidate | Run) -> HttpResponse:
     """Claims the next item and leads to it, with a word on the decision just made."""
-    messages.success(request, presenters.decided_message(candidate=decided, run=run))
+    messages.success(request, presenters.decided_message(made=made, subject=subject))
     target = claim_next(request, QueryDict(urlsplit(_next(request)).query))
     return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
 
@@ -195,12 +193,12 @@ def not_found(request: HttpRequest, pk: int) -> HttpResponse:
     confirms = form.cleaned_data["decision"] == "confirm"
     act = services.not_found_confirm if confirms else services.not_found_refute
     try:
-        act(actor=request.user, run=run, comment=form.cleaned_data["comment"])
+        made = act(actor=request.user, run=run, comment=form.cleaned_data["comment"])
     except WorkbenchError as error:
         messages.error(request, error.message)
         return redirect(_back(request, run))
     if _goes_on(request):
-        return _open_next(request, run=run)
+        return _open_next(request, made=made, subject=run)
     return redirect(_next(request) or run)
 
 
