@@ -180,3 +180,11 @@ def overflow(page: Page) -> int:
     """Pixels by which the page is wider than the window."""
     found: Any = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     return int(found)
+
+
+def blank_below(page: Page) -> int:
+    """Pixels that the page scrolls on below its end, where there is nothing."""
+    found: Any = page.evaluate(
+        "document.documentElement.scrollHeight - scrollY - document.body.getBoundingClientRect().bottom"
+    )
+    return int(found)

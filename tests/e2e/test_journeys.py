@@ -88,11 +88,10 @@ def own_pdfs(folder: Path, number: int) -> list[Path]:
 
 
 @pytest.fixture(scope="module", params=["small", pytest.param("large", marks=[pytest.mark.data, WHEN_ASKED])])
-def office(
-    request: pytest.FixtureRequest, product: RunningProduct, tmp_path_factory: pytest.TempPathFactory
-) -> Office:
-    """The collection with its people; the large one needs the shared data."""
+def office(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Office:
+    """The collection with its people; the large one needs the shared data, and starts no other product."""
     if request.param == "small":
+        product: RunningProduct = request.getfixturevalue("product")
         files = own_pdfs(tmp_path_factory.mktemp("office"), SMALL.files)
         question = "How long must recordings of telephone calls be kept?"
         return open_office(product, SMALL, files=files, question=question)
