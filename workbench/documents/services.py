@@ -17,7 +17,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import MemberRole, Membership, User
-from workbench.accounts.permissions import Permission, has_permission
+from workbench.accounts.permissions import Permission, has_permission, token_allows
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, Unavailable, WorkbenchError
 from workbench.ops.dispatch import dispatch_on_commit
@@ -41,8 +41,11 @@ class UploadOutcome:
 def collection_create(*, actor: User, name: str, slug: str = "", description: str = "") -> Collection:
     """A new collection; its creator becomes admin and analyst of it.
 
-    Raises :class:`WorkbenchError` when the name gives no usable short name, :class:`Conflict` when it is taken.
+    Raises :class:`NotAllowed` for a program's token without the scope to manage collections, :class:`WorkbenchError`
+    when the name gives no usable short name, :class:`Conflict` when it is taken.
     """
+    if not token_allows(actor, Permission.MANAGE):
+        raise NotAllowed(_("This token may not manage collections."))
     name = name.strip()
     slug = slug or slugify(name)
     if not name or not slug:

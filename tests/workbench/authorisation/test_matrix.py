@@ -16,6 +16,8 @@ from tests.workbench.addresses import ALL, OF_PACKAGES, Address, package_path, p
 from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene, standing_scene
 from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission
+from workbench.api.tokens import token_create
 
 from .parts import EVERYBODY, Row, address_known, singletons
 from .rows import ASKS_AGAIN, DOES_NOT_ASK, OTHERS, ROWS
@@ -24,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 #: Tables that hold nothing anybody decided.
-PASSING = ("django_session", "api_idempotentrequest")
+PASSING = ("django_session", "api_idempotentrequest", 'api_apitoken" SET "last_used_at')
 
 
 class Writes:
@@ -72,7 +74,7 @@ class Stage:
             data = dict(row.data(self.scene))
             writes = Writes()
             with connection.execute_wrapper(writes):
-                response = self._send(self.client(letter), row, path, data)
+                response = self.send(self.client(letter), row, path, data)
             assert response.status_code < 500, f"{row.method} {path}: {response.status_code}"
             self.written += [f"{letter}: {sql}" for sql in writes.kept]
             done = self._answered(response) if row.method == "GET" else bool(writes.kept)
@@ -81,7 +83,7 @@ class Stage:
             transaction.set_rollback(True)
         return done
 
-    def _send(self, client: Client, row: Row, path: str, data: dict[str, Any]) -> Any:
+    def send(self, client: Client, row: Row, path: str, data: dict[str, Any]) -> Any:
         if row.method == "GET":
             return client.get(path, data)
         has_file = any(hasattr(value, "read") for value in data.values())
@@ -120,6 +122,8 @@ def _session_of(person: User) -> str:
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
+#: What who may look may do: say something, have a copy written of what they see, note that they saw it.
+LOOKING_IS_ENOUGH = {"api:comment-list", "api:export-list", "api:notification-read"}
 #: A GET that asks too.
 TAKES_A_COLLECTION_AWAY = {"archives:fetch", "api:collection-archive-detail"}
 
@@ -181,6 +185,29 @@ def test_an_act_of_those_who_manage_asks_again_or_says_why_not() -> None:
     assert managed - ASKS_AGAIN - set(DOES_NOT_ASK) == set()
     assert set(DOES_NOT_ASK) & ASKS_AGAIN == set()
     assert set(DOES_NOT_ASK) <= managed
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROWS if row.method == "POST" and row.name.startswith("api:")],
+    ids=lambda row: row.name,
+)
+def test_a_token_that_may_only_look_changes_nothing(row: Row, stage: Stage) -> None:
+    """Whatever its owner may do: each act is asked of somebody who may do it, by a program that may not."""
+    letter = next(iter(sorted(row.who, key="DRNASU".find, reverse=True)), "D")
+    owner = stage.people[letter] or stage.cast.admin
+    writes = Writes()
+    with transaction.atomic():
+        row.given(stage.scene, owner)
+        _token, key = token_create(actor=owner, name="looks", scopes=[Permission.VIEW], days=1)
+        data = dict(row.data(stage.scene))
+        path = path_of(ADDRESS[row.name], stage.scene)
+        with connection.execute_wrapper(writes):
+            response = stage.send(Client(headers={"Authorization": f"Bearer {key}"}), row, path, data)
+        transaction.set_rollback(True)
+    assert response.status_code < 500
+    assert response.status_code != 401, "the token was not even looked at"
+    assert bool(writes.kept) is (row.name in LOOKING_IS_ENOUGH), (response.status_code, writes.kept)
 
 
 def test_every_address_has_a_row_and_every_row_an_address() -> None:
