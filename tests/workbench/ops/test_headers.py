@@ -32,7 +32,8 @@ def breaks(request: HttpRequest) -> HttpResponse:
 urlpatterns = [*product_addresses, path("breaks/", breaks)]
 #: What is read from the production settings; the rest of them needs servers.
 PRODUCTION = ("SECURE_SSL_REDIRECT", "SECURE_PROXY_SSL_HEADER", "SECURE_HSTS_SECONDS", "SESSION_COOKIE_SECURE",
-              "CSRF_COOKIE_SECURE", "SECURE_HSTS_INCLUDE_SUBDOMAINS", "SECURE_HSTS_PRELOAD")  # fmt: skip
+              "CSRF_COOKIE_SECURE", "LANGUAGE_COOKIE_SECURE", "SECURE_HSTS_INCLUDE_SUBDOMAINS",
+              "SECURE_HSTS_PRELOAD")  # fmt: skip
 
 
 @pytest.fixture
@@ -122,10 +123,13 @@ def test_cookies_are_secure_and_unreadable(cast: Cast, production: None) -> None
     client = Client()
     data = {"login": cast.analyst.email, "password": PASSWORD}
     client.post("/accounts/login/", data, secure=True, headers={"host": HOST})
-    session = client.cookies["sessionid"]
-    assert session["secure"]
-    assert session["httponly"]
-    assert session["samesite"] == "Lax"
+    client.post("/i18n/", {"language": "es", "next": "/"}, secure=True, headers={"host": HOST})
+    client.get("/accounts/password/change/", secure=True, headers={"host": HOST})
+    assert {"sessionid", "csrftoken", "django_language"} <= set(client.cookies)
+    for name, cookie in client.cookies.items():
+        assert cookie["secure"], name
+        assert cookie["samesite"] == "Lax", name
+        assert cookie["httponly"] or name == "csrftoken", name
 
 
 def test_the_deployment_check_has_nothing_to_say() -> None:
