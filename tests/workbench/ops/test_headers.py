@@ -127,6 +127,8 @@ def test_cookies_are_secure_and_unreadable(cast: Cast, production: None) -> None
     client.get("/accounts/password/change/", secure=True, headers={"host": HOST})
     assert {"sessionid", "csrftoken", "django_language"} <= set(client.cookies)
     for name, cookie in client.cookies.items():
+        if not cookie.value:  # one that is taken away
+            continue
         assert cookie["secure"], name
         assert cookie["samesite"] == "Lax", name
         assert cookie["httponly"] or name == "csrftoken", name
