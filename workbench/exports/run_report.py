@@ -289,13 +289,19 @@ def _signature(signature: Signature) -> Iterable[Row]:
         said = f"{reopening.reopened_by}, {moment(reopening.reopened_at)}: {reopening.reason}"
         yield Row(label=_("Set aside"), value=said)
         return
-    holds = signature_holds(signature=signature)
-    yield Row(
-        label=_("Does it hold?"),
-        value=_("Yes: the run still gives the signed record.")
-        if holds
-        else _("No: the record is not the one that was signed."),
-    )
+    yield Row(label=_("Does it hold?"), value=_whether_it_holds(signature))
+
+
+def _whether_it_holds(signature: Signature) -> str:
+    """As the page of signatures says it: an erased text is no accusation."""
+    if signature_holds(signature=signature):
+        return _("Yes: the run still gives the signed record.")
+    if record_digest(signature.record) == signature.record_sha256:
+        return _(
+            "The signed record is whole, but the run no longer gives it: a text was erased, or something was changed "
+            "past the product."
+        )
+    return _("No: the record is not the one that was signed.")
 
 
 def _verification(run: Run, rows: list[Candidate]) -> Section:

@@ -128,6 +128,7 @@ def test_no_sentence_is_left_in_any_table_or_file(cast: Cast, full: Scene, tmp_p
 def test_pages_api_and_exports_show_a_tombstone(
     cast: Cast, full: Scene, client_as: ClientAs, tmp_path: Path
 ) -> None:
+    signed(full.run)
     due(cast, full.document)
     documents_purge()
     run, document = full.run.pk, full.document.pk
@@ -152,11 +153,15 @@ def test_pages_api_and_exports_show_a_tombstone(
     assert "The text of this document was erased" in client.get(silent[0]).content.decode()
     assert client.get(f"/api/v1/candidates/{candidate}/").json()["is_erased"] is True
     assert client.get(f"/documents/{document}/original/").status_code == 404
+    assert "a text was erased" in client.get(f"/runs/{run}/sign/").content.decode()
     export = run_export(actor=cast.auditor, run=full.run)
     export_make(export_id=export.pk)
     page = export.files.get(name__endswith=".html")
     with default_storage.open(page.path) as file:
-        assert "This text was erased" in file.read().decode()
+        told = file.read().decode()
+    assert "This text was erased" in told
+    assert "a text was erased, or" in told
+    assert "No: the record is not" not in told, "an erased text is no accusation"
     assert left_in(tmp_path) == []
 
 
