@@ -55,8 +55,9 @@ class RunningProduct:
     process: subprocess.Popen[bytes]
     _connected: psycopg.Connection[tuple[Any, ...]] | None = field(default=None, init=False, repr=False)
 
-    def client(self, role: str) -> httpx.Client:
-        """A browser session of a demo user (analyst, reviewer, annotator, admin, auditor), for the API."""
+    def client(self, role: str, *, house: str = "demo") -> httpx.Client:
+        """A browser session of a user of the demo, or of another house (analyst, reviewer, annotator, admin, auditor),
+        for the API."""
         client = httpx.Client(base_url=self.address, follow_redirects=True, timeout=30)
         page = client.get("/accounts/login/")
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
@@ -64,7 +65,7 @@ class RunningProduct:
         client.post(
             "/accounts/login/",
             data={
-                "login": f"{role}@demo.example",
+                "login": f"{role}@{house}.example",
                 "password": PASSWORD,
                 "csrfmiddlewaretoken": token[1],
             },

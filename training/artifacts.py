@@ -88,8 +88,9 @@ def pack(model: FittedModel, manifest: Manifest) -> Artifact:
     return Artifact(manifest.model_copy(update=complete), blob)
 
 
-def unpack(artifact: Artifact) -> Reranker:
-    """The model, ready to score. Raises :class:`ArtifactRefused`."""
+def require_readable(artifact: Artifact) -> None:
+    """Everything about a model that is known without scikit-learn: its format, that it is whole, and what wrote it.
+    Raises :class:`ArtifactRefused`."""
     manifest = artifact.manifest
     if manifest.format != FORMAT:
         raise ArtifactRefused(f"artifact format {manifest.format} is unknown here; this code reads {FORMAT}")
@@ -100,6 +101,12 @@ def unpack(artifact: Artifact) -> Reranker:
         raise ArtifactRefused(
             f"the model was written by scikit-learn {written_by}, this is {here}; retrain it"
         )
+
+
+def unpack(artifact: Artifact) -> Reranker:
+    """The model, ready to score. Raises :class:`ArtifactRefused`."""
+    require_readable(artifact)
+    manifest = artifact.manifest
     reranker = Reranker(_fitted_model(_load(artifact.model)))
     if reranker.feature_count != len(manifest.feature_names):
         raise ArtifactRefused(

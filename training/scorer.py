@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arbitration.features import FEATURE_NAMES, FEATURE_VERSION
-from training.artifacts import Artifact, ArtifactRefused, Manifest, read_artifact, unpack
+from training.artifacts import Artifact, ArtifactRefused, Manifest, read_artifact, require_readable, unpack
 from training.reranker import Floats, Reranker
 
 
@@ -39,12 +39,22 @@ class RerankerScorer:
 
 def open_scorer(artifact: Artifact) -> RerankerScorer:
     """A scorer for the features this code computes. Raises :class:`ArtifactRefused` for any other model."""
-    manifest = artifact.manifest
+    _require_features(artifact.manifest)
+    return RerankerScorer(unpack(artifact), artifact.manifest)
+
+
+def require_scorable(artifact: Artifact) -> None:
+    """What :func:`open_scorer` checks, as far as it is known without loading the model. Raises
+    :class:`ArtifactRefused`."""
+    _require_features(artifact.manifest)
+    require_readable(artifact)
+
+
+def _require_features(manifest: Manifest) -> None:
     if manifest.feature_version != FEATURE_VERSION or manifest.feature_names != FEATURE_NAMES:
         raise ArtifactRefused(
             f"the model reads feature version {manifest.feature_version}, this code computes {FEATURE_VERSION}"
         )
-    return RerankerScorer(unpack(artifact), manifest)
 
 
 def load_scorer(folder: Path) -> RerankerScorer:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx2 as httpx
 import psycopg
 
 from tests.bulk import analyse, copy_runs
@@ -46,6 +47,10 @@ class Office:
     def path(self) -> str:
         """The collection's page."""
         return f"/collections/{SLUG}/"
+
+    def client(self, role: str) -> httpx.Client:
+        """A browser session of one of its people, without a browser."""
+        return self.product.client(role, house=SLUG)
 
     def count(self, query: str, *values: object) -> int:
         """One number from the database."""

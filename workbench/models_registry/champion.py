@@ -40,6 +40,7 @@ from .models import (
 )
 
 if TYPE_CHECKING:
+    from training.artifacts import Artifact
     from training.scorer import RerankerScorer
 
 logger = structlog.get_logger(__name__)
@@ -91,24 +92,39 @@ _seed_refused = threading.Event()
 def model_load(version: ModelVersion) -> ServedModel:
     """The version, ready to score. Raises :class:`training.artifacts.ArtifactRefused`."""
     # Here and not above: scikit-learn is large, and the web process only names models.
-    from training.artifacts import ArtifactRefused
     from training.scorer import open_scorer
-
-    from .store import artifact_get
 
     with _lock:
         known = _loaded.get(version.number)
         if known is not None and known.scorer.manifest.version == version.digest:
             return known
-        artifact = artifact_get(version.digest)
-        if (
-            artifact.manifest.version != version.digest
-            or artifact.manifest.sha256 != version.manifest["sha256"]
-        ):
-            raise ArtifactRefused(f"the file of {version.name} is another model; restore it from the backup")
+        artifact = _artifact_of(version)
         served = ServedModel(open_scorer(artifact), version.number, version.origin == Origin.SEED)
         _loaded[version.number] = served
         return served
+
+
+def is_servable(version: ModelVersion) -> bool:
+    """Whether the version's files are whole and fit this code; nothing is loaded, so a page may ask."""
+    from training.scorer import require_scorable
+
+    try:
+        require_scorable(_artifact_of(version))
+    except ArbitrationError:
+        return False
+    return True
+
+
+def _artifact_of(version: ModelVersion) -> Artifact:
+    """The version's files. Raises :class:`training.artifacts.ArtifactRefused` where they are another model's."""
+    from training.artifacts import ArtifactRefused
+
+    from .store import artifact_get
+
+    artifact = artifact_get(version.digest)
+    if artifact.manifest.version != version.digest or artifact.manifest.sha256 != version.manifest["sha256"]:
+        raise ArtifactRefused(f"the file of {version.name} is another model; restore it from the backup")
+    return artifact
 
 
 def loaded_forget() -> None:

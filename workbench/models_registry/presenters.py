@@ -24,7 +24,7 @@ from workbench.questions.cards import METHOD_LABELS
 from workbench.questions.models import RoleChoice
 
 from . import selectors
-from .champion import aliases_current, champion_model, model_served
+from .champion import aliases_current, champion_version, is_servable
 from .data import training_plan
 from .drift import DriftRow, drift_for
 from .forms import ReasonForm, ScheduleForm
@@ -61,7 +61,7 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
     decisions = selectors.decisions_newest(limit=MOST_SHOWN)
     schedule = schedule_current()
     aliases = aliases_current()
-    if AliasName.CHAMPION not in aliases and champion_model() is not None:
+    if AliasName.CHAMPION not in aliases and champion_version() is not None:
         aliases = aliases_current()
     champion = aliases.get(AliasName.CHAMPION)
     versions = list(selectors.versions_all()[:MOST_SHOWN])
@@ -70,7 +70,7 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
     return {
         "champion": champion,
         "champion_card": _seed_card(champion),
-        "champion_refused": champion is not None and model_served(champion) is None,
+        "champion_refused": champion is not None and not is_servable(champion),
         "shadow": aliases.get(AliasName.SHADOW),
         "decisions": decisions,
         "f1_plot": _f1_plot(decisions),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -76,6 +77,23 @@ def test_pages_show_what_happened_in_few_queries(
     assert expected[page] in body
     queries = [q["sql"] for q in captured if "SAVEPOINT" not in q["sql"] and "pg_advisory" not in q["sql"]]
     assert len(queries) <= MOST_QUERIES, "\n".join(query[:160] for query in queries)
+
+
+def test_the_page_tells_a_damaged_champion_and_loads_none(
+    cast: Cast, client_as: ClientAs, deployed: TrainingRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """scikit-learn takes a web process seconds and a good part of its memory."""
+
+    def load(version: object) -> None:
+        raise AssertionError("a page loaded a model")
+
+    monkeypatch.setattr("workbench.models_registry.champion.model_load", load)
+    champion = alias_version()
+    assert champion is not None
+    told = "cannot be loaded here"
+    assert told not in client_as(cast.admin).get(reverse("models:models")).content.decode()
+    (tmp_path / "files" / "models" / champion.digest / "model.skops").write_bytes(b"something else")
+    assert told in client_as(cast.admin).get(reverse("models:models")).content.decode()
 
 
 def test_an_auditor_reads_and_finds_no_button(cast: Cast, client_as: ClientAs, deployed: TrainingRun) -> None:

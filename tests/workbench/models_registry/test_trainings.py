@@ -14,6 +14,7 @@ from workbench.models_registry.champion import (
     alias_version,
     champion_model,
     champion_roll_back,
+    is_servable,
     loaded_forget,
     model_load,
 )
@@ -189,9 +190,11 @@ def test_a_damaged_champion_is_refused_and_the_loaded_one_keeps_serving(
     gold.label(truths(range(60)))
     first = retrained(system).challenger
     served = champion_model()
+    assert is_servable(first)
     (tmp_path / "files" / "models" / first.digest / damage).write_bytes(b"something else")
 
     assert champion_model() is served
+    assert not is_servable(first)
     loaded_forget()
     assert champion_model() is None  # a new process has nothing to keep: the rules serve
 
