@@ -72,7 +72,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "workbench.accounts.middleware.LanguageMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
+    "workbench.ops.request_log.RequestLogMiddleware",
     "workbench.ops.middleware.RequestIdMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "workbench.ops.middleware.HtmxSessionExpiryMiddleware",

@@ -1,0 +1,46 @@
+"""What the lines of requests hold, and what they must not."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from django.test import Client
+
+from tests.workbench.cast import Cast
+
+
+def lines_of(caplog: pytest.LogCaptureFixture) -> str:
+    return "\n".join(str(record.msg) for record in caplog.records if "request" in record.name)
+
+
+def test_words_that_people_look_for_are_in_no_line(cast: Cast, caplog: pytest.LogCaptureFixture) -> None:
+    client = Client()
+    client.force_login(cast.analyst)
+    with caplog.at_level(logging.INFO):
+        client.get("/runs/", {"q": "dismissal of Mr Example"})
+    told = lines_of(caplog)
+    assert "GET /runs/" in told
+    assert "dismissal" not in told
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/accounts/password/reset/key/3-abc123-def456/", "/accounts/confirm-email/MTIz:key-of-a-mail/"],
+)
+def test_keys_of_mailed_links_are_in_no_line(
+    db: None, caplog: pytest.LogCaptureFixture, address: str
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        Client().get(address)
+    assert address.split("/")[2] in lines_of(caplog), "the request is there"
+    assert address.strip("/").rpartition("/")[2] not in caplog.text
+
+
+def test_nobody_chooses_the_address_they_are_logged_under(db: None, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        Client().get(
+            "/accounts/login/", headers={"x-forwarded-for": "203.0.113.99", "x-real-ip": "203.0.113.99"}
+        )
+    assert "203.0.113.99" not in caplog.text
+    assert "127.0.0.1" in lines_of(caplog)
