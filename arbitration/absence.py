@@ -48,8 +48,8 @@ def prove_absence(
         terms=terms,
         hits=dict(hits),
         titles_hit=titles_hit,
-        titles_searched=sum(document.section_count for document in profile.documents),
-        lines_searched=sum(document.line_count for document in profile.documents),
+        titles_searched=profile.section_count,
+        lines_searched=profile.line_count,
         proved=empty and not names_found_place and _speaks_their_language(question, profile),
     )
     return proof.model_copy(update={"statement": _statement(proof, profile)}) if proof.proved else proof
@@ -57,7 +57,7 @@ def prove_absence(
 
 def _speaks_their_language(question: ParsedQuestion, profile: ScopeProfile) -> bool:
     translated = any(keyword.source == "dictionary" for keyword in question.keywords)
-    languages = {supported_language(document.language) for document in profile.documents}
+    languages = {supported_language(language) for language in set(profile.languages.values())}
     return translated or not languages or question.language in languages
 
 

@@ -252,7 +252,8 @@ def _with_other_documents(candidates: Sequence[PoolCandidate], limit: int) -> li
             seen.add(candidates[place].document_id)
             others.append(place)
     kept += others[: limit - len(kept)]
-    rest = (place for place in range(limit) if place not in set(kept))
+    taken = set(kept)
+    rest = (place for place in range(limit) if place not in taken)
     return sorted([*kept, *islice(rest, limit - len(kept))])
 
 
@@ -269,8 +270,7 @@ def _documents(profile: ScopeProfile, candidates: Sequence[PoolCandidate]) -> tu
             effective_date=document.effective_date,
             issuer=document.issuer,
         )
-        for document in profile.documents
-        if document.document_id in named or len(profile.documents) == 1
+        for document in (profile.documents if len(profile.documents) == 1 else profile.chosen(named))
     )
 
 

@@ -150,11 +150,16 @@ class CandidatePool(PoolRecord):
 
     def document(self, document_id: str) -> PoolDocument | None:
         """The document of a candidate."""
-        return next((d for d in self.documents if d.document_id == document_id), None)
+        return self._document_by_id.get(document_id)
 
     def candidate(self, candidate_id: str) -> PoolCandidate | None:
         """The candidate with this id."""
         return self._by_id.get(candidate_id)
+
+    @cached_property
+    def _document_by_id(self) -> dict[str, PoolDocument]:
+        """The first of each id: a question of a collection may name a hundred, and each of its candidates asks."""
+        return {document.document_id: document for document in reversed(self.documents)}
 
     @cached_property
     def _by_id(self) -> dict[str, PoolCandidate]:

@@ -7,9 +7,10 @@ collection that the asker may see); no method hands over a whole collection.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -36,9 +37,12 @@ class DocumentProfile:
     section_count: int = 0  # titles likewise
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ScopeProfile:
-    """The documents a question runs over. ``doc_id`` names the document, or the collection."""
+    """The documents a question runs over. ``doc_id`` names the document, or the collection.
+
+    It outlives the question: what follows from thousands of documents is worked out once, not for each question.
+    """
 
     doc_id: str
     documents: tuple[DocumentProfile, ...]
@@ -48,6 +52,30 @@ class ScopeProfile:
     def has_usable_toc(self) -> bool:
         """True when any document in scope has a table of contents worth reading."""
         return any(document.has_usable_toc for document in self.documents)
+
+    @cached_property
+    def line_count(self) -> int:
+        """Number of body lines in scope."""
+        return sum(document.line_count for document in self.documents)
+
+    @cached_property
+    def section_count(self) -> int:
+        """Number of titles in scope."""
+        return sum(document.section_count for document in self.documents)
+
+    @cached_property
+    def languages(self) -> dict[str, str]:
+        """Language of each document, by its id."""
+        return {document.document_id: document.language for document in self.documents}
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {document.document_id: position for position, document in enumerate(self.documents)}
+
+    def chosen(self, document_ids: Iterable[str]) -> list[DocumentProfile]:
+        """The documents with these ids, in their order here; ids of others are passed over."""
+        places = {self._positions[name] for name in document_ids if name in self._positions}
+        return [self.documents[place] for place in sorted(places)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,17 +210,17 @@ class DetectorContext:
     @cached_property
     def rarity(self) -> dict[str, float]:
         """Inverse document frequency of each single-word keyword over the lines in scope, at least 0."""
-        lines = max(1, sum(document.line_count for document in self.profile.documents))
+        lines = max(1, self.profile.line_count)
         return {
             keyword.term: max(0.0, math.log((lines + 1) / (self.hits.get(keyword.term, 0) + 0.5)))
             for keyword in self.question.keywords
             if not keyword.is_phrase
         }
 
-    @cached_property
+    @property
     def languages(self) -> dict[str, str]:
         """Language of each document in scope."""
-        return _languages(self.profile)
+        return self.profile.languages
 
     @cached_property
     def profile_language(self) -> str:
@@ -231,10 +231,6 @@ class DetectorContext:
     def keywords(self) -> dict[str, Keyword]:
         """Keywords by term."""
         return {keyword.term: keyword for keyword in self.question.keywords}
-
-
-def _languages(profile: ScopeProfile) -> dict[str, str]:
-    return {document.document_id: document.language for document in profile.documents}
 
 
 class Detector(Protocol):
