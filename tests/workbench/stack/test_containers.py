@@ -299,3 +299,29 @@ def test_the_documented_lines_make_exactly_the_secrets(tmp_path: Path) -> None:
     assert (
         folder / "database_url"
     ).read_text() == f"postgres://workbench_app:{password}@database:5432/workbench"
+
+
+def test_the_documented_lines_change_the_passwords(tmp_path: Path) -> None:
+    """With a stand-in for docker that keeps what it is told."""
+    made, changed = (
+        re.findall(r"```bash\n(.*?)```", (ROOT / "docs" / name).read_text("utf-8"), re.S)
+        for name in ("running.md", "operating.md")
+    )
+    told, docker = tmp_path / "told", tmp_path / "docker"
+    docker.write_text(f'#!/bin/sh\necho "$@" >> {told}\n[ "$2" != exec ] || cat >> {told}\n')
+    docker.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    subprocess.run(("bash", "-euc", made[0]), cwd=tmp_path, check=True, env=environment)
+    folder = tmp_path / "secrets"
+    before = {path.name: path.read_text() for path in folder.iterdir()}
+
+    subprocess.run(("bash", "-euc", "".join(changed)), cwd=tmp_path, check=True, env=environment)
+
+    after = {path.name: path.read_text() for path in folder.iterdir()}
+    names_changed = {name for name in after if after[name] != before[name]}
+    assert names_changed == {"app_password", "database_url", "broker_password", "broker_url"}
+    assert after["app_password"] in after["database_url"]
+    assert after["broker_password"] in after["broker_url"]
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o444}
+    assert f"ALTER ROLE workbench_app PASSWORD '{after['app_password']}'" in told.read_text()
+    assert told.read_text().count("up --detach --force-recreate") == 2
