@@ -65,7 +65,7 @@ def styleguide() -> Page:
 
 @pytest.mark.parametrize("name", ALL_TEMPLATES)
 def test_every_template_compiles(name: str) -> None:
-    get_template(name)
+    assert get_template(name).template.nodelist, "it is empty"
 
 
 @pytest.mark.parametrize("name", [name for name in ALL_TEMPLATES if name.startswith("partials/")])

@@ -95,10 +95,15 @@ class TestToTheEnd:
 
     def test_a_document_that_has_ended_is_left_alone(self, document: Document, monkeypatch) -> None:
         document_ingest(document_id=document.pk)
-        monkeypatch.setattr(ingest, "_parse", lambda *_, **__: pytest.fail("it was read again"))
+        passages = list(document.passages.values_list("pk", flat=True))
+        read: list[object] = []
+        monkeypatch.setattr(ingest, "_parse", lambda *given, **_: read.append(given))
 
         document_ingest(document_id=document.pk)
         document_ingest(document_id=0)
+
+        assert read == []
+        assert list(document.passages.values_list("pk", flat=True)) == passages
 
     def test_hostile_text_is_stored_without_what_the_database_cannot_hold(
         self, document: Document, monkeypatch

@@ -80,11 +80,15 @@ def test_in_a_hurry_only_the_last_signal_is_sent(program: Program) -> None:
     assert child.exit_code() in {-signal.SIGINT, 1}, "KeyboardInterrupt, at once"
 
 
+def _is_gone(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
 def test_grandchildren_do_not_outlive_a_child(program: Program) -> None:
     child = started(program, PARENT)
     grandchild = psutil.Process(child.process.pid).children()[0]
     child.stop()
-    eventually(lambda: not grandchild.is_running() or grandchild.status() == psutil.STATUS_ZOMBIE)
+    assert eventually(lambda: _is_gone(grandchild))
 
 
 def test_a_record_finds_only_the_very_process(program: Program) -> None:
@@ -126,7 +130,7 @@ def test_a_leftover_is_stopped_with_its_group_and_strangers_are_not(program: Pro
         assert not stop_leftover(Record("x", stranger.pid, 0.0, ("other",)))
         assert stranger.poll() is None
         assert stop_leftover(child.record)
-        eventually(lambda: not grandchild.is_running() or grandchild.status() == psutil.STATUS_ZOMBIE)
+        assert eventually(lambda: _is_gone(grandchild))
         assert stranger.poll() is None
     finally:
         stranger.kill()
@@ -148,7 +152,7 @@ def test_the_kernel_ends_a_child_whose_supervisor_was_killed(tmp_path: Path) -> 
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    eventually(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+    assert eventually(lambda: _is_gone(child))
 
 
 def test_an_exit_is_told_in_words() -> None:
