@@ -114,8 +114,11 @@ def _replayed(record: IdempotentRequest, mark: str) -> Response:
 
 
 def _fingerprint(request: Request) -> str:
-    """SHA-256 over address and content; files by their bytes."""
+    """SHA-256 over address, content and what the caller's token covers; files by their bytes."""
     digest = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode())
+    # A token that may do less is not given the answer of one that may do more.
+    scopes = getattr(request.user, "token_scopes", None)
+    digest.update(f"{None if scopes is None else sorted(scopes)}\n".encode())
     data = request.data
     pairs = data.lists() if hasattr(data, "lists") else [("", [data])]
     for name, values in sorted(pairs, key=lambda pair: pair[0]):

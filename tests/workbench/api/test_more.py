@@ -12,7 +12,9 @@ from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import queries_of
 from tests.workbench.scene import TEXT, Scene, make_document
 from workbench.accounts.models import User
+from workbench.accounts.services import membership_revoke
 from workbench.api.models import IdempotentRequest
+from workbench.api.tokens import token_create
 from workbench.documents.models import VersionOffer
 from workbench.question_sets.models import QuestionSet, Round
 from workbench.questions.models import EvaluationRun
@@ -217,3 +219,23 @@ class TestRepeatedRequests:
     def test_a_key_that_cannot_be_kept(self, key: str, cast: Cast, client_as: ClientAs) -> None:
         assert post(client_as(cast.reviewer), self.PATH, self.BODY, key=key).status_code == 400
         assert not DictionaryEntry.objects.exists()
+
+    def test_who_lost_the_role_is_not_told_again(self, cast: Cast, client_as: ClientAs) -> None:
+        client = client_as(cast.reviewer)
+        assert post(client, self.PATH, self.BODY, key="k1").json()["term"] == self.BODY["term"]
+        membership_revoke(actor=cast.admin, user=cast.reviewer, collection=cast.alpha, role="reviewer")
+        again = post(client, self.PATH, self.BODY, key="k1")
+        assert self.BODY["term"] not in again.content.decode()
+        assert DictionaryEntry.objects.count() == 1
+
+    def test_a_token_that_may_less_is_not_given_the_answer_of_another(self, cast: Cast) -> None:
+        keys = [
+            token_create(actor=cast.reviewer, name="job", scopes=scopes, days=1)[1]
+            for scopes in (["view", "review"], ["view"])
+        ]
+        first, other = (
+            post(Client(headers={"Authorization": f"Bearer {key}"}), self.PATH, self.BODY, key="k1")
+            for key in keys
+        )
+        assert first.status_code == 201
+        assert (other.status_code, other.json()["code"]) == (409, "idempotency_reused")
