@@ -73,7 +73,9 @@ def queue_hand_over(request: HttpRequest, pk: int) -> HttpResponse:
     """Keeps an item for another reviewer."""
     item = _item(request, pk, or_manages=True)
     form = HandOverForm(request.POST)
-    person = User.objects.filter(pk=form.cleaned_data["person"]).first() if form.is_valid() else None
+    # The refusal names the person, and nobody is told the names of people elsewhere.
+    members = User.objects.filter(memberships__collection=item.collection_id)
+    person = members.filter(pk=form.cleaned_data["person"]).first() if form.is_valid() else None
     if person is None:
         messages.error(request, _("Choose a reviewer of the collection."))
         return redirect("review:item", pk=pk)

@@ -210,6 +210,11 @@ class TestHands:
         address = f"/queue/{item.pk}/hand-over/"
         client = client_as(cast.reviewer)
         client.post(address, {"person": "x"})
+        for stranger in (cast.outsider, cast.outsiders["reviewer"]):
+            client.post(address, {"person": stranger.pk})
+            page = client.get(f"/queue/{item.pk}/", follow=True).content.decode()
+            assert "Choose a reviewer of the collection." in page
+            assert str(stranger) not in page, "nobody is told the names of people elsewhere"
         client.post(address, {"person": cast.second_reviewer.pk})
         assert "kept for Second Reviewer" in client.get("/queue/?show=all").content.decode()
         queue_release(actor=cast.second_reviewer, item=item)
