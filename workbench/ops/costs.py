@@ -79,7 +79,7 @@ def costs_page(*, user: User, first: dt.date) -> dict[str, Any]:
         "total": total,
         "budget": llm_control().month_budget,
         "groups": [{"label": label, "rows": usages} for label, usages in groups],
-        "plot": bar_plot(title=_("Cost by collection, USD"), figures=figures) if figures else None,
+        "plot": bar_plot(title=_("Cost by collection, USD"), figures=figures, digits=4) if figures else None,
     }
 
 

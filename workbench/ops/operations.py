@@ -252,7 +252,7 @@ class Ledger:
         ]
         strategies = [(name, float(use.cost), None, None) for name, use in self.strategies]
         return [
-            bar_plot(title=title, figures=figures)
+            bar_plot(title=title, figures=figures, digits=4)
             for title, figures in ((_("Cost by day, USD"), days), (_("Cost by strategy, USD"), strategies))
             if figures
         ]

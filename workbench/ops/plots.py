@@ -29,13 +29,14 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarPlot:
-    """Bars one below another. ``ticks`` are (x, label) of the scale."""
+    """Bars one below another. ``ticks`` are (x, label) of the scale; ``digits`` stand behind the point of a figure."""
 
     title: str
     bars: tuple[Bar, ...]
     ticks: tuple[tuple[float, str], ...]
     height: int
     description: str
+    digits: int = 3
 
 
 ROW = 28
@@ -72,7 +73,9 @@ def bar_plot(
     )
     ticks = tuple((place(scale * step / 4), f"{scale * step / 4:.{digits - 1}f}") for step in range(5))
     words = "; ".join(f"{bar.label} {bar.value:.{digits}f}" for bar in bars)
-    return BarPlot(title, bars, ticks, height=max(1, len(bars)) * ROW, description=f"{title}: {words}")
+    return BarPlot(
+        title, bars, ticks, height=max(1, len(bars)) * ROW, description=f"{title}: {words}", digits=digits
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,7 @@ def _run(run: Run) -> dict[str, Any]:
         "url": run.get_absolute_url(),
         "status": run.get_status_display(),
         "is_done": run.status == RunStatus.DONE,
-        "elapsed_ms": run.elapsed_ms,
+        "elapsed_s": run.elapsed_ms / 1000 if run.elapsed_ms is not None else None,
         "cost": run.cost,
         "llm_calls": run.llm_call_count,
         "not_found": run.not_found,

@@ -53,7 +53,7 @@ def _evaluation(row: EvaluationRun) -> dict[str, Any]:
         "overlap": row.report.get("overlap_questions", 0),
         "revision": row.options.get("revision", ""),
         "created_at": row.created_at,
-        "metrics": metrics,
+        "metrics": [_title(name) for name in metrics],
         "rows": [
             {"name": name, "figures": [_figure(metric, figures.get(metric)) for metric in metrics]}
             for name, figures in strategies.items()
@@ -98,5 +98,18 @@ def _plot(metric: str, top: float | None, strategies: dict[str, dict[str, Any]])
     ]
     if not figures:
         return None
-    title = {"p50_ms": _("Median time, ms")}.get(metric, metric)
-    return bar_plot(title=title, figures=figures, top=top)
+    title = _("Median time, ms") if metric == "p50_ms" else _title(metric)
+    return bar_plot(title=title, figures=figures, top=top, digits=max(1, _DIGITS.get(metric, 3)))
+
+
+def _title(metric: str) -> str:
+    """The metric's name as people read it; those of the literature stay as they are."""
+    return {
+        "llm_share": _("LLM share"),
+        "p50_ms": "p50, ms",
+        "p95_ms": "p95, ms",
+        "p99_ms": "p99, ms",
+        "cost": _("Cost, USD"),
+        "not_found_precision": _("Not found: precision"),
+        "not_found_recall": _("Not found: recall"),
+    }.get(metric, metric.replace("_", " "))

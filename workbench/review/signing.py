@@ -113,7 +113,7 @@ def signature_holds(*, signature: Signature) -> bool:
 def items_to_decide(*, run: Run) -> list[QueueItem]:
     """What must be decided before the run can be signed."""
     items = QueueItem.objects.filter(run=run, is_required=True, state=ItemState.WAITING)
-    return list(items.select_related("candidate").order_by("candidate__verdict__order", "pk"))
+    return list(items.select_related("candidate__document").order_by("candidate__verdict__order", "pk"))
 
 
 def _locked(run: Run) -> Run:

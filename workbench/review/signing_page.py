@@ -11,7 +11,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.questions import cards
 from workbench.questions.models import RoleChoice, Run, RunStatus
-from workbench.questions.records import candidate_role, candidates_of
+from workbench.questions.records import anchor_of, candidate_role, candidates_of
 
 from .forms import SignForm
 from .models import QueueItem, Signature
@@ -72,8 +72,8 @@ def _signature(row: Signature, *, digest: str) -> dict[str, Any]:
     }
 
 
-def _waiting(run: Run, item: QueueItem) -> dict[str, str]:
+def _waiting(run: Run, item: QueueItem) -> dict[str, Any]:
     if item.candidate is None:
         return {"label": _("the not-found"), "url": run.get_absolute_url()}
     address = f"{run.get_absolute_url()}#{cards.dom_id(item.candidate)}"
-    return {"label": item.candidate.candidate_id, "url": address}
+    return {"label": item.candidate.document, "scope": anchor_of(item.candidate), "url": address}
