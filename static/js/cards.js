@@ -44,11 +44,32 @@ function refold(card) {
   if (fold) fold.open = false;
 }
 
+// Cards that the page left for later stand behind a link; keys and links to a card go on when they have come.
+function fetched(more, then) {
+  const arrived = () => {
+    if (more.isConnected) return; // something else came
+    document.removeEventListener("htmx:load", arrived);
+    then();
+  };
+  document.addEventListener("htmx:load", arrived);
+  more.click();
+}
+
+// The link between two cards, or behind the last one.
+function moreBetween(from, to) {
+  const behind = (one, other) => one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING;
+  return [...document.querySelectorAll("[data-cards-more]")].find(
+    (more) => behind(from, more) && (!to || to === from || behind(more, to)),
+  );
+}
+
 function step(by) {
   const all = cards();
   const here = all.indexOf(current());
   const next = here < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(here + by, 0), all.length - 1);
   const [from, to] = [current(), all[next]];
+  const more = from && by > 0 && moreBetween(from, to);
+  if (more) return fetched(more, () => step(by));
   if (from !== to) refold(from);
   const fold = to?.querySelector("details.fold:not([open])");
   if (fold) fold.dataset.passing = "";
@@ -57,8 +78,13 @@ function step(by) {
 
 // A link to a card (a citation, a way back) makes it current.
 function followHash() {
-  const card = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (card?.matches?.("[data-card]")) makeCurrent(card);
+  const name = location.hash.length > 1 && decodeURIComponent(location.hash.slice(1));
+  const card = name && document.getElementById(name);
+  if (card?.matches?.("[data-card]")) return makeCurrent(card);
+  const more = name && !card && document.querySelector("[data-cards-more]");
+  if (!more) return;
+  if (document.readyState === "complete") fetched(more, followHash);
+  else window.addEventListener("load", followHash, { once: true }); // htmx has not seen the link yet
 }
 
 function afterDecision(card) {

@@ -298,21 +298,62 @@ ROLE_SAYS = {
 }
 
 
-def card_groups(*, run: Run, rows: list[Candidate], reviewer: User | None) -> list[dict[str, Any]]:
-    """The cards of a run by effective role, what nobody decided first."""
-    groups: dict[str, dict[str, Any]] = {
-        role: {
-            "role": role,
-            "dom_id": f"group-{role or 'undecided'}",
-            "says": ROLE_SAYS[role],
-            "cards": [],
-        }
-        for role in ["", *RoleChoice.values]
-    }
+#: Folded cards of a role that stand on the run page from the beginning; the others come when they are wanted.
+FOLDED_SHOWN = 10
+#: So few more are not worth a step.
+_FEW_MORE = 3
+
+
+def card_groups(
+    *, run: Run, rows: list[Candidate], reviewer: User | None, everything: bool = False
+) -> list[dict[str, Any]]:
+    """The cards of a run by effective role. Of those that need nobody and are folded into a line only the first stand
+    there; ``rest`` says how many do not, unless ``everything`` is asked for."""
+    groups = []
+    for role, members in _by_role(rows).items():
+        kept = set() if everything else {row.pk for row in rest_of(members, reviewer=reviewer)}
+        shown = [row for row in members if row.pk not in kept]
+        groups.append(
+            {
+                "role": role,
+                "dom_id": f"group-{role or 'undecided'}",
+                "says": ROLE_SAYS[role],
+                "cards": cards_of(shown, run=run, reviewer=reviewer),
+                "count": len(members),
+                "rest": len(kept),
+            }
+        )
+    return groups
+
+
+def cards_of(rows: list[Candidate], *, run: Run, reviewer: User | None) -> list[dict[str, Any]]:
+    """Cards as the run page shows them."""
+    return [card_of(row, run=run, reviewer=reviewer, is_brief=is_brief(row)) for row in rows]
+
+
+def rest_of(members: list[Candidate], *, reviewer: User | None) -> list[Candidate]:
+    """Those of one role that the run page shows when they are wanted: folded, nothing to decide, not the first."""
+    quiet = [row for row in members if _is_quiet(row, reviewer=reviewer)]
+    rest = quiet[FOLDED_SHOWN:]
+    return rest if len(rest) > _FEW_MORE else []
+
+
+def of_role(rows: list[Candidate], role: str) -> list[Candidate]:
+    """The candidates of one effective role; "" for those without."""
+    return _by_role(rows).get(role, [])
+
+
+def _by_role(rows: list[Candidate]) -> dict[str, list[Candidate]]:
+    groups: dict[str, list[Candidate]] = {role: [] for role in ["", *RoleChoice.values]}
     for row in rows:
-        card = card_of(row, run=run, reviewer=reviewer, is_brief=is_brief(row))
-        groups[card["effective_role"] or ""]["cards"].append(card)
-    return [group for group in groups.values() if group["cards"]]
+        groups[candidate_role(row) or ""].append(row)
+    return {role: members for role, members in groups.items() if members}
+
+
+def _is_quiet(row: Candidate, *, reviewer: User | None) -> bool:
+    verdict = verdict_of(row)
+    needs_person = verdict is not None and verdict.needs_person
+    return is_brief(row) and not needs_person and not is_hidden_from(row, reviewer=reviewer)
 
 
 def is_required(candidate: Candidate) -> bool:

@@ -45,8 +45,9 @@ TELLING_TABS = frozenset({"provenance", "calls", "history", "json"})
 TABS = ("verdicts", "provenance", "calls", "comments", "history", "json")
 
 
-def run_page(*, run: Run, user: User, tab: str) -> dict[str, Any]:
-    """The run page: progress while it goes; afterwards one tab, read with a fixed number of queries."""
+def run_page(*, run: Run, user: User, tab: str, everything: bool = False) -> dict[str, Any]:
+    """The run page: progress while it goes; afterwards one tab, read with a fixed number of queries. ``everything``: no
+    card is left for later."""
     tab = tab if tab in TABS else "verdicts"
     may = permissions_in(user, run.collection)
     context: dict[str, Any] = {
@@ -69,7 +70,22 @@ def run_page(*, run: Run, user: User, tab: str) -> dict[str, Any]:
     context |= signing_of(run=run) | {"withheld": _withheld(run, user)}
     if context["withheld"] and tab in TELLING_TABS:
         return context
-    return context | _TAB_CONTEXTS[tab](run, user if Permission.REVIEW in may else None)
+    reviewer = user if Permission.REVIEW in may else None
+    if tab == "verdicts":
+        return context | _verdicts(run, reviewer, everything=everything)
+    return context | _TAB_CONTEXTS[tab](run, reviewer)
+
+
+def rest_page(*, run: Run, user: User, role: str) -> dict[str, Any]:
+    """The cards of a role that the run page left for later; none for a role that there is not."""
+    reviewer = user if cards.may_decide(run=run, user=user) else None
+    rest = cards.rest_of(cards.of_role(candidates_of(run), role), reviewer=reviewer)
+    return {
+        "rest": cards.cards_of(rest, run=run, reviewer=reviewer),
+        "run": run,
+        "reason_choices": ReasonCode.choices,
+        **cards.NOTHING_TYPED,
+    }
 
 
 def _withheld(run: Run, user: User) -> str:
@@ -124,18 +140,19 @@ def _again_url(run: Run) -> str:
     return f"{reverse('questions:ask')}?{urlencode(query)}"
 
 
-def _verdicts(run: Run, reviewer: User | None) -> dict[str, Any]:
+def _verdicts(run: Run, reviewer: User | None, *, everything: bool) -> dict[str, Any]:
     rows = candidates_of(run)
     may_review = reviewer is not None and cards.is_reviewable(run)
+    deciding = reviewer if may_review else None
     return {
-        "groups": cards.card_groups(run=run, rows=rows, reviewer=reviewer if may_review else None),
+        "groups": cards.card_groups(run=run, rows=rows, reviewer=deciding, everything=everything),
         "candidate_count": len(rows),
         "tally": cards.review_tally(run=run),
         "may_review": may_review,
         "reason_choices": ReasonCode.choices,
         "conflicts": _conflicts(run),
         **cards.NOTHING_TYPED,
-        **answer_of(run=run, reviewer=reviewer if may_review else None),
+        **answer_of(run=run, reviewer=deciding),
     }
 
 
@@ -308,7 +325,6 @@ def _json(run: Run, reviewer: User | None) -> dict[str, Any]:
 
 
 _TAB_CONTEXTS = {
-    "verdicts": _verdicts,
     "provenance": _provenance,
     "calls": _calls,
     "comments": _comments,

@@ -82,7 +82,13 @@ def run_list(request: HttpRequest) -> HttpResponse:
 def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The run page: stages while it goes, then answer, candidates by role, and the tabs."""
     run = selectors.run_for(user=request.user, pk=pk)
-    context = presenters.run_page(run=run, user=request.user, tab=request.GET.get("tab", ""))
+    if request.htmx and "rest" in request.GET:
+        rest = presenters.rest_page(run=run, user=request.user, role=request.GET["rest"])
+        return render(request, "questions/run.html#rest", rest)
+    given = request.GET
+    context = presenters.run_page(
+        run=run, user=request.user, tab=given.get("tab", ""), everything="all" in given
+    )
     return render(request, "questions/run.html#live" if request.htmx else "questions/run.html", context)
 
 

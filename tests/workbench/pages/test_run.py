@@ -12,18 +12,19 @@ from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
+from workbench.questions import cards
 from workbench.questions.models import Run, RunStatus, Verdict
 
 ROLES = ["primary", "supporting", "tangential", "discarded"]
 
 
 def test_cards_stand_by_role_and_each_has_its_reason(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
-    page = client_as(cast.auditor).get(scene.run.get_absolute_url())
+    page = client_as(cast.auditor).get(scene.run.get_absolute_url(), {"all": "1"})
     groups = page.context["groups"]
     roles = [group["role"] for group in groups]
     assert roles == [role for role in ["", *ROLES] if role in roles]
-    cards = [card for group in groups for card in group["cards"]]
-    assert len(cards) == scene.run.candidates.count()
+    shown = [card for group in groups for card in group["cards"]]
+    assert len(shown) == scene.run.candidates.count()
     text = re.sub(r"\s+", " ", page.content.decode())
     for verdict in Verdict.objects.filter(candidate__run=scene.run):
         assert verdict.reason.replace("'", "&#x27;")[:60] in text
@@ -39,6 +40,41 @@ def test_the_discarded_are_folded_into_one_line(cast: Cast, client_as: ClientAs,
                 assert not card["is_brief"]
     discarded = scene.run.candidates.filter(verdict__role="discarded").count()
     assert page.content.decode().count("fold__reason") >= discarded
+
+
+def test_folded_cards_beyond_the_first_come_when_they_are_wanted(
+    cast: Cast, client_as: ClientAs, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cards, "FOLDED_SHOWN", 0)
+    monkeypatch.setattr(cards, "_FEW_MORE", 0)
+    client, address = client_as(cast.auditor), scene.run.get_absolute_url()
+
+    page = client.get(address)
+
+    group = next(group for group in page.context["groups"] if group["rest"])
+    assert not [card for card in group["cards"] if card["is_brief"] and not card["needs_person_reasons"]]
+    assert len(group["cards"]) + group["rest"] == group["count"]
+    assert f"Show the other {group['rest']}" in page.content.decode()
+    fragment = client.get(address, {"rest": group["role"]}, headers=HTMX)
+    came = set(re.findall(r'<article[^>]* id="([^"]+)"', fragment.content.decode()))
+    assert len(came) == group["rest"]
+    assert not came & {card["dom_id"] for card in group["cards"]}
+    everything = client.get(address, {"all": "1"})
+    assert all(group["rest"] == 0 for group in everything.context["groups"])
+    assert all(f'id="{name}"' in everything.content.decode() for name in came)
+
+
+def test_what_needs_a_person_is_never_left_for_later(
+    cast: Cast, client_as: ClientAs, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cards, "FOLDED_SHOWN", 0)
+    monkeypatch.setattr(cards, "_FEW_MORE", 0)
+    discarded = scene.run.candidates.filter(verdict__role="discarded").first()
+    Verdict.objects.filter(candidate=discarded).update(needs_person=True)
+
+    page = client_as(cast.auditor).get(scene.run.get_absolute_url())
+
+    assert f'id="{cards.dom_id(discarded)}"' in page.content.decode()
 
 
 def test_the_answer_cites_cards_that_are_there(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
