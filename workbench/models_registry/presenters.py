@@ -40,7 +40,7 @@ from .models import (
     TrainingRun,
 )
 from .seed import seed_card
-from .services import due_before, may_train, schedule_current
+from .services import due_before, may_move, may_train, schedule_current
 
 MOST_SHOWN = 24
 LABELS_SHOWN = 50
@@ -89,6 +89,7 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
         "next_due": _next_due(schedule.day, schedule.hour),
         "new_labels": selectors.labels_since_last_training(),
         "may_train": may_train(user=user),
+        "may_move": may_move(user=user),
     }
 
 
@@ -202,7 +203,7 @@ def version_page(
         "labels": list(labels[:LABELS_SHOWN]),
         "moves": list(version.moves.select_related("before", "moved_by")[:MOST_SHOWN]),
         "shadow_comparison": shadow_comparison(version=version),
-        "may_train": may_train(user=user),
+        "may_move": may_move(user=user),
         "may_roll_back": version.passed_at is not None and AliasName.CHAMPION not in names,
         "reason_form": reason_form or ReasonForm(),
     }

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission
+from workbench.accounts.permissions import Permission, administers
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -38,8 +38,15 @@ if TYPE_CHECKING:
 
 
 def may_train(*, user: User) -> bool:
-    """Whether the person may start trainings and move models: admins of a collection or of the installation."""
+    """Whether the person may start and stop trainings, after which the gate decides: admins of a collection or of the
+    installation."""
     return user.is_system or user.is_staff or Permission.MANAGE in permissions_anywhere(user=user)
+
+
+def may_move(*, user: User) -> bool:
+    """Whether the person may say which model serves and what the gate demands: admins of the installation, since that
+    decides in every collection, and whoever makes a collection of their own is its admin."""
+    return user.is_system or administers(user)
 
 
 def may_read(*, user: User) -> bool:
@@ -50,6 +57,11 @@ def may_read(*, user: User) -> bool:
 def _require_admin(user: User) -> None:
     if not may_train(user=user):
         raise NotAllowed(_("Only admins may do this."))
+
+
+def _require_mover(user: User) -> None:
+    if not may_move(user=user):
+        raise NotAllowed(_("Only an administrator of the installation does this."))
 
 
 # --- starting ---------------------------------------------------------------------------------------
@@ -155,7 +167,7 @@ def schedule_change(*, actor: User, **values: Any) -> TrainingSchedule:
 
     Raises :class:`NotAllowed` or :class:`WorkbenchError` for values outside their range.
     """
-    _require_admin(actor)
+    _require_mover(actor)
     schedule_current()
     names = sorted(values)
     try:
@@ -233,11 +245,11 @@ def _passed_over(reason: str) -> Considered:
 
 def model_roll_back(*, actor: User, version: ModelVersion, reason: str) -> None:
     """A version that once passed serves again. Raises as :func:`champion.champion_roll_back`, or NotAllowed."""
-    _require_admin(actor)
+    _require_mover(actor)
     champion.champion_roll_back(actor=actor, version=version, reason=reason)
 
 
 def model_shadow(*, actor: User, version: ModelVersion | None) -> None:
     """A model scores live candidates without deciding, or (None) no longer does."""
-    _require_admin(actor)
+    _require_mover(actor)
     champion.shadow_set(actor=actor, version=version)

@@ -170,7 +170,7 @@ SETTINGS: list[Row] = [
     post("accounts:invite-again", "D", given=parts.without_password),
 ]
 
-#: A model belongs to the installation; what its pages show of a collection is filtered.
+#: A model belongs to the installation, and so does what moves it; what its pages show of a collection is filtered.
 MODELS: list[Row] = [
     get("models:models", SIGNED_IN),
     get("models:plan", SIGNED_IN),
@@ -182,11 +182,11 @@ MODELS: list[Row] = [
     post("models:start", "DdS!"),
     post(
         "models:schedule",
-        "DdS!",
+        "S!",
         fields(day=3, hour=4, min_new_labels=1, min_positives=1, min_negatives=1, min_questions=1),
     ),
-    post("models:roll-back", "DdS!", fields(reason="Worse."), parts.once_passed),
-    post("models:shadow", "DdS!", fields(end="1"), parts.in_shadow),
+    post("models:roll-back", "S!", fields(reason="Worse."), parts.once_passed),
+    post("models:shadow", "S!", fields(end="1"), parts.in_shadow),
     post("models:cancel", "DdS!"),
 ]
 

@@ -138,7 +138,7 @@ def test_a_new_champion_answers_anew_and_a_former_one_from_its_own_cache(
         )
 
     assert not ask().is_cached
-    page = client_as(cast.admin).post(
+    page = client_as(cast.staff).post(
         reverse("models:roll-back", args=[first.challenger.number]), {"reason": "It was better."}, follow=True
     )
     assert "serves again" in page.content.decode()
@@ -149,7 +149,7 @@ def test_a_new_champion_answers_anew_and_a_former_one_from_its_own_cache(
 
 
 def test_a_rollback_needs_a_reason(cast: Cast, client_as: ClientAs, deployed: TrainingRun) -> None:
-    response = client_as(cast.admin).post(
+    response = client_as(cast.staff).post(
         reverse("models:roll-back", args=[deployed.challenger.number]), {"reason": ""}
     )
 
@@ -165,7 +165,7 @@ def test_a_refused_challenger_scores_in_shadow_without_deciding(
     gold.label(pairs, source=LabelSource.ADJUDICATED, flip=range(0, len(pairs), 2))
     refused = retrained(system).challenger
 
-    client_as(cast.admin).post(reverse("models:shadow", args=[refused.number]))
+    client_as(cast.staff).post(reverse("models:shadow", args=[refused.number]))
     run = make_run(asker=cast.analyst, document=gold.document)
 
     assert run_shadow(run_id=run.pk) == run.candidates.count() > 0
@@ -174,7 +174,7 @@ def test_a_refused_challenger_scores_in_shadow_without_deciding(
     assert {v.decided_by_version for v in Verdict.objects.filter(candidate__run=run)} == {champion.name}
     body = client_as(cast.auditor).get(refused.get_absolute_url()).content.decode()
     assert "live candidates scored" in body
-    client_as(cast.admin).post(reverse("models:shadow", args=[refused.number]), {"end": "1"})
+    client_as(cast.staff).post(reverse("models:shadow", args=[refused.number]), {"end": "1"})
     assert not ModelAlias.objects.filter(name=AliasName.SHADOW).exists()
 
 
@@ -188,11 +188,11 @@ def test_an_admin_sets_the_schedule(cast: Cast, client_as: ClientAs, world: Worl
         "min_negatives": 10,
         "min_questions": 5,
     }
-    assert client_as(cast.admin).post(reverse("models:schedule"), values).status_code == 302
+    assert client_as(cast.staff).post(reverse("models:schedule"), values).status_code == 302
     schedule = schedule_current()
     assert (schedule.day, schedule.hour, schedule.min_new_labels) == (15, 4, 7)
 
-    refused = client_as(cast.admin).post(reverse("models:schedule"), {**values, "day": 31})
+    refused = client_as(cast.staff).post(reverse("models:schedule"), {**values, "day": 31})
     assert refused.status_code == 422
     client_as(cast.auditor).post(reverse("models:schedule"), {**values, "day": 2})
     assert schedule_current().day == 15
