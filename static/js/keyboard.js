@@ -87,6 +87,12 @@ function onKey(event) {
     event.preventDefault();
     return event.target.form.requestSubmit();
   }
+  // Ctrl+Enter sends a form from a text of several lines, in which Enter begins a new one.
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches?.("textarea")) {
+    const send = event.target.form?.querySelector("button.button--primary");
+    if (send) event.preventDefault();
+    return send?.click();
+  }
   if (off || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.target.closest?.(TYPING) || document.querySelector("dialog[open]")) return;
   if (event.key.length !== 1 || event.key === " ") return;

@@ -147,3 +147,13 @@ def test_approving_moves_no_button_under_the_pointer(visit: Visit, runs: dict[st
     assert after is not None
     assert abs(before["y"] - after["y"]) < 2
     assert page.locator(f"#{card}").get_by_role("button", name="Approved").is_disabled()
+
+
+def test_a_question_is_asked_without_leaving_the_keys(visit: Visit) -> None:
+    page = visit("analyst").go("/")
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    expect(page.get_by_label("Question")).to_be_focused()
+    page.keyboard.type("Who is the responsible officer?")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/runs/*/")

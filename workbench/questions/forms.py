@@ -25,7 +25,9 @@ class AskForm(forms.Form):
         queryset=Document.objects.none(), required=False, label=_("Document"), empty_label=_("All documents")
     )
     text = forms.CharField(
-        label=_("Question"), max_length=MAX_QUESTION_CHARACTERS, widget=forms.Textarea(attrs={"rows": 3})
+        label=_("Question"),
+        max_length=MAX_QUESTION_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 3, "autofocus": True}),
     )
     strategy = forms.ChoiceField(label=_("Strategy"), required=False)
     follow_references = forms.BooleanField(
