@@ -142,19 +142,6 @@ def evidence_settled(page: Page) -> None:
     )
 
 
-def laid_out(page: Page) -> Page:
-    """The page with every card laid out, on the screen or not. What finds faults compares places that it measures at
-    different moments, and cards take their own size only when they come near."""
-    page.evaluate(
-        """() => {
-            const sheet = new CSSStyleSheet();
-            sheet.replaceSync("* { content-visibility: visible !important; }");
-            document.adoptedStyleSheets.push(sheet);
-        }"""
-    )
-    return page
-
-
 def current_card(page: Page) -> Locator:
     """The card that keys act on."""
     return page.locator("[data-card][aria-current=true]")

@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.e2e.browser import evidence_settled, laid_out, overflow
+from tests.e2e.browser import evidence_settled, overflow
 from tests.e2e.conftest import Visit
 from tests.e2e.labelling import start_project
 from tests.product import RunningProduct
@@ -95,7 +95,7 @@ def test_page(
     texts = page.evaluate(TEXTS)
     assert all(any(word in text for text in texts) for word in words), texts
     assert english & set(texts) - _names(product) == set()
-    found = Axe().run(laid_out(page))
+    found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     assert overflow(page) <= 0
 
