@@ -69,6 +69,35 @@ def test_a_folded_card_opens_where_the_keys_stand_and_folds_behind_them(
     expect(page.locator("[data-card]").last.locator("details.fold")).not_to_have_attribute("open", "")
 
 
+def test_cards_left_for_later_come_by_a_link_by_keys_and_by_an_address(
+    visit: Visit, runs: dict[str, int]
+) -> None:
+    page = visit("reviewer").go(f"/runs/{runs['collection']}/")
+    evidence_settled(page)
+    cards, more = page.locator("[data-card]"), page.locator("[data-cards-more]")
+    shown, links = cards.count(), more.count()
+    assert links, "the run has a role with many folded cards"
+    wanted = int("".join(filter(str.isdigit, more.first.inner_text())))
+    more.first.click()
+    expect(cards).to_have_count(shown + wanted)
+    expect(more).to_have_count(links - 1)
+    late = cards.evaluate_all("all => all.map((card) => card.id)")
+
+    page.goto(page.url.split("#")[0])
+    evidence_settled(page)
+    early = cards.evaluate_all("all => all.map((card) => card.id)")
+    here = more.first.evaluate("link => link.closest('.cards__more').previousElementSibling.id")
+    page.locator(f"#{here} summary").first.click()
+    page.keyboard.press("j")
+    after = late[late.index(here) + 1]
+    expect(current_card(page)).to_have_attribute("id", after)
+    assert after not in early
+
+    page.goto("about:blank")
+    page = visit("reviewer").go(f"/runs/{runs['collection']}/#{after}")
+    expect(current_card(page)).to_have_attribute("id", after)
+
+
 def test_the_queue_goes_from_card_to_card_with_one_key_each(
     visit: Visit, product: RunningProduct, runs: dict[str, int]
 ) -> None:

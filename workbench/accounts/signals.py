@@ -18,13 +18,13 @@ from .services import account_event_record
 def address_of(request: HttpRequest | None) -> str:
     """Where a request came from, as allauth reads it behind proxies; "" when it cannot tell."""
     from allauth.account.adapter import get_adapter
-    from django.core.exceptions import PermissionDenied
+    from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 
     if request is None:
         return ""
     try:
         return get_adapter().get_client_ip(request)
-    except PermissionDenied:
+    except (ImproperlyConfigured, PermissionDenied):  # fewer proxies in the way than there should be
         return ""
 
 

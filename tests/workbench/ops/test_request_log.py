@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -44,3 +45,13 @@ def test_nobody_chooses_the_address_they_are_logged_under(db: None, caplog: pyte
         )
     assert "203.0.113.99" not in caplog.text
     assert "127.0.0.1" in lines_of(caplog)
+
+
+def test_a_request_that_passed_fewer_proxies_than_there_are_is_answered_and_logged_without_address(
+    db: None, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 2
+    with caplog.at_level(logging.INFO):
+        answer = Client().get("/healthz", headers={"x-forwarded-for": "203.0.113.99"})
+    assert answer.status_code == 200
+    assert "203.0.113.99" not in caplog.text
