@@ -22,7 +22,7 @@ from arbitration.versions import (
 )
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
-from workbench.questions.cards import dom_id, erased_words
+from workbench.questions.cards import card_address, erased_words
 from workbench.questions.records import anchor_of
 from workbench.review.models import CarriedAnchor, CarriedState
 
@@ -149,7 +149,7 @@ def anchor_row(row: CarriedAnchor) -> dict[str, Any]:
     return {
         "row": row,
         "question": candidate.run.question.text,
-        "card_url": f"{candidate.run.get_absolute_url()}#{dom_id(candidate)}",
+        "card_url": card_address(candidate),
         "from_scope": anchor_of(candidate),
         "from_version": candidate.document.version_number,
         "to_scope": _scope(row),

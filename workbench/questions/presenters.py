@@ -460,7 +460,7 @@ def _ways_on(candidate: Candidate) -> dict[str, Any]:
             "previous_url": reverse("questions:evidence", args=[before]) if before else "",
             "next_url": reverse("questions:evidence", args=[after]) if after else "",
         },
-        "back_url": f"{run.get_absolute_url()}#{cards.dom_id(candidate)}",
+        "back_url": cards.card_address(candidate),
         "crumbs": [
             {"label": run.collection.name, "url": run.collection.get_absolute_url()},
             {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Document
 from workbench.errors import WorkbenchError
-from workbench.questions.cards import dom_id
+from workbench.questions.cards import card_address
 from workbench.questions.models import Run
 from workbench.questions.selectors import run_for
 
@@ -51,7 +51,7 @@ def lines(request: HttpRequest, pk: int, document: int) -> HttpResponse:
             form.add_error(None, error.message)
         else:
             messages.success(request, _("These lines are evidence now. The answer may be stale."))
-            return redirect(f"{run.get_absolute_url()}#{dom_id(candidate)}")
+            return redirect(card_address(candidate))
     context = evidence_page.lines_page(run=run, document=chosen, form=form, query=request.GET)
     return render(request, "review/lines.html", context, status=422 if form.errors else 200)
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from workbench.errors import WorkbenchError
 from workbench.ops.addresses import number_in
-from workbench.questions.cards import dom_id
+from workbench.questions.cards import card_address
 from workbench.questions.models import Run
 from workbench.questions.selectors import candidate_for, run_for
 
@@ -39,7 +39,7 @@ def receipt(request: HttpRequest, pk: int) -> HttpResponse:
             {"label": run.collection.name, "url": run.collection.get_absolute_url()},
             {
                 "label": _("Run %(pk)d") % {"pk": run.pk},
-                "url": f"{run.get_absolute_url()}#{dom_id(candidate)}",
+                "url": card_address(candidate),
             },
             {"label": _("Receipt")},
         ],

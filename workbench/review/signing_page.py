@@ -75,5 +75,5 @@ def _signature(row: Signature, *, digest: str) -> dict[str, Any]:
 def _waiting(run: Run, item: QueueItem) -> dict[str, Any]:
     if item.candidate is None:
         return {"label": _("the not-found"), "url": run.get_absolute_url()}
-    address = f"{run.get_absolute_url()}#{cards.dom_id(item.candidate)}"
-    return {"label": item.candidate.document, "scope": anchor_of(item.candidate), "url": address}
+    url = cards.card_address(item.candidate)
+    return {"label": item.candidate.document, "scope": anchor_of(item.candidate), "url": url}

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import User
 from workbench.documents.models import Collection
 from workbench.ops.addresses import number_in
-from workbench.questions.cards import dom_id
+from workbench.questions.cards import card_address
 
 from .forms import EntryForm, ImportForm
 from .models import DictionaryEntry, EntryStatus
@@ -78,7 +78,7 @@ def _origin(entry: DictionaryEntry) -> dict[str, Any] | None:
     run = review.candidate.run
     return {
         "question": run.question.text,
-        "url": f"{run.get_absolute_url()}#{dom_id(review.candidate)}",
+        "url": card_address(review.candidate),
         "by": review.reviewer,
         "role": review.role,
     }
