@@ -35,6 +35,7 @@ PAGES = {
     "evidence": ("reviewer", "{evidence}"),
     "queue": ("reviewer", "/queue/"),
     "item": ("reviewer", "{item}"),
+    "hand-over": ("reviewer", "{item}hand-over/"),
     "models": ("admin", "/models/"),
     "models-read": ("auditor", "/models/"),
     "models-plan": ("admin", "/models/plan/"),

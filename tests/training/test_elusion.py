@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from math import comb, fsum, sqrt
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +22,34 @@ def test_a_published_interval() -> None:
     found = missed_rate(missed=10, judged=100)
 
     assert (found.low, found.high) == (pytest.approx(0.04900, abs=1e-4), pytest.approx(0.17622, abs=1e-4))
+
+
+@given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_bounds_are_those_of_the_definition(counts: tuple[int, int]) -> None:
+    """At the lower bound as many or more, and at the upper bound as few or fewer, have a probability of 2.5 %."""
+    missed, judged = counts
+    found = missed_rate(missed=missed, judged=judged)
+    assert found.low is not None
+    assert found.high is not None
+
+    def probability(number: int, p: float) -> float:
+        return comb(judged, number) * p**number * (1 - p) ** (judged - number)
+
+    if missed:
+        assert fsum(probability(k, found.low) for k in range(missed, judged + 1)) == pytest.approx(0.025)
+    if missed < judged:
+        assert fsum(probability(k, found.high) for k in range(missed + 1)) == pytest.approx(0.025)
+
+
+def test_a_year_of_decisions() -> None:
+    """Nine in ten of a million: the normal approximation holds there to the sixth place."""
+    found = missed_rate(missed=900_000, judged=1_000_000)
+    half = 1.959964 * sqrt(0.9 * 0.1 / 1_000_000)
+
+    assert (found.low, found.high) == (
+        pytest.approx(0.9 - half, abs=2e-6),
+        pytest.approx(0.9 + half, abs=2e-6),
+    )
 
 
 def test_no_sample_no_figure() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
+from .memberships import remembers_roles, roles_by_collection
 from .models import MemberRole, Membership
 
 if TYPE_CHECKING:
@@ -69,15 +70,32 @@ def member_condition(
 
     ``prefix`` is the lookup path from the filtered model to its collection, such as
     ``"document__collection"``; empty for collections themselves. The ``system`` user of commands and
-    workers passes everywhere.
+    workers passes everywhere. For the user of a request the keys stand in the filter, as its roles are known: what a
+    request changes asks :func:`has_permission`, which reads them anew.
     """
     if not user.is_authenticated or not user.is_active or not token_allows(user, permission):
         return Q(pk__in=[])
     if getattr(user, "is_system", False):
         return Q()
-    allowed = Membership.objects.filter(user=user, role__in=roles_with(permission))
     path = f"{prefix}__in" if prefix else "pk__in"
+    if remembers_roles(user):
+        return Q(**{path: collections_with(user=user, permission=permission)})
+    allowed = Membership.objects.filter(user=user, role__in=roles_with(permission))
     return Q(**{path: allowed.values("collection_id")})
+
+
+def collections_with(*, user: User, permission: Permission) -> list[int] | None:
+    """Keys of the collections where the user holds the permission; None for everywhere, as the ``system`` user does.
+
+    The same as ``member_condition`` says in a subquery. With keys the database knows how much stands in each
+    collection, and reads the first of a hundred thousand rows from an index instead of sorting them all.
+    """
+    if not user.is_authenticated or not user.is_active or not token_allows(user, permission):
+        return []
+    if user.is_system:
+        return None
+    allowed = set(roles_with(permission))
+    return sorted(key for key, roles in roles_by_collection(user=user).items() if roles & allowed)
 
 
 def member_condition_any(user: User | AnonymousUser, permissions: Iterable[Permission]) -> Q:
@@ -90,20 +108,25 @@ def member_condition_any(user: User | AnonymousUser, permissions: Iterable[Permi
 
 
 def has_permission(user: User | AnonymousUser, collection: Collection, permission: Permission) -> bool:
-    """Whether the user may do this in the collection."""
-    if not user.is_authenticated or not user.is_active or not token_allows(user, permission):
+    """Whether the user may do this in the collection now; asked anew each time, as roles may just have been taken."""
+    return has_any_permission(user, collection, permission)
+
+
+def has_any_permission(user: User | AnonymousUser, collection: Collection, *permissions: Permission) -> bool:
+    """Whether the user may do at least one of these in the collection now, as in :func:`has_permission`."""
+    held = [permission for permission in permissions if token_allows(user, permission)]
+    if not user.is_authenticated or not user.is_active or not held:
         return False
     if getattr(user, "is_system", False):
         return True
-    return Membership.objects.filter(
-        user=user, collection=collection, role__in=roles_with(permission)
-    ).exists()
+    roles = {role for permission in held for role in roles_with(permission)}
+    return Membership.objects.filter(user=user, collection=collection, role__in=sorted(roles)).exists()
 
 
 def permissions_in(user: User, collection: Collection) -> frozenset[Permission]:
-    """Everything the user may do in the collection."""
+    """Everything the user may do in the collection, for what a page offers; see :func:`has_permission` for acts."""
     if user.is_system:
         return frozenset(Permission)
-    roles = Membership.objects.filter(user=user, collection=collection).values_list("role", flat=True)
+    roles = roles_by_collection(user=user).get(collection.pk, frozenset())
     granted: frozenset[Permission] = frozenset().union(*(ROLE_PERMISSIONS[role] for role in roles))
     return frozenset(permission for permission in granted if token_allows(user, permission))

@@ -24,6 +24,7 @@ from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 
+from .memberships import roles_forget
 from .models import MemberRole, Membership, User
 from .permissions import Permission, has_permission
 
@@ -131,6 +132,7 @@ def membership_grant(*, actor: User, user: User, collection: Collection, role: s
                 collection_id=collection.pk,
                 after={"role": role},
             )
+    roles_forget(user=actor)
     return membership
 
 
@@ -161,6 +163,7 @@ def membership_revoke(
             before={"role": role},
             reason=reason,
         )
+    roles_forget(user=actor)
 
 
 def account_event_record(*, user: User | None, event: str, address: str = "", **details: str) -> AuditEvent:

@@ -16,6 +16,7 @@ from django.db.models import F
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
+from workbench.accounts.memberships import roles_forget
 from workbench.accounts.models import MemberRole, Membership, User
 from workbench.accounts.permissions import Permission, has_permission, token_allows
 from workbench.audit.services import audit_record
@@ -71,6 +72,7 @@ def collection_create(*, actor: User, name: str, slug: str = "", description: st
         raise Conflict(
             _("There is a collection with this short name already: %(slug)s.") % {"slug": slug}
         ) from error
+    roles_forget(user=actor)
     return collection
 
 

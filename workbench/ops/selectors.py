@@ -35,6 +35,8 @@ TRUST_READERS = frozenset({Permission.MANAGE, Permission.REVIEW, Permission.AUDI
 _DEGRADED = "shell.degraded"
 #: The shell stands on every page: what waits beyond this is not counted there ("1,000+").
 MOST_TOLD = 1_000
+#: Seconds for which "more than a thousand" is believed, in one process.
+MANY_SECONDS = 20
 _COUNTED = "_waiting_of_this_request"
 
 #: A worker takes up what is asked within seconds; after this time something is wrong.
@@ -58,14 +60,21 @@ class Waiting:
 
 def waiting_for(*, user: User) -> Waiting:
     """Both counts of the page's shell, in one query; the user of a request remembers them, as a page may show them
-    too."""
+    too. A number that is told as "1,000+" is counted again after some seconds only: it costs the most of what the
+    shell asks and says the least."""
     known: Waiting | None = getattr(user, _COUNTED, None)
     if known is not None:
         return known
+    many = f"shell.many.{user.pk}"
     may_review = Permission.REVIEW in permissions_anywhere(user=user)
-    open_items = queue_open(user=user, required_only=True) if may_review else QueueItem.objects.none()
-    counts = User.objects.filter(pk=user.pk).values_list(_number(open_items), _number(unread(user=user)))
-    waiting = Waiting(*counts.get())
+    if may_review and caches["process"].get(many):
+        waiting = Waiting(MOST_TOLD + 1, _first(unread(user=user)).count())
+    else:
+        open_items = queue_open(user=user, required_only=True) if may_review else QueueItem.objects.none()
+        counts = (_Number(_first(rows)) for rows in (open_items, unread(user=user)))
+        waiting = Waiting(*User.objects.filter(pk=user.pk).values_list(*counts).get())
+        if waiting.to_review > MOST_TOLD:
+            caches["process"].set(many, True, timeout=MANY_SECONDS)
     if isinstance(user, SimpleLazyObject):
         setattr(user, _COUNTED, waiting)
     return waiting
@@ -76,11 +85,12 @@ class _Number(Subquery):
 
     template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
     output_field = IntegerField()
+    empty_result_set_value = 0
 
 
-def _number(rows: QuerySet[Any]) -> _Number:
-    """The number of the rows, at most one more than is told exactly."""
-    return _Number(rows.order_by().values("pk")[: MOST_TOLD + 1])
+def _first(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """The keys of the rows, at most one more than is told exactly."""
+    return rows.order_by().values("pk")[: MOST_TOLD + 1]
 
 
 def number_told(number: int) -> str:

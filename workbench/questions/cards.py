@@ -16,15 +16,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from arbitration.text import highlight_spans
-from workbench.accounts.memberships import collections_with
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission
+from workbench.accounts.permissions import Permission, collections_with
 from workbench.ops.addresses import keyed_address
 from workbench.review.models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from workbench.review.selectors import UNDO_WINDOW, current_review, is_hidden, standing_review
 
 from .models import Candidate, ReviewState, RoleChoice, Run, RunStatus, Verdict
-from .records import anchor_of, candidate_role, decider_fields, verdict_of
+from .records import anchor_of, candidate_role, candidates_shown, decider_fields, verdict_of
 
 METHOD_LABELS = {
     "toc": gettext_lazy("Table of contents"),
@@ -308,27 +307,32 @@ def card_groups(
     *, run: Run, rows: list[Candidate], reviewer: User | None, everything: bool = False
 ) -> list[dict[str, Any]]:
     """The cards of a run by effective role. Of those that need nobody and are folded into a line only the first stand
-    there; ``rest`` says how many do not, unless ``everything`` is asked for."""
-    groups = []
-    for role, members in _by_role(rows).items():
-        kept = set() if everything else {row.pk for row in rest_of(members, reviewer=reviewer)}
-        shown = [row for row in members if row.pk not in kept]
-        groups.append(
-            {
-                "role": role,
-                "dom_id": f"group-{role or 'undecided'}",
-                "says": ROLE_SAYS[role],
-                "cards": cards_of(shown, run=run, reviewer=reviewer),
-                "count": len(members),
-                "rest": len(kept),
-            }
-        )
-    return groups
+    there; ``rest`` says how many do not, unless ``everything`` is asked for. ``rows`` are the run's, in outline."""
+    by_role = _by_role(rows)
+    kept = {
+        role: [] if everything else rest_of(members, reviewer=reviewer) for role, members in by_role.items()
+    }
+    later = {row.pk for members in kept.values() for row in members}
+    cards = cards_of([row for row in rows if row.pk not in later], run=run, reviewer=reviewer)
+    return [
+        {
+            "role": role,
+            "dom_id": f"group-{role or 'undecided'}",
+            "says": ROLE_SAYS[role],
+            "cards": [cards[row.pk] for row in members if row.pk in cards],
+            "count": len(members),
+            "rest": len(kept[role]),
+        }
+        for role, members in by_role.items()
+    ]
 
 
-def cards_of(rows: list[Candidate], *, run: Run, reviewer: User | None) -> list[dict[str, Any]]:
-    """Cards as the run page shows them."""
-    return [card_of(row, run=run, reviewer=reviewer, is_brief=is_brief(row)) for row in rows]
+def cards_of(rows: list[Candidate], *, run: Run, reviewer: User | None) -> dict[int, dict[str, Any]]:
+    """Cards as the run page shows them, by key. ``rows`` may be outlines: what cards show of them is read here."""
+    return {
+        row.pk: card_of(row, run=run, reviewer=reviewer, is_brief=is_brief(row))
+        for row in candidates_shown(run, keys=[row.pk for row in rows])
+    }
 
 
 def rest_of(members: list[Candidate], *, reviewer: User | None) -> list[Candidate]:
@@ -362,6 +366,13 @@ def is_required(candidate: Candidate) -> bool:
     return verdict is not None and (
         verdict.needs_person or verdict.role in (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
     )
+
+
+def tally_of(rows: list[Candidate]) -> dict[str, int]:
+    """The same as :func:`review_tally` says, from the candidates of a run."""
+    required = [item for row in rows if (item := item_of(row)) is not None and item.is_required]
+    waiting = sum(item.state == ItemState.WAITING for item in required)
+    return {"required": len(required), "open": waiting, "decided": len(required) - waiting}
 
 
 def review_tally(*, run: Run) -> dict[str, int]:

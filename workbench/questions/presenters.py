@@ -31,6 +31,7 @@ from .models import Candidate, Run, RunStatus
 from .records import (
     anchor_of,
     candidate_role,
+    candidates_in_outline,
     candidates_of,
     context_of,
     decider_fields,
@@ -79,9 +80,10 @@ def run_page(*, run: Run, user: User, tab: str, everything: bool = False) -> dic
 def rest_page(*, run: Run, user: User, role: str) -> dict[str, Any]:
     """The cards of a role that the run page left for later; none for a role that there is not."""
     reviewer = user if cards.may_decide(run=run, user=user) else None
-    rest = cards.rest_of(cards.of_role(candidates_of(run), role), reviewer=reviewer)
+    rest = cards.rest_of(cards.of_role(candidates_in_outline(run), role), reviewer=reviewer)
+    shown = cards.cards_of(rest, run=run, reviewer=reviewer)
     return {
-        "rest": cards.cards_of(rest, run=run, reviewer=reviewer),
+        "rest": [shown[row.pk] for row in rest],
         "run": run,
         "reason_choices": ReasonCode.choices,
         **cards.NOTHING_TYPED,
@@ -141,13 +143,13 @@ def _again_url(run: Run) -> str:
 
 
 def _verdicts(run: Run, reviewer: User | None, *, everything: bool) -> dict[str, Any]:
-    rows = candidates_of(run)
+    rows = candidates_in_outline(run)
     may_review = reviewer is not None and cards.is_reviewable(run)
     deciding = reviewer if may_review else None
     return {
         "groups": cards.card_groups(run=run, rows=rows, reviewer=deciding, everything=everything),
         "candidate_count": len(rows),
-        "tally": cards.review_tally(run=run),
+        "tally": cards.tally_of(rows),
         "may_review": may_review,
         "reason_choices": ReasonCode.choices,
         "conflicts": _conflicts(run),

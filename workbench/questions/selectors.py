@@ -11,13 +11,13 @@ from django.db.models.functions import Coalesce, Now
 from django.http import QueryDict
 from django.shortcuts import get_object_or_404
 
-from workbench.accounts.memberships import collections_with
-from workbench.accounts.permissions import Permission
+from workbench.accounts.permissions import Permission, collections_with
 from workbench.ops.addresses import number_in, words_in
 from workbench.review.models import ItemState, QueueItem
 from workbench.review.selectors import REVIEWS
 
 from .models import ENDED, Candidate, Run, RunQuerySet, RunStatus
+from .records import CARD_COLUMNS
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -34,16 +34,7 @@ def run_for(*, user: User, pk: int, permission: Permission = Permission.VIEW) ->
     return get_object_or_404(runs, pk=pk)
 
 
-#: What a card and the evidence beside it show, of tables with a hundred columns more; the rest is read when asked for.
-CARD_COLUMNS = (
-    *("run_id", "candidate_id", "position", "section_id", "breadcrumb", "added_by_id", "text_hash"),
-    *("anchor_page_start", "anchor_line_start", "anchor_page_end", "anchor_line_end"),
-    *("context_page_start", "context_line_start", "context_page_end", "context_line_end"),
-    *("methods", "ranks", "scores", "whys", "matched_keywords", "rrf_score", "rrf_rank"),
-    *(f"document__{name}" for name in ("collection_id", "name", "title", "kind", "status", "language")),
-    *(f"document__{name}" for name in ("page_count", "deleted_at", "erased_at")),
-    *("verdict", "text", "queue_item"),
-)
+#: Of its run, what a card and the page around it show.
 CARD_RUN_COLUMNS = (
     *("question_id", "collection_id", "strategy", "status", "review_state", "requested_by_id"),
     *("methods_run", "not_found", "needs_person", "created_at", "finished_at"),

@@ -79,7 +79,6 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict) -> dict[str, Any
         "stage": item.get_stage_display() if item.stage != ItemStage.FIRST else "",
         "assigned_to": item.assigned_to,
         "undo": last_decision(user=user),
-        "colleagues": list(reviewers_of(item=item).exclude(pk=user.pk)),
         "remaining": number_told(waiting_for(user=user).to_review),
         "reason_choices": ReasonCode.choices,
         "may_review": cards.may_decide(run=item.run, user=user),
@@ -98,6 +97,19 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict) -> dict[str, Any
         "evidence_panel": evidence_panel(candidate=candidate),
     }
     return context | cards.single_card(candidate=candidate, user=user) | extra
+
+
+def hand_over_page(*, item: QueueItem, user: User) -> dict[str, Any]:
+    """Who may be given an item, and where the form leads."""
+    return {
+        "item": item,
+        "colleagues": reviewers_of(item=item).exclude(pk=user.pk),
+        "crumbs": [
+            {"label": _("Queue"), "url": reverse("review:queue")},
+            {"label": _("Item %(pk)d") % {"pk": item.pk}, "url": reverse("review:item", args=[item.pk])},
+            {"label": _("Hand over")},
+        ],
+    }
 
 
 def why_words(item: QueueItem) -> list[str]:
@@ -128,25 +140,19 @@ def why_rows(item: QueueItem) -> list[tuple[str, str]]:
 
 def last_decision(*, user: User) -> dict[str, str] | None:
     """The person's last decision while it can be taken back, from whichever card they are on now."""
-    review = (
-        Review.objects.filter(reviewer=user, created_at__gt=timezone.now() - UNDO_WINDOW)
-        .select_related("candidate", "adjudication", "second_review")
-        .order_by("-pk")
-        .first()
-    )
-    if review is None or review.action == ReviewAction.UNDO or _is_built_upon(review):
+    recent = Review.objects.filter(reviewer=user, created_at__gt=timezone.now() - UNDO_WINDOW).order_by("-pk")
+    # Names, not rows: this is asked beside every card of the queue.
+    newest = recent.values_list(
+        "action", "run_id", "candidate_id", "candidate__candidate_id", "adjudication", "second_review"
+    ).first()
+    if newest is None:
         return None
-    if review.candidate_id is None:
-        return {"label": _("not found"), "url": reverse("review:not-found-undo", args=[review.run_id])}
-    assert review.candidate is not None
-    return {
-        "label": review.candidate.candidate_id,
-        "url": reverse("review:undo", args=[review.candidate_id]),
-    }
-
-
-def _is_built_upon(review: Review) -> bool:
-    return hasattr(review, "adjudication") or hasattr(review, "second_review")
+    action, run_id, candidate_id, name, *built_upon = newest
+    if action == ReviewAction.UNDO or any(built_upon):
+        return None
+    if candidate_id is None:
+        return {"label": _("not found"), "url": reverse("review:not-found-undo", args=[run_id])}
+    return {"label": name, "url": reverse("review:undo", args=[candidate_id])}
 
 
 def _dispute(candidate: Candidate, *, item: QueueItem, user: User) -> dict[str, Any] | None:

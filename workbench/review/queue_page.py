@@ -25,9 +25,10 @@ from .models import ItemStage, QueueItem, SavedView
 from .presenters import WHY, why_words
 from .selectors import is_hidden, queue_held
 
-PAGE_SIZE = 50
+#: Two screens: who wants the next one takes it, who looks for one filters.
+PAGE_SIZE = 25
 #: Nobody needs to know more exactly how much waits, and each more has to be looked at.
-MOST_COUNTED = 10_000
+MOST_COUNTED = 1_000
 _ROW = (
     "run__question__document",
     "collection",
@@ -104,20 +105,22 @@ def item_row(item: QueueItem, *, user: User) -> dict[str, Any]:
     verdict = getattr(candidate, "verdict", None) if candidate and not hidden else None
     is_held = item.claimed_until is not None and item.claimed_until > timezone.now()
     reason = verdict.reason if verdict else "" if candidate else _absence(item.run.not_found_reason)
+    document = candidate.document if candidate else item.run.question.document
+    section = candidate.breadcrumb.split(" › ")[-1] if candidate else ""
     return {
         "item": item,
         "question": item.run.question.text,
         "collection": item.collection,
         "candidate": candidate,
-        "document": candidate.document if candidate else item.run.question.document,
+        "document": document,
+        "where": f"{document} › {section}" if section else document,
         "scope": anchor_of(candidate) if candidate else None,
-        "breadcrumb": candidate.breadcrumb.split(" › ")[-1] if candidate else "",
         "role": verdict.role if verdict else None,
         "reason": reason,
         "is_hidden": hidden,
         "stage": item.get_stage_display() if item.stage != ItemStage.FIRST else "",
         "probability": verdict.probability if verdict else None,
-        "why": why_words(item),
+        "why": ", ".join(why_words(item)),
         "claimed_by": item.claimed_by if is_held else None,
         "is_mine": is_held and item.claimed_by_id == user.pk,
         "assigned_to": item.assigned_to,

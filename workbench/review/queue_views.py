@@ -68,10 +68,14 @@ def queue_release(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("review:claims" if is_admins else "review:queue")
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 def queue_hand_over(request: HttpRequest, pk: int) -> HttpResponse:
-    """Keeps an item for another reviewer."""
+    """GET: to whom; for htmx the form alone. POST: keeps an item for another reviewer."""
     item = _item(request, pk, or_manages=True)
+    if request.method == "GET":
+        context = presenters.hand_over_page(item=item, user=request.user)
+        part = "#form" if request.htmx else ""
+        return render(request, f"review/hand_over.html{part}", context)
     form = HandOverForm(request.POST)
     # The refusal names the person, and nobody is told the names of people elsewhere.
     members = User.objects.filter(memberships__collection=item.collection_id)
@@ -154,6 +158,5 @@ def _item(request: HttpRequest, pk: int, *, or_manages: bool = False) -> QueueIt
     condition = member_condition(request.user, Permission.REVIEW, prefix="collection")
     if or_manages:
         condition |= member_condition(request.user, Permission.MANAGE, prefix="collection")
-    return get_object_or_404(
-        QueueItem.objects.filter(condition).select_related("claimed_by", "assigned_to"), pk=pk
-    )
+    # Whose it is, is nearly always the person who asks: another's name is read where it is shown.
+    return get_object_or_404(QueueItem.objects.filter(condition), pk=pk)

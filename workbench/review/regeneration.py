@@ -20,7 +20,7 @@ from arbitration.pool import CandidatePool, CandidateSignals, PoolCandidate, Poo
 from arbitration.strategies.base import StrategyServices, Verdict
 from arbitration.written_answers import answer_with_model
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, permissions_in
+from workbench.accounts.permissions import Permission, has_any_permission
 from workbench.audit.services import audit_record
 from workbench.documents.embedding import active_space
 from workbench.documents.store import DatabaseCandidateStore
@@ -45,7 +45,7 @@ def answer_regenerate(*, actor: User, run: Run) -> Regeneration:
 
     Raises :class:`NotAllowed`, or :class:`Conflict` when the answer is not stale, or the run unfinished or signed.
     """
-    if not {Permission.ASK, Permission.REVIEW} & permissions_in(actor, run.collection):
+    if not has_any_permission(actor, run.collection, Permission.ASK, Permission.REVIEW):
         raise NotAllowed(_("You may not ask for a new answer in this collection."))
     from .tasks import regenerate
 

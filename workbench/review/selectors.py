@@ -10,8 +10,7 @@ from django.db.models import Exists, OuterRef, Prefetch, Q
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from workbench.accounts.memberships import collections_with
-from workbench.accounts.permissions import Permission, member_condition
+from workbench.accounts.permissions import Permission, collections_with, member_condition
 from workbench.questions.models import Candidate, ReviewState, Run, RunStatus
 
 from .models import ItemStage, ItemState, QueueItem, QueueItemQuerySet, Review, ReviewAction

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, permissions_in
+from workbench.accounts.permissions import Permission, has_any_permission, has_permission
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -31,7 +31,7 @@ def run_sign(*, actor: User, run: Run, password: str, meaning: str, seen_sha256:
     record changed meanwhile, signed already) or :class:`WorkbenchError` (unknown meaning). A wrong password is on
     record, so call this outside any other transaction.
     """
-    if Permission.REVIEW not in permissions_in(actor, run.collection):
+    if not has_permission(actor, run.collection, Permission.REVIEW):
         raise NotAllowed(_("Only reviewers of this collection may sign."))
     if meaning not in SignatureMeaning.values:
         raise WorkbenchError(_("Choose what your signature means."), code="meaning_unknown")
@@ -74,7 +74,7 @@ def run_sign(*, actor: User, run: Run, password: str, meaning: str, seen_sha256:
 
 def run_reopen(*, actor: User, run: Run, reason: str) -> Reopening:
     """Sets the standing signature aside, with a reason; the run is in review again. The signature stays on record."""
-    if not {Permission.REVIEW, Permission.MANAGE} & permissions_in(actor, run.collection):
+    if not has_any_permission(actor, run.collection, Permission.REVIEW, Permission.MANAGE):
         raise NotAllowed(_("Only reviewers and admins of this collection may reopen a signed run."))
     if not reason.strip():
         raise WorkbenchError(_("Say why the run is reopened."), code="reason_missing")

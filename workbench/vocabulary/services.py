@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from arbitration.text import is_stop_word, normalise, words
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, permissions_in
+from workbench.accounts.permissions import Permission, has_any_permission
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -25,7 +25,7 @@ DECIDERS = frozenset({Permission.MANAGE, Permission.REVIEW})
 
 def may_decide(*, user: User, collection: Collection) -> bool:
     """Whether the person may change the dictionary: admins and reviewers of the collection."""
-    return bool(DECIDERS & permissions_in(user, collection))
+    return has_any_permission(user, collection, *DECIDERS)
 
 
 def entry_add(

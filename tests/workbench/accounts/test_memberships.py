@@ -8,9 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.functional import SimpleLazyObject
 
 from tests.workbench.cast import Cast
-from workbench.accounts.memberships import collections_with, roles_by_collection
+from workbench.accounts.memberships import roles_by_collection
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission
+from workbench.accounts.permissions import Permission, collections_with
 from workbench.documents.models import Collection
 
 

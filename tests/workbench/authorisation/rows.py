@@ -75,6 +75,7 @@ REVIEW: list[Row] = [
     get("review:item", "R"),
     post("review:claim", "R", given=parts.waiting),
     post("review:release", "RD", given=parts.claimed),
+    get("review:hand-over", "RD"),
     post("review:hand-over", "RD", parts.hand_over, parts.claimed),
     get("review:policy", "D"),
     post("review:policy", "D", fields(blind_share="0.3", second_share="0.1")),

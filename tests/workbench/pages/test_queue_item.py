@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+from django.core.cache import caches
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs
 from tests.workbench.scene import Scene
+from workbench.ops import selectors
 from workbench.questions.models import Run
 from workbench.review.models import QueueItem
 from workbench.review.queue import queue_claim, queue_claim_next
@@ -121,3 +126,45 @@ def test_an_item_held_by_nobody_can_be_taken(cast: Cast, client_as: ClientAs, sc
     assert reverse("review:claim", args=[item.pk]) in client.get(address).content.decode()
     queue_claim(actor=cast.reviewer, item=item)
     assert reverse("review:release", args=[item.pk]) in client.get(address).content.decode()
+
+
+def test_colleagues_are_named_where_somebody_hands_over(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    """The card leads there; the page, or for htmx its form alone, says to whom: never to oneself."""
+    item = queue_claim_next(actor=cast.reviewer)
+    assert item is not None
+    client, address = client_as(cast.reviewer), reverse("review:hand-over", args=[item.pk])
+    page = client.get(reverse("review:item", args=[item.pk])).content.decode()
+    assert f'<a href="{address}">' in page, "without scripts the menu holds a link"
+    assert f'hx-get="{address}"' in page
+    for headers, whole in (({}, True), (HTMX, False)):
+        form = client.get(address, headers=headers).content.decode()
+        assert ("<html" in form) is whole
+        assert "Second Reviewer</option>" in form
+        assert f'value="{cast.reviewer.pk}"' not in form
+    QueueItem.objects.filter(pk=item.pk).update(stage="second", first_reviewer=cast.second_reviewer)
+    assert "Nobody else may decide this" in client.get(address).content.decode()
+
+
+def test_the_number_that_ends_at_a_thousand_is_believed_for_a_while(
+    cast: Cast,
+    client_as: ClientAs,
+    scene: Scene,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(selectors, "MOST_TOLD", 0)
+    client = client_as(cast.reviewer)
+    client.get("/notifications/")
+    counted = [query["sql"] for query in _queries(client) if "count(" in query["sql"].lower()]
+    assert counted
+    assert not any("review_queueitem" in sql for sql in counted)
+    assert "0+" in client.get("/notifications/").content.decode()
+    caches["process"].clear()
+    assert any("review_queueitem" in query["sql"] for query in _queries(client))
+
+
+def _queries(client: Client) -> list[dict[str, str]]:
+    with CaptureQueriesContext(connection) as captured:
+        client.get("/notifications/")
+    return list(captured.captured_queries)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import template
+from django.template.defaultfilters import floatformat
+from django.utils.formats import number_format
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
@@ -47,6 +49,60 @@ def marked(parts: Iterable[Mapping[str, Any]]) -> SafeString:
 def listed(titles: Iterable[str]) -> SafeString:
     """Each title as an item of a list."""
     return mark_safe("".join([f"<li>{conditional_escape(title)}</li>" for title in titles or ()]))  # noqa: S308 - escaped
+
+
+@register.simple_tag
+def found_by(detectors: Sequence[Mapping[str, Any]], rrf_rank: int | None = None) -> SafeString:
+    """Which detectors found a candidate, in one line; opened, each with its reason. ``detectors`` are {label, rank,
+    score, why}: rank from 1 or None, score or None.
+
+    Markup in a function, as a page of cards shows it five times a card: as a template it was a quarter of the page.
+    """
+    rank_word, score_word = _("rank"), _("score")
+    items, reasons = [], []
+    for detector in detectors:
+        label = conditional_escape(detector["label"])
+        rank, score = detector["rank"], detector["score"]
+        place = (
+            f' <b><span class="visually-hidden">{rank_word} </span>{number_format(rank)}</b>' if rank else ""
+        )
+        points = (
+            f' <span class="found__score"><span class="visually-hidden">{score_word} </span>'
+            f"{floatformat(score, 2)}</span>"
+            if score is not None
+            else ""
+        )
+        items.append(f' <span class="found__item">{label}{place}{points}</span>')
+        if detector["why"]:
+            reasons.append(f"<dt>{label}</dt><dd>{conditional_escape(detector['why'])}</dd>")
+    if rrf_rank:
+        fused = f"{_('fused')} <b>{number_format(rrf_rank)}</b>"
+        items.append(f' <span class="found__item found__item--fused">{fused}</span>')
+    return mark_safe(  # noqa: S308 - escaped
+        f'<details class="found"><summary><span class="reason__label">{_("Found by")}</span>{"".join(items)}</summary>'
+        f'<dl class="facts">{"".join(reasons)}</dl></details>'
+    )
+
+
+@register.simple_tag
+def gauge(probability: float | None, role: str | None = "", cut: float | None = None) -> SafeString:
+    """A calibrated probability in [0, 1] as a number and a bar, coloured by the role; nothing where there is none.
+    ``cut``: the threshold, drawn as a tick. Numbers of SVG are never localised: a comma would break them."""
+    if probability is None:
+        return SafeString("")
+    tick = (
+        f'<rect class="gauge__cut-mark" x="{cut}" width="0.015" height="1" fill="currentColor"/>'
+        if cut
+        else ""
+    )
+    return mark_safe(  # noqa: S308 - numbers, words of ours, a role of ours
+        f'<span class="gauge is-{conditional_escape(role or "undecided")}">'
+        '<svg viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
+        '<rect class="gauge__track" y="0.25" width="1" height="0.5"/>'
+        f'<rect class="gauge__bar" y="0.25" width="{probability}" height="0.5"/>{tick}</svg>'
+        f'<span>{floatformat(probability, 2)}<span class="visually-hidden"> {_("probability of being evidence")}'
+        "</span></span></span>"
+    )
 
 
 def _place(scope: Any) -> tuple[int, int, int, int]:
