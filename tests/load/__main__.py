@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from tests.bench.pages import demo_ready, fill
@@ -16,6 +17,8 @@ from tests.product import RunningProduct, running_product
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 REVIEWERS, ANALYSTS = 50, 10
+#: After this share of the time everything has been used once.
+WARM_SHARE = 0.4
 #: Runs in the product: makes people with a session each, and says their keys.
 SIGN_IN = """
 import json
@@ -48,13 +51,14 @@ def main(arguments: list[str] | None = None) -> int:
         sessions = Path(folder) / "sessions.json"
         sessions.write_text(json.dumps(_signed_in(product)), encoding="utf-8")
         busy, start = os.getloadavg()[0], _use(product)
-        _locust(product, sessions=sessions, report=Path(folder) / "load", minutes=options.minutes)
+        warm = _locust(product, sessions=sessions, report=Path(folder) / "load", minutes=options.minutes)
         rows = rows_of((Path(folder) / "load_stats.csv").read_text(encoding="utf-8"))
         print(
             f"\n{REVIEWERS} reviewers (a decision every 5 s) and {ANALYSTS} analysts (a question a minute) for"
             f" {options.minutes:g} minutes, {candidates:,} candidates; load of the machine before: {busy:.1f}\n"
         )
-        print(table(rows, use={name: (start[name], now) for name, now in _use(product).items()}))
+        end = _use(product)
+        print(table(rows, use={name: (start[name], warm[name], end[name]) for name in start}))
         print(*failures_of((Path(folder) / "load_failures.csv").read_text(encoding="utf-8")), sep="\n")
     return 1 if any(row.failures for row in rows) else 0
 
@@ -71,8 +75,9 @@ def _use(product: RunningProduct) -> dict[str, Use]:
     return {name: use_of(product.pid(name)) for name in ("web", "postgres", "worker")}
 
 
-def _locust(product: RunningProduct, *, sessions: Path, report: Path, minutes: float) -> None:
-    """A process of its own: locust replaces the sockets of the one it runs in."""
+def _locust(product: RunningProduct, *, sessions: Path, report: Path, minutes: float) -> dict[str, Use]:
+    """A process of its own: locust replaces the sockets of the one it runs in. Gives what the product uses once
+    everybody has worked for a while: processes that were forked keep what they share until they first write to it."""
     command = [sys.executable, "-m", "locust", "--headless", "--locustfile", "tests/load/people.py"]
     command += ["--host", product.address, "--users", str(REVIEWERS + ANALYSTS), "--spawn-rate", "6"]
     command += [
@@ -83,9 +88,15 @@ def _locust(product: RunningProduct, *, sessions: Path, report: Path, minutes: f
         "--only-summary",
     ]
     environment = os.environ | {"LOAD_SESSIONS": str(sessions)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
-    if done.returncode not in {0, 1}:  # 1: some requests failed, which the table says
-        raise RuntimeError(f"locust ended with {done.returncode}:\n{done.stderr[-4000:]}")
+    with tempfile.TemporaryFile("w+") as said:
+        people = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=said, stderr=said)
+        with suppress(subprocess.TimeoutExpired):
+            people.wait(minutes * 60 * WARM_SHARE)
+        warm = _use(product)
+        if people.wait() not in {0, 1}:  # 1: some requests failed, which the table says
+            said.seek(0)
+            raise RuntimeError(f"locust ended with {people.returncode}:\n{said.read()[-4000:]}")
+    return warm
 
 
 if __name__ == "__main__":

@@ -21,12 +21,14 @@ def test_rows_come_by_name_and_their_sum_last() -> None:
 
 
 def test_the_table_says_what_is_met_and_how_memory_went() -> None:
-    said = table(rows_of(STATS), use={"web": (Use(150.4, 10.0), Use(161.6, 13.0))}).splitlines()
+    said = table(
+        rows_of(STATS), use={"web": (Use(150.4, 10.0), Use(161.2, 11.0), Use(161.6, 13.0))}
+    ).splitlines()
 
     assert [line.split()[-1] for line in said[1:4]] == ["met", "met", "met"]
     assert "not met" in said[1]  # nothing measured is not met
     assert "not met" not in said[2]
-    assert said[-1].split() == ["web", "150", "162", "3.0", "100.0"]
+    assert said[-1].split() == ["web", "150", "161", "162", "3.0", "100.0"]
 
 
 def test_failures_are_counted_by_what_failed() -> None:

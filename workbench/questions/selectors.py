@@ -79,6 +79,14 @@ def runs_visible(*, user: User, collection_id: int | None = None) -> RunQuerySet
     return runs.filter(collection_id=collection_id) if collection_id is not None else runs
 
 
+#: What a row of a list of runs shows.
+_ROW_COLUMNS = (
+    *("strategy", "status", "review_state", "not_found", "created_at"),
+    *("question__text", "question__document__name", "question__document__title"),
+    *("collection__name", "collection__slug"),
+)
+
+
 def runs_listed(*, user: User) -> RunQuerySet:
     """Runs for a list, newest first, each with ``open_required``: how many verdicts people must still decide."""
     waiting = (
@@ -88,7 +96,8 @@ def runs_listed(*, user: User) -> RunQuerySet:
         .annotate(number=Count("pk"))
         .values("number")
     )
-    return runs_visible(user=user).annotate(open_required=Coalesce(Subquery(waiting), 0))
+    runs = runs_visible(user=user).only(*_ROW_COLUMNS)
+    return runs.annotate(open_required=Coalesce(Subquery(waiting), 0))
 
 
 #: What is shown of the run that answers a question again; the rest of it is read where somebody wants it.
@@ -124,7 +133,7 @@ class RunSlice:
     next_cursor: str
 
 
-def run_page(*, user: User, query: QueryDict, size: int = 50) -> RunSlice:
+def run_page(*, user: User, query: QueryDict, size: int = 25) -> RunSlice:
     """Runs the user may read, filtered by the address: collection, status, words of the question."""
     runs = runs_listed(user=user)
     if query.get("collection"):
