@@ -9,6 +9,7 @@ from django.db import transaction
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
@@ -70,6 +71,7 @@ def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
         "rows": [item_row(item, user=user) for item in rows],
         "total": min(count, MOST_COUNTED),
         "is_more": count > MOST_COUNTED,
+        "most_told": number_format(MOST_COUNTED, use_l10n=True, force_grouping=True),
         "collection": chosen,
         "filters": _filters(collections=collections, filters=filters),
         "query": filters.query,
