@@ -298,7 +298,7 @@ ROLE_SAYS = {
 
 
 #: Folded cards of a role that stand on the run page from the beginning; the others come when they are wanted.
-FOLDED_SHOWN = 10
+FOLDED_SHOWN = 5
 #: So few more are not worth a step.
 _FEW_MORE = 3
 
