@@ -72,7 +72,7 @@ function press(control) {
     (control.form?.querySelector("[data-after-role]") ?? control).focus();
     return;
   }
-  if (control.matches("input")) return control.focus();
+  if (control.matches("input, select")) return control.focus();
   control.click();
   if (control.matches("summary") && control.parentElement.open) {
     const form = control.closest(".card__acts")?.querySelector(".override__form") ?? control.parentElement;

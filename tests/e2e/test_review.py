@@ -122,6 +122,25 @@ def test_lines_are_chosen_by_clicking_and_the_answer_is_written_anew(
     expect(page.get_by_text("The answer before, version 1")).to_be_visible()
 
 
+def test_a_decided_run_is_signed_by_keys(visit: Visit, product: RunningProduct) -> None:
+    run = ask(product, "What does the policy say about the stars?", "information-security-policy.md")
+    page = visit("reviewer").go(f"/runs/{run}/")
+    page.keyboard.press("a")
+    expect(page.locator(".answer .decision")).to_be_visible()
+    sign = page.get_by_role("link", name="Sign", exact=True)
+    expect(sign.locator("kbd")).to_have_text("s")
+    expect(sign).to_have_attribute("aria-keyshortcuts", "s")
+    page.keyboard.press("s")
+    expect(page.get_by_role("heading", name="Sign this run")).to_be_visible()
+    page.keyboard.press("s")
+    expect(page.get_by_label("My signature means")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.locator(".message").filter(has_text="Signed")).not_to_have_count(0)
+    assert product.rows("SELECT count(*) FROM review_signature WHERE run_id = %s", run)[0][0] == 1
+
+
 @pytest.mark.parametrize("scripts", [True, False], ids=["with-scripts", "without"])
 def test_a_run_is_decided_signed_and_reopened(visit: Visit, product: RunningProduct, scripts: bool) -> None:
     run = ask(product, f"Within how many days is notice given? ({scripts})", None)

@@ -52,6 +52,14 @@ class Page(HTMLParser):
         return [attributes[attribute] for _, attributes in self.tags if attribute in attributes]
 
 
+def test_every_key_is_in_the_list_of_keys() -> None:
+    sources = {path.name: path.read_text(encoding="utf-8") for path in TEMPLATES.rglob("*.html")}
+    bound = {key for text in sources.values() for key in re.findall(r'data-key="([^"{]+)"', text)}
+    listed = set(re.findall(r'_key_row.html" with key="(.)"', sources["_keys_dialog.html"]))
+    listed |= set(re.findall(r"<kbd>([^<{]+)</kbd>", sources["_keys_dialog.html"]))
+    assert bound <= listed
+
+
 def card(**changes: Any) -> str:
     """A candidate card from the style guide's first example with some values changed."""
     context = {"card": example_context()["cards"][0] | changes, "reason_choices": REASONS}

@@ -38,9 +38,14 @@ class NotFoundForm(DecisionForm):
 
 
 class SignForm(forms.Form):
-    """A signature: the password again, what it means, and the hash of the record the person saw."""
+    """A signature: the password again, what it means, and the hash of the record the person saw. The key that leads
+    to the signing page leads on to the first field, past the record."""
 
-    meaning = forms.ChoiceField(label=_("My signature means"), choices=SignatureMeaning.choices)
+    meaning = forms.ChoiceField(
+        label=_("My signature means"),
+        choices=SignatureMeaning.choices,
+        widget=forms.Select(attrs={"data-key": "s"}),
+    )
     password = forms.CharField(
         label=_("Password"),
         strip=False,
