@@ -70,7 +70,22 @@ def test_read_approve_and_override(visit: Visit, product: RunningProduct) -> Non
     page.locator("[data-card]").get_by_role("link", name="Evidence").first.click()
     expect(page.locator(".lines__item--anchor").first).to_be_visible()
     page.get_by_role("link", name="Back to the card").click()
-    expect(page).to_have_url(re.compile(rf"/runs/{run}/#c-"))
+    expect(page).to_have_url(re.compile(rf"/runs/{run}/\?card=c-.*#c-"))
+
+
+def test_a_link_to_a_card_that_the_page_leaves_for_later(visit: Visit, runs: dict[str, int]) -> None:
+    run = f"/runs/{runs['collection']}/"
+    page = visit("auditor", scripts=False).go(run)
+    early = page.locator("[data-card]").evaluate_all("all => all.map((card) => card.id)")
+    page.get_by_role("link", name=re.compile("Show the other")).first.click()
+    late = page.locator("[data-card]").evaluate_all("all => all.map((card) => card.id)")
+    wanted = next(name for name in late if name not in early)
+    page.locator(f"#{wanted} summary").first.click()
+    page.locator(f"#{wanted}").get_by_role("link", name="Evidence").click()
+    page.get_by_role("link", name="Back to the card").click()
+    expect(page).to_have_url(re.compile(re.escape(f"{run}?card={wanted}#{wanted}")))
+    expect(page.locator(f"#{wanted}")).to_be_in_viewport()
+    assert page.locator("[data-card]").count() == len(early) + 1
 
 
 def test_the_queue(visit: Visit, runs: dict[str, int]) -> None:

@@ -56,8 +56,10 @@ def dom_id_of(candidate_id: str) -> str:
 
 
 def card_address(candidate: Candidate) -> str:
-    """Where the card stands on its run's page."""
-    return f"{keyed_address('questions:run', candidate.run_id)}#{dom_id(candidate)}"
+    """Where the card stands on its run's page. The query names it too, so that the page does not leave it for later: a
+    fragment never reaches the server, and without scripts nothing would fetch the card."""
+    name = dom_id(candidate)
+    return f"{keyed_address('questions:run', candidate.run_id)}?card={name}#{name}"
 
 
 def item_of(candidate: Candidate) -> QueueItem | None:
@@ -304,13 +306,20 @@ _FEW_MORE = 3
 
 
 def card_groups(
-    *, run: Run, rows: list[Candidate], reviewer: User | None, everything: bool = False
+    *,
+    run: Run,
+    rows: list[Candidate],
+    reviewer: User | None,
+    everything: bool = False,
+    named: frozenset[str] = frozenset(),
 ) -> list[dict[str, Any]]:
     """The cards of a run by effective role. Of those that need nobody and are folded into a line only the first stand
-    there; ``rest`` says how many do not, unless ``everything`` is asked for. ``rows`` are the run's, in outline."""
+    there, and those whose ids are ``named`` because a link leads to them; ``rest`` says how many do not, unless
+    ``everything`` is asked for. ``rows`` are the run's, in outline."""
     by_role = _by_role(rows)
     kept = {
-        role: [] if everything else rest_of(members, reviewer=reviewer) for role, members in by_role.items()
+        role: [] if everything else rest_of(members, reviewer=reviewer, named=named)
+        for role, members in by_role.items()
     }
     later = {row.pk for members in kept.values() for row in members}
     cards = cards_of([row for row in rows if row.pk not in later], run=run, reviewer=reviewer)
@@ -335,10 +344,13 @@ def cards_of(rows: list[Candidate], *, run: Run, reviewer: User | None) -> dict[
     }
 
 
-def rest_of(members: list[Candidate], *, reviewer: User | None) -> list[Candidate]:
-    """Those of one role that the run page shows when they are wanted: folded, nothing to decide, not the first."""
+def rest_of(
+    members: list[Candidate], *, reviewer: User | None, named: frozenset[str] = frozenset()
+) -> list[Candidate]:
+    """Those of one role that the run page shows when they are wanted: folded, nothing to decide, not the first and not
+    named by a link."""
     quiet = [row for row in members if _is_quiet(row, reviewer=reviewer)]
-    rest = quiet[FOLDED_SHOWN:]
+    rest = [row for row in quiet[FOLDED_SHOWN:] if dom_id(row) not in named]
     return rest if len(rest) > _FEW_MORE else []
 
 

@@ -46,9 +46,11 @@ TELLING_TABS = frozenset({"provenance", "calls", "history", "json"})
 TABS = ("verdicts", "provenance", "calls", "comments", "history", "json")
 
 
-def run_page(*, run: Run, user: User, tab: str, everything: bool = False) -> dict[str, Any]:
+def run_page(
+    *, run: Run, user: User, tab: str, everything: bool = False, named: frozenset[str] = frozenset()
+) -> dict[str, Any]:
     """The run page: progress while it goes; afterwards one tab, read with a fixed number of queries. ``everything``: no
-    card is left for later."""
+    card is left for later; ``named``: ids of cards that are not."""
     tab = tab if tab in TABS else "verdicts"
     may = permissions_in(user, run.collection)
     context: dict[str, Any] = {
@@ -73,14 +75,15 @@ def run_page(*, run: Run, user: User, tab: str, everything: bool = False) -> dic
         return context
     reviewer = user if Permission.REVIEW in may else None
     if tab == "verdicts":
-        return context | _verdicts(run, reviewer, everything=everything)
+        return context | _verdicts(run, reviewer, everything=everything, named=named)
     return context | _TAB_CONTEXTS[tab](run, reviewer)
 
 
-def rest_page(*, run: Run, user: User, role: str) -> dict[str, Any]:
-    """The cards of a role that the run page left for later; none for a role that there is not."""
+def rest_page(*, run: Run, user: User, role: str, named: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The cards of a role that the run page, asked with the same names, left for later; none for a role that there is
+    not."""
     reviewer = user if cards.may_decide(run=run, user=user) else None
-    rest = cards.rest_of(cards.of_role(candidates_in_outline(run), role), reviewer=reviewer)
+    rest = cards.rest_of(cards.of_role(candidates_in_outline(run), role), reviewer=reviewer, named=named)
     shown = cards.cards_of(rest, run=run, reviewer=reviewer)
     return {
         "rest": [shown[row.pk] for row in rest],
@@ -142,20 +145,34 @@ def _again_url(run: Run) -> str:
     return f"{reverse('questions:ask')}?{urlencode(query)}"
 
 
-def _verdicts(run: Run, reviewer: User | None, *, everything: bool) -> dict[str, Any]:
+def _verdicts(run: Run, reviewer: User | None, *, everything: bool, named: frozenset[str]) -> dict[str, Any]:
     rows = candidates_in_outline(run)
     may_review = reviewer is not None and cards.is_reviewable(run)
     deciding = reviewer if may_review else None
+    answer, conflicts = answer_of(run=run, reviewer=deciding), _conflicts(run)
+    folded = {cards.dom_id(row) for row in rows if cards.is_brief(row)}
+    named = (named | _linked(answer, conflicts)) & folded
     return {
-        "groups": cards.card_groups(run=run, rows=rows, reviewer=deciding, everything=everything),
+        "groups": cards.card_groups(
+            run=run, rows=rows, reviewer=deciding, everything=everything, named=named
+        ),
+        "named_query": urlencode({"card": sorted(named)}, doseq=True),
         "candidate_count": len(rows),
         "tally": cards.tally_of(rows),
         "may_review": may_review,
         "reason_choices": ReasonCode.choices,
-        "conflicts": _conflicts(run),
+        "conflicts": conflicts,
         **cards.NOTHING_TYPED,
-        **answer_of(run=run, reviewer=deciding),
+        **answer,
     }
+
+
+def _linked(answer: dict[str, Any], conflicts: list[dict[str, str]]) -> set[str]:
+    """Ids of the cards that the page itself links to: what an answer of any version cites, and what contradicts."""
+    told = [answer["sentences"], answer["more_sentences"]]
+    told += [earlier["sentences"] for earlier in answer["earlier_answers"]]
+    cited = {cite["dom_id"] for sentences in told for sentence in sentences for cite in sentence["cites"]}
+    return cited.union(*({pair["first_dom_id"], pair["second_dom_id"]} for pair in conflicts))
 
 
 #: Characters of an answer shown before the rest is folded, so that the first verdict is on the first screen.

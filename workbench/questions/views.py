@@ -82,12 +82,12 @@ def run_list(request: HttpRequest) -> HttpResponse:
 def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The run page: stages while it goes, then answer, candidates by role, and the tabs."""
     run = selectors.run_for(user=request.user, pk=pk)
-    if request.htmx and "rest" in request.GET:
-        rest = presenters.rest_page(run=run, user=request.user, role=request.GET["rest"])
+    given, named = request.GET, frozenset(request.GET.getlist("card"))
+    if request.htmx and "rest" in given:
+        rest = presenters.rest_page(run=run, user=request.user, role=given["rest"], named=named)
         return render(request, "questions/run.html#rest", rest)
-    given = request.GET
     context = presenters.run_page(
-        run=run, user=request.user, tab=given.get("tab", ""), everything="all" in given
+        run=run, user=request.user, tab=given.get("tab", ""), everything="all" in given, named=named
     )
     return render(request, "questions/run.html#live" if request.htmx else "questions/run.html", context)
 

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 
 from workbench.accounts.models import User
 from workbench.ops.dispatch import dispatch_on_commit
-from workbench.questions.cards import dom_id
+from workbench.questions.cards import card_address
 from workbench.questions.models import Candidate, Run
 
 from .models import (
@@ -136,7 +136,7 @@ def line_of(row: Notification) -> dict[str, str]:
     elif row.kind == NotificationKind.HANDED_OVER:
         address += "?assignee=me&show=all"
     elif row.candidate:
-        address += f"#{dom_id(row.candidate)}"
+        address = card_address(row.candidate)
     return {"who": str(row.actor), "what": str(row.get_kind_display()), "url": address}
 
 

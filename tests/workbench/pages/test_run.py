@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 
 import pytest
 from django.urls import reverse
@@ -62,6 +63,45 @@ def test_folded_cards_beyond_the_first_come_when_they_are_wanted(
     everything = client.get(address, {"all": "1"})
     assert all(group["rest"] == 0 for group in everything.context["groups"])
     assert all(f'id="{name}"' in everything.content.decode() for name in came)
+
+
+def test_a_card_that_an_address_names_stands_there_and_comes_only_once(
+    cast: Cast, client_as: ClientAs, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cards, "FOLDED_SHOWN", 0)
+    monkeypatch.setattr(cards, "_FEW_MORE", 0)
+    Verdict.objects.filter(candidate__run=scene.run).update(role="discarded", needs_person=False)
+    client, address = client_as(cast.auditor), scene.run.get_absolute_url()
+    left = client.get(address).content.decode()
+    late = next(row for row in scene.run.candidates.all() if f'id="{cards.dom_id(row)}"' not in left)
+
+    page = client.get(cards.card_address(late).split("#")[0])
+
+    text, card = page.content.decode(), f'id="{cards.dom_id(late)}"'
+    assert text.count(card) == 1
+    more = next(unescape(link) for link in re.findall(r'hx-get="([^"]+rest=[^"]+)"', text))
+    rest = client.get(more, headers=HTMX).content.decode()
+    assert "<article" in rest
+    assert card not in rest
+    assert client.get(address, {"card": '"><script>'}).content.decode().count("<script>") == 0
+
+
+def test_a_card_that_the_page_links_to_is_not_left_for_later(
+    cast: Cast, client_as: ClientAs, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cards, "FOLDED_SHOWN", 0)
+    monkeypatch.setattr(cards, "_FEW_MORE", 0)
+    client, address = client_as(cast.auditor), scene.run.get_absolute_url()
+    left = client.get(address).content.decode()
+    late = next(row for row in scene.run.candidates.all() if f'id="{cards.dom_id(row)}"' not in left)
+    shown = next(row for row in scene.run.candidates.all() if f'id="{cards.dom_id(row)}"' in left)
+    pair = {"first_id": shown.candidate_id, "second_id": late.candidate_id, "explanation": "They differ."}
+    Run.objects.filter(pk=scene.run.pk).update(conflicts=[pair])
+
+    text = client.get(address).content.decode()
+
+    assert f'href="#{cards.dom_id(late)}"' in text
+    assert f'id="{cards.dom_id(late)}"' in text
 
 
 def test_what_needs_a_person_is_never_left_for_later(
