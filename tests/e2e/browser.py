@@ -169,6 +169,29 @@ def overflow(page: Page) -> int:
     return int(found)
 
 
+#: The narrowest field that still shows a number of four digits, in pixels; the least share of a list of facts that is
+#: left to the facts.
+NARROWEST, LEAST_SHARE = 40, 0.4
+
+
+def squeezed(page: Page) -> list[str]:
+    """Fields and facts that have too little room for what stands in them."""
+    found: Any = page.evaluate(
+        """([narrowest, share]) => {
+            const wide = (element) => element.getBoundingClientRect().width;
+            const seen = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+            const fields = seen("input:not([type=checkbox], [type=radio], [type=hidden]), select, textarea");
+            const facts = seen(".facts > dd");
+            return [
+                ...fields.filter((field) => wide(field) < narrowest),
+                ...facts.filter((fact) => wide(fact) < share * wide(fact.parentElement)),
+            ].map((element) => element.outerHTML.slice(0, 160));
+        }""",
+        [NARROWEST, LEAST_SHARE],
+    )
+    return list(found)
+
+
 def blank_below(page: Page) -> int:
     """Pixels that the page scrolls on below its end, where there is nothing."""
     found: Any = page.evaluate(

@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.e2e.browser import blank_below, evidence_settled, overflow
+from tests.e2e.browser import blank_below, evidence_settled, overflow, squeezed
 from tests.e2e.conftest import Visit
 from tests.e2e.furniture import furnish
 from tests.product import RunningProduct
@@ -119,11 +119,12 @@ def places(product: RunningProduct, runs: dict[str, int]) -> dict[str, object]:
 
 
 def check(page: Page) -> None:
-    """No violation of any level, and no scrolling sideways or on below the end."""
+    """No violation of any level, and no scrolling sideways or on below the end, room for what is typed and told."""
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     assert overflow(page) <= 0
     assert blank_below(page) <= 1
+    assert squeezed(page) == []
 
 
 @pytest.mark.parametrize(("narrow", "scheme"), LOOKS, ids=["wide-light", "narrow-dark"])

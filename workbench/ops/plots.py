@@ -187,7 +187,7 @@ class HeatMap:
 
 
 CELL_WIDTH, CELL_HEIGHT, GUTTER = 76, 34, 116
-_LONGEST_LABEL = 14
+_LONGEST_LABEL, _LONGEST_TITLE = 14, 11
 #: The darkest square still lets its number be read.
 _STRONGEST = 0.4
 
@@ -223,11 +223,11 @@ def heat_map(
         title=title,
         cells=squares,
         rows=tuple(
-            (CELL_HEIGHT + index * CELL_HEIGHT + CELL_HEIGHT // 2, _cut(label))
+            (CELL_HEIGHT + index * CELL_HEIGHT + CELL_HEIGHT // 2, _cut(label, _LONGEST_LABEL))
             for index, label in enumerate(rows)
         ),
         columns=tuple(
-            (GUTTER + index * CELL_WIDTH + CELL_WIDTH // 2, _cut(label))
+            (GUTTER + index * CELL_WIDTH + CELL_WIDTH // 2, _cut(label, _LONGEST_TITLE))
             for index, label in enumerate(columns)
         ),
         width=GUTTER + CELL_WIDTH * len(columns),
@@ -236,8 +236,8 @@ def heat_map(
     )
 
 
-def _cut(label: str) -> str:
-    return label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
+def _cut(label: str, longest: int) -> str:
+    return label if len(label) <= longest else f"{label[: longest - 1]}…"
 
 
 def _spoken(value: float, digits: int) -> str:

@@ -40,6 +40,15 @@ def test_whoever_says_it_is_there_says_where(cast: Cast, client_as: ClientAs, no
     assert "Section 2, line 5." in page
 
 
+def test_signing_is_not_the_first_choice_before_it_is_decided(
+    cast: Cast, client_as: ClientAs, not_found_run: Run
+) -> None:
+    first = f'button--primary" href="{reverse("review:sign", args=[not_found_run.pk])}"'
+    page = client_as(cast.reviewer).get(not_found_run.get_absolute_url())
+    assert first not in page.content.decode()
+    assert first in decide(client_as, cast.reviewer, not_found_run, decision="confirm")
+
+
 @pytest.mark.parametrize("decision", ["", "perhaps"])
 def test_wrong_input_changes_nothing(
     decision: str, cast: Cast, client_as: ClientAs, not_found_run: Run
