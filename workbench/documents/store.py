@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -363,13 +364,24 @@ def fresh_connection() -> BaseDatabaseWrapper:
     Django does not tidy up after a request or a task: a restarted database must not break them for ever.
 
     Age alone closes none here: the next read would only open another. Where a request or a task ends, Django looks
-    at the age."""
+    at the age. A server that ends a session says so at once, so that a connection on which nothing waits to be read is
+    not tried out by a statement of its own: that was a third of what a question sends."""
     if not connection.in_atomic_block:
         close_at, connection.close_at = connection.close_at, None
         connection.close_if_unusable_or_obsolete()
         if connection.connection is not None:
             connection.close_at = close_at
+            connection.health_check_done = _is_silent(connection.connection)
     return connection  # type: ignore[return-value]
+
+
+def _is_silent(session: Any) -> bool:
+    """Whether a session is open and nothing waits to be read on its socket, the end of it included."""
+    if session.closed:
+        return False
+    waiting = select.poll()
+    waiting.register(session.fileno(), select.POLLIN)
+    return not waiting.poll(0)
 
 
 _SEARCH_SETTINGS = "SET LOCAL hnsw.ef_search = 100; SET LOCAL hnsw.iterative_scan = 'relaxed_order';"
