@@ -96,6 +96,8 @@ _SIGNS: tuple[_Sign, ...] = (
         r"|enter (?:developer|debug|god|admin|dan) mode|a partir de ahora (?:eres|actúa)|ahora eres|finge ser"
         r"|du bist (?:jetzt|nun)|ab (?:jetzt|sofort) (?:hast|gibst|bist)|keine regeln|ora sei|senza restrizioni"
         r"|(?:tu es|vous êtes) maintenant|sans restrictions|sin restricciones)\b",
+        also="you respond act answer pretend filters restrictions limits mode ahora finge bist ab regeln ora "
+        "restrizioni maintenant restricciones",
     ),
     _sign(
         "imitates the marks of a conversation",
@@ -168,6 +170,7 @@ _BITS = re.compile(r"\b[01]{8} [01]{8}")
 _LONGEST_WORD = 60
 _MORSE = re.compile(r"(?:[.\-]{1,5} ){12,}")
 _LETTERS_APART = re.compile(r"\b(?:[A-Za-z] ){5,}[A-Za-z]\b")
+_LETTERS_ALONE = 3  # words of one character that a match of the next pattern holds
 _MAYBE_APART = re.compile(r" [A-Za-z] [A-Za-z] [A-Za-z] ")  # a blank first: quickly found missing
 _BLANKS = re.compile(r"[^\S\n]+")
 _WORD = re.compile(r"[^\W_]+")
@@ -183,22 +186,20 @@ _UNEVEN = re.compile(r"[^\S \n]|  ")
 def injection_reasons(text: str) -> tuple[str, ...]:
     """Why a text looks as if it gave orders to the model that reads it; empty when it does not."""
     reasons = []
+    lengths = list(map(len, text.split()))
     if not text.isascii() and _HIDDEN.search(text):
         reasons.append("hides characters that no reader sees")
-    if _is_encoded(text):
+    if _is_encoded(text, longest=max(lengths, default=0)):
         reasons.append("hides text in an encoding")
     joined = text
-    if _MAYBE_APART.search(text):
+    if lengths.count(1) >= _LETTERS_ALONE and _MAYBE_APART.search(text):
         joined = _LETTERS_APART.sub(lambda match: match[0].replace(" ", ""), text)
     present = _TELLING.intersection(_words(joined.lower()))
     if present:
-        flat = _BLANKS.sub(" ", joined) if _UNEVEN.search(joined) else joined
         is_ascii = joined.isascii()
-        reasons += [
-            sign.why
-            for sign in _SIGNS
-            if sign.may_match(present, is_ascii=is_ascii) and sign.pattern.search(flat)
-        ]
+        signs = [sign for sign in _SIGNS if sign.may_match(present, is_ascii=is_ascii)]
+        flat = _BLANKS.sub(" ", joined) if signs and _UNEVEN.search(joined) else joined
+        reasons += [sign.why for sign in signs if sign.pattern.search(flat)]
     return tuple(dict.fromkeys(reasons))
 
 
@@ -206,14 +207,17 @@ def _words(text: str) -> list[str]:
     return text.translate(_ASCII_WORDS).split() if text.isascii() else _WORD.findall(text)
 
 
-def _is_encoded(text: str) -> bool:
-    if _has_long_run(text) and _ENCODED.search(text):
+def _is_encoded(text: str, *, longest: int) -> bool:
+    if _has_long_run(text, longest) and _ENCODED.search(text):
         return True
     return " .- " in text and _MORSE.search(text) is not None
 
 
-def _has_long_run(text: str) -> bool:
-    """Whether anything is long enough to be encoded text: few passages go further than to their longest word."""
-    if max(map(len, text.split()), default=0) >= _LONGEST_WORD and _LONG_RUN.search(text):
+def _has_long_run(text: str, longest: int) -> bool:
+    """Whether anything is long enough to be encoded text: few passages go further than to their longest word, fewer to
+    a pair of bits."""
+    if longest >= _LONGEST_WORD and _LONG_RUN.search(text):
         return True
+    if "0" not in text and "1" not in text:
+        return False
     return any(pair in text for pair in ("00", "01", "10", "11")) and _BITS.search(text) is not None
