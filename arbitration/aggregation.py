@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from arbitration.detectors.base import Anchor, DetectorContext, Span, StoreSession, section_span, subtree_span
 from arbitration.protocols import LineRow, SectionRow
@@ -26,6 +27,8 @@ _CRUMB_WORDS = 8  # less than this beside a candidate is not a candidate of its 
 _SECTION_PAGES = 3  # a section found as a whole is read over at most so many pages
 _SECTIONS_READ = 10
 _CLOSERS = tuple(".?!:;")
+#: Of a line that stands in many contexts its words are counted once.
+_words_of = lru_cache(maxsize=4096)(word_count)
 
 
 class LineTable:
@@ -57,11 +60,11 @@ class Unit:
     anchors: list[Anchor] = field(default_factory=list)
     context: list[LineRow] = field(default_factory=list)
     section: SectionRow | None = None
+    span: Span = field(init=False)
+    """The anchor's lines as a span."""
 
-    @property
-    def span(self) -> Span:
-        """The anchor's lines as a span."""
-        return span_of(self.lines)
+    def __post_init__(self) -> None:
+        self.span = span_of(self.lines)
 
     @property
     def text(self) -> str:
@@ -88,6 +91,10 @@ def aggregate(anchors: Sequence[Anchor], context: DetectorContext) -> list[Unit]
     places = [anchor for anchor in anchors if anchor.section is None]
     sections = _section_rows(anchors, context.session)
     table = _read(places, whole, sections, context)
+    # Nearly all of these are asked for below, a few at a time.
+    context.match(
+        line for anchor in places if anchor.passage_id is not None for line in table.between(anchor.span)
+    )
     builder = _Builder(table, context)
     for anchor in sorted(places, key=lambda a: a.passage_id is None):
         builder.place(anchor)
@@ -103,7 +110,7 @@ def split_lines(lines: Sequence[LineRow], max_words: int) -> list[list[LineRow]]
     pieces: list[list[LineRow]] = []
     size = 0
     for line in lines:
-        length = word_count(line.text)
+        length = _words_of(line.text)
         if pieces and not _must_cut(pieces[-1], line, size, length, max_words, widest):
             pieces[-1].append(line)
             size += length
@@ -214,7 +221,7 @@ class _Builder:
 
 
 def _words_in(lines: Sequence[LineRow]) -> int:
-    return sum(word_count(line.text) for line in lines)
+    return sum([_words_of(line.text) for line in lines])
 
 
 def _gaps(lines: Sequence[LineRow], covered: set[tuple[int, int]]) -> list[list[LineRow]]:
@@ -323,7 +330,7 @@ def _trimmed(around: Sequence[LineRow], anchor: Sequence[LineRow], max_words: in
     high = places.get((anchor[-1].page_num, anchor[-1].line_num))
     if low is None or high is None:
         return list(anchor)
-    sizes = [word_count(line.text) for line in around]
+    sizes = [_words_of(line.text) for line in around]
     size = sum(sizes[low : high + 1])
     grew = True
     while grew:

@@ -39,7 +39,7 @@ def snippet_of(anchor: Sequence[LineRow], around: Sequence[LineRow], context: De
     """3 to 5 lines about the best matching ones of the anchor; a shorter anchor borrows from its context."""
     lines = list(anchor) if len(anchor) >= _FEWEST_LINES else _borrowed(anchor, around)
     if len(lines) > SNIPPET_LINES:
-        counts = [len(context.matched(line.document_id, line.text)) for line in lines]
+        counts = [len(held) for held in context.matched_in_each(lines)]
         start = _best_window(counts, SNIPPET_LINES)
         lines = lines[start : start + SNIPPET_LINES]
     return "\n".join(_shortened(line, context) for line in lines)

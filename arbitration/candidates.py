@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from arbitration.aggregation import Unit
@@ -98,8 +99,13 @@ def _is_heading(unit: Unit) -> bool:
     """Whether the unit's words are all words of its section's title."""
     if unit.section is None:
         return False
-    title = {word.casefold() for word in _WORD.findall(unit.section.title)}
+    title = _words_of_title(unit.section.title)
     return all(word[0].casefold() in title for word in _WORD.finditer(unit.text))
+
+
+@lru_cache(maxsize=1024)
+def _words_of_title(title: str) -> frozenset[str]:
+    return frozenset(word.casefold() for word in _WORD.findall(title))
 
 
 def _ranks_by_method(units: Sequence[Unit]) -> dict[str, dict[int, int]]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Protocol, TypeVar, cast
 
 from arbitration.pool import MatchType, PatternKind
@@ -160,7 +161,8 @@ class DetectorContext:
     chat: ChatModel | None = None
     notes: list[str] = field(default_factory=list)  # what detectors put on record
     _matchers: dict[str, TermMatcher] = field(default_factory=dict)
-    _matched: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    #: By language of the matcher, then by line.
+    _matched: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
 
     def matcher(self, document_id: str | None = None) -> TermMatcher:
         """Matches all keywords of the question in the language of a document."""
@@ -174,33 +176,43 @@ class DetectorContext:
     def matched(self, document_id: str, text: str) -> tuple[str, ...]:
         """The keywords that stand in a line; asked once per line, however many steps need it."""
         matcher = self.matcher(document_id)
-        key = (matcher.language, text)
-        if key not in self._matched:
-            self._matched[key] = tuple(matcher.matched(text))
-        return self._matched[key]
+        known = self._known(matcher)
+        held = known.get(text)
+        if held is None:
+            held = known[text] = tuple(matcher.matched(text))
+        return held
+
+    def _known(self, matcher: TermMatcher) -> dict[str, tuple[str, ...]]:
+        return self._matched.setdefault(matcher.language, {})
 
     def match(self, lines: Iterable[LineRow]) -> None:
         """Finds the keywords of many lines at once, for :meth:`matched` to know."""
-        texts: dict[str, dict[str, None]] = {}
+        texts: dict[str, list[str]] = {}
+        languages, default = self.languages, self.profile_language
         for line in lines:
-            language = self.languages.get(line.document_id, self.profile_language)
-            texts.setdefault(language, {})[line.text] = None
+            texts.setdefault(languages.get(line.document_id, default), []).append(line.text)
         for language, wanted in texts.items():
-            matcher, known = self._matcher_of(language), self._matched
-            new = [key for text in wanted if (key := (matcher.language, text)) not in known]
-            for key, held in zip(new, matcher.matched_in_each([text for _, text in new]), strict=True):
-                known[key] = tuple(held)
+            matcher = self._matcher_of(language)
+            known = self._known(matcher)
+            new = [text for text in dict.fromkeys(wanted) if text not in known]
+            if new:
+                known.update(zip(new, map(tuple, matcher.matched_in_each(new)), strict=True))
+
+    def matched_in_each(self, lines: Sequence[LineRow]) -> list[tuple[str, ...]]:
+        """The keywords in each of some lines of one document."""
+        if not lines:
+            return []
+        known = self._known(self.matcher(lines[0].document_id))
+        held = [known.get(line.text) for line in lines]
+        return [
+            self.matched(line.document_id, line.text) if found is None else found
+            for line, found in zip(lines, held, strict=True)
+        ]
 
     def matched_in(self, lines: Sequence[LineRow]) -> tuple[str, ...]:
         """The keywords that stand in any of some lines of one document, in the question's order."""
-        if not lines:
-            return ()
-        language, known = self.matcher(lines[0].document_id).language, self._matched
-        present: set[str] = set()
-        for line in lines:
-            held = known.get((language, line.text))
-            present.update(self.matched(line.document_id, line.text) if held is None else held)
-        return tuple(term for term in self.terms if term in present) if present else ()
+        present = set(chain.from_iterable(self.matched_in_each(lines)))
+        return tuple([term for term in self.terms if term in present]) if present else ()
 
     @cached_property
     def terms(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from arbitration.detectors.base import Anchor, DetectorContext, section_span
 from arbitration.pool import MatchType
@@ -129,6 +129,7 @@ def title_matches(
     return found
 
 
+@lru_cache(maxsize=20_000)
 def title_words(title: str) -> str:
     """A title without its number, letter-spacing joined."""
     return heading_text(join_letter_spaced(title))
