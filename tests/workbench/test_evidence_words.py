@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.urls import clear_script_prefix, reverse, set_script_prefix
 from django.utils import translation
 
 from arbitration.contracts import CandidateScope
 from workbench.ops.addresses import keyed_address
+from workbench.questions.templatetags import evidence
 from workbench.questions.templatetags.evidence import lines_range, lines_short, listed, marked
 
 
@@ -51,3 +54,55 @@ def test_an_address_of_many_rows_is_what_reverse_says() -> None:
         assert keyed_address("review:approve", 7) == reverse("review:approve", args=[7])
     finally:
         clear_script_prefix()
+
+
+HOSTILE = '<script>alert("x")</script>'
+
+
+def _line(number: int, **more: Any) -> dict[str, Any]:
+    place = {"x0": 1.5, "y0": 2.0, "width": 30.25, "height": 8.0}
+    plain = {"dom_id": f"p1-l{number}", "number": number, "text": "words", "mark": "", "flag": ""}
+    return plain | place | {"confidence": None} | more
+
+
+def test_lines_stay_text_and_say_what_is_known_of_them() -> None:
+    lines = [
+        _line(1, text=HOSTILE, mark="anchor"),
+        _line(2, flag="hidden", confidence=71, x0=None),
+    ]
+    shown = evidence.line_items(lines)
+    assert "<script" not in shown
+    assert "&lt;script&gt;" in shown
+    assert 'class="lines__item lines__item--anchor" id="p1-l1"' in shown
+    assert "(evidence)" in shown
+    assert "hidden text" in shown
+    assert "recognised, 71 % sure" in shown
+    assert "checkbox" not in shown
+    chosen = evidence.line_items(lines, page=7)
+    assert 'value="7:2" aria-label="Select line 2"' in chosen
+
+    boxes = evidence.line_boxes(lines)
+    assert boxes.count("<rect") == 1, "no box rather than a wrong one"
+    assert 'class="box box--anchor" data-line="p1-l1" x="1.5" y="2.0" width="30.25" height="8.0"' in boxes
+
+
+def test_numbers_of_a_drawing_are_not_localised() -> None:
+    with translation.override("es"):
+        assert "2,5" in evidence.gauge(2.5)
+        assert 'width="2.5"' in evidence.gauge(2.5)
+        assert 'x="0.5"' in evidence.gauge(2.5, "primary", 0.5)
+        assert 'x="1.5"' in evidence.line_boxes([_line(1)])
+    assert evidence.gauge(None) == ""
+
+
+def test_who_found_it_stays_text() -> None:
+    found = [
+        {"label": HOSTILE, "rank": 3, "score": 0.126, "why": HOSTILE},
+        {"label": "BM25", "rank": None, "score": None, "why": ""},
+    ]
+    shown = evidence.found_by(found, 4)
+    assert "<script" not in shown
+    assert "rank </span>3" in shown
+    assert "score </span>0.13" in shown
+    assert shown.count("<dt>") == 1
+    assert "fused <b>4</b>" in shown

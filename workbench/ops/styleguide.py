@@ -228,6 +228,7 @@ def _page() -> dict[str, Any]:
                 "height": 16.5,
                 "mark": mark,
                 "flag": flag,
+                "confidence": None,
             }
         )
     return {

@@ -105,6 +105,54 @@ def gauge(probability: float | None, role: str | None = "", cut: float | None = 
     )
 
 
+@register.simple_tag
+def line_boxes(lines: Iterable[Mapping[str, Any]]) -> SafeString:
+    """A box of an SVG for each line of ``_page_image.html`` that has a place on the page."""
+    return mark_safe(  # noqa: S308 - numbers and words of ours
+        "".join(
+            f'<rect class="box{_with_kind(" box", line["mark"])}" data-line="{line["dom_id"]}" x="{line["x0"]}" '
+            f'y="{line["y0"]}" width="{line["width"]}" height="{line["height"]}"/>'
+            for line in lines
+            if line["x0"] is not None
+        )
+    )
+
+
+@register.simple_tag
+def line_items(lines: Iterable[Mapping[str, Any]], *, page: int | None = None) -> SafeString:
+    """The lines of ``_page_image.html`` as items of a list: number, text, what is to be known of it. With ``page`` each
+    has a checkbox with the value ``page:line``. A page has fifty, beside every card of the queue."""
+    number_word, hidden_word, evidence_word = _("line"), _("hidden text"), _("evidence")
+    items = []
+    for line in lines:
+        dom_id, number, notes = line["dom_id"], line["number"], ""
+        if line["flag"] == "hidden":
+            notes += f' <span class="badge badge--accent">{hidden_word}</span>'
+        if line["confidence"] is not None:
+            sure = _("recognised, %(n)s %% sure") % {"n": line["confidence"]}
+            notes += f' <span class="muted small">{sure}</span>'
+        if line["mark"] == "anchor":
+            notes += f'<span class="visually-hidden"> ({evidence_word})</span>'
+        kinds = _with_kind(" lines__item", line["mark"]) + _with_kind(" lines__item", line["flag"])
+        check = "" if page is None else _line_check(page, number)
+        items.append(
+            f'<li class="lines__item{kinds}" id="{dom_id}" data-line="{dom_id}">{check}'
+            f'<a class="lines__num" href="#{dom_id}"><span class="visually-hidden">{number_word} </span>{number}</a>'
+            f'<span class="lines__text">{conditional_escape(line["text"])}{notes}</span></li>'
+        )
+    return mark_safe("".join(items))  # noqa: S308 - escaped
+
+
+def _with_kind(name: str, kind: str) -> str:
+    return f"{name}--{kind}" if kind else ""
+
+
+def _line_check(page: int, number: int) -> str:
+    said = conditional_escape(_("Select line %(n)s") % {"n": number})
+    box = f'<input type="checkbox" name="line" value="{page}:{number}" aria-label="{said}">'
+    return f'<span class="lines__check">{box}</span>'
+
+
 def _place(scope: Any) -> tuple[int, int, int, int]:
     if isinstance(scope, Mapping):
         return scope["page_start"], scope["line_start"], scope["page_end"], scope["line_end"]
