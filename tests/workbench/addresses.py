@@ -30,6 +30,7 @@ PACKAGES = ("accounts/", "backdoor/")
 MADE: dict[str, Callable[[Scene], object]] = {
     "api:signature-detail": lambda scene: signed(scene.run).pk,
     "review:view-delete": lambda scene: saved_view(scene),
+    "api:audit-event-detail": lambda scene: an_event(scene),
     "api:comment-detail": lambda scene: a_comment(scene),
     "labeling:answer": lambda scene: any_slot(scene.document).pk,
     "labeling:pass": lambda scene: any_slot(scene.document).pk,
@@ -82,6 +83,13 @@ def a_comment(scene: Scene) -> int:
     from workbench.review.comments import comment_add
 
     return comment_add(actor=scene.run.requested_by, run=scene.run, body="Look at this.").comment.pk
+
+
+def an_event(scene: Scene) -> int:
+    """Something on record of the collection."""
+    from workbench.audit.models import AuditEvent
+
+    return AuditEvent.objects.filter(collection_id=scene.document.collection_id).earliest("pk").pk
 
 
 def an_export(scene: Scene) -> Export:

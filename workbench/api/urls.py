@@ -8,6 +8,7 @@ from rest_framework.routers import DefaultRouter
 
 from . import (
     archive_views,
+    audit_views,
     comparison_views,
     control_views,
     export_views,
@@ -44,6 +45,7 @@ router.register("disputes", labeling_views.DisputeViewSet, basename="dispute")
 router.register("labels", labeling_views.CollectionLabelViewSet, basename="labels")
 router.register("comparisons", comparison_views.ComparisonViewSet, basename="comparison")
 router.register("evaluations", comparison_views.EvaluationViewSet, basename="evaluation")
+router.register("audit-events", audit_views.AuditEventViewSet, basename="audit-event")
 router.register("exports", export_views.ExportViewSet, basename="export")
 router.register("webhooks", webhook_views.WebhookViewSet, basename="webhook")
 router.register("webhook-deliveries", webhook_views.WebhookDeliveryViewSet, basename="webhook-delivery")

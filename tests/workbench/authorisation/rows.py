@@ -345,6 +345,8 @@ API: list[Row] = [
     get("api:review-list", SIGNED_IN),
     post("api:review-list", "R", parts.decision),
     get("api:review-detail", MEMBERS),
+    get("api:audit-event-list", "DUduS!"),
+    get("api:audit-event-detail", "DU"),
     get("api:signature-list", SIGNED_IN),
     post("api:signature-list", "R", parts.api_signature, parts.all_decided),
     get("api:signature-detail", MEMBERS),

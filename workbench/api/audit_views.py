@@ -1,0 +1,96 @@
+"""The audit trail for programs: what the trail page shows, with the places in the chain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import mixins, serializers
+from rest_framework.exceptions import ValidationError
+
+from workbench.accounts.permissions import administers
+from workbench.audit.forms import TrailFilterForm
+from workbench.audit.models import AuditEvent
+from workbench.audit.selectors import audited_collections
+
+from .base import ApiViewSet
+
+
+class AuditEventSerializer(serializers.ModelSerializer[AuditEvent]):
+    """One thing that happened, with ids, hashes and decisions, never text of a document. ``position`` and the hashes
+    are its place in the chain; null until the sealer has come by."""
+
+    position = serializers.IntegerField(source="seal.position", default=None, read_only=True, allow_null=True)
+    hash = serializers.CharField(source="seal.hash", default=None, read_only=True, allow_null=True)
+    previous_hash = serializers.CharField(
+        source="seal.prev_hash", default=None, read_only=True, allow_null=True
+    )
+
+    class Meta:
+        model = AuditEvent
+        fields = [
+            "id",
+            "created_at",
+            "actor",
+            "actor_name",
+            "actor_kind",
+            "action",
+            "object_type",
+            "object_id",
+            "collection_id",
+            "before",
+            "after",
+            "reason",
+            "request_id",
+            "position",
+            "hash",
+            "previous_hash",
+        ]
+        read_only_fields = fields
+
+
+def _filter(name: str, words: str, kind: Any = OpenApiTypes.STR) -> OpenApiParameter:
+    return OpenApiParameter(name, kind, description=words)
+
+
+@extend_schema_view(
+    list=extend_schema(
+        parameters=[
+            _filter("collection", "Short name of a collection; `~` for the installation's own events."),
+            _filter("action", "What the action begins with, such as `verdict.`."),
+            _filter("actor", "An e-mail address, or a part of a name."),
+            _filter("object_type", "Kind of object."),
+            _filter("object_id", "Key of the object."),
+            _filter("since", "First day, in UTC.", OpenApiTypes.DATE),
+            _filter("until", "Last day, in UTC.", OpenApiTypes.DATE),
+            _filter("request_id", "Id of the request that did it."),
+        ]
+    )
+)
+class AuditEventViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[AuditEvent]):
+    """The trail of the collections that the caller audits; staff, in person, also read that of the installation."""
+
+    queryset = AuditEvent.objects.none()
+    serializer_class = AuditEventSerializer
+
+    def get_queryset(self) -> QuerySet[AuditEvent]:
+        """The events that the caller may read and that pass the address."""
+        user, is_staff = self.request.user, administers(self.request.user)
+        collections = audited_collections(user=user)
+        events = AuditEvent.objects.visible_to(user).select_related("seal")
+        if not is_staff:  # no token carries what staff may
+            events = events.filter(collection_id__in=[collection.pk for collection in collections])
+        if self.detail:
+            return events
+        if not collections and not is_staff:
+            raise PermissionDenied
+        form = TrailFilterForm(self.request.query_params, collections=collections, is_staff=is_staff)
+        if form.names_unknown_collection:
+            raise Http404
+        if not form.is_valid():
+            raise ValidationError(form.errors)
+        return form.to_filter().apply(events)
