@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from django.core.cache import caches
-from django.db.models import Count, IntegerField, Q, QuerySet, Subquery
+from django.db.models import Count, IntegerField, Max, Min, Q, QuerySet, Subquery
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.formats import number_format
@@ -215,17 +215,22 @@ def _review_stats(user: User) -> list[dict[str, Any]]:
 
 
 def _document_stats(user: User) -> list[dict[str, Any]]:
+    failed = Q(status=DocumentStatus.FAILED)
     counts = Document.objects.visible_to(user, Permission.UPLOAD).aggregate(
         working=Count("pk", filter=Q(status__in=WORKING_STATUSES)),
-        failed=Count("pk", filter=Q(status=DocumentStatus.FAILED)),
+        failed=Count("pk", filter=failed),
+        first=Min("collection__slug", filter=failed),
+        last=Max("collection__slug", filter=failed),
     )
     collections = reverse("documents:collections")
+    only = counts["first"] if counts["first"] == counts["last"] else None
     return [
         {"value": counts["working"], "label": _("documents being read"), "url": collections},
         {
             "value": counts["failed"],
             "label": _("documents that failed"),
-            "url": collections,
+            # Of several collections each says in the list how many of its own failed.
+            "url": f"{reverse('documents:collection', args=[only])}?status=failed" if only else collections,
             "warn": counts["failed"] > 0,
         },
     ]
@@ -238,14 +243,14 @@ def _run_stats(user: User) -> list[dict[str, Any]]:
         finished=Count("pk", filter=Q(status=RunStatus.DONE, finished_at__gt=Now() - RECENT)),
         failed=Count("pk", filter=Q(status=RunStatus.FAILED)),
     )
-    address = reverse("questions:runs")
+    address = f"{reverse('questions:runs')}?asked_by=me"
     stats = [
         {"value": counts["going"], "label": _("questions of yours being answered"), "url": address},
         {
             "value": counts["finished"],
             "label": _("of your questions answered"),
             "hint": _("in the last seven days"),
-            "url": f"{address}?status={RunStatus.DONE}",
+            "url": f"{address}&status={RunStatus.DONE}",
         },
     ]
     if counts["failed"]:
@@ -253,7 +258,7 @@ def _run_stats(user: User) -> list[dict[str, Any]]:
             {
                 "value": counts["failed"],
                 "label": _("questions that failed"),
-                "url": f"{address}?status={RunStatus.FAILED}",
+                "url": f"{address}&status={RunStatus.FAILED}",
                 "warn": True,
             }
         )

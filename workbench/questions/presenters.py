@@ -396,6 +396,13 @@ def run_list(*, user: User, query: QueryDict) -> dict[str, Any]:
                     "value": query.get("status", ""),
                     "options": [("", _("Any")), *((v, str(label)) for v, label in RunStatus.choices)],
                 },
+                {
+                    "name": "asked_by",
+                    "label": _("Asked by"),
+                    "kind": "select",
+                    "value": query.get("asked_by", ""),
+                    "options": [("", _("anybody")), ("me", _("me"))],
+                },
             ],
             "active": [],
         },

@@ -134,12 +134,14 @@ class RunSlice:
 
 
 def run_page(*, user: User, query: QueryDict, size: int = 25) -> RunSlice:
-    """Runs the user may read, filtered by the address: collection, status, words of the question."""
+    """Runs the user may read, filtered by the address: collection, status, words of the question, one's own."""
     runs = runs_listed(user=user)
     if query.get("collection"):
         runs = runs.filter(collection__slug=words_in(query["collection"]))
     if query.get("status") in RunStatus.values:
         runs = runs.filter(status=query["status"])
+    if query.get("asked_by") == "me":
+        runs = runs.filter(requested_by=user)
     if text := words_in(query.get("q")):
         runs = runs.filter(question__text__icontains=text)
     cursor = number_in(query.get("before"))

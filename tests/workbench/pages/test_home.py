@@ -45,8 +45,11 @@ def test_an_analyst_sees_uploads_that_failed_and_questions_answered(
     shown = stats(client_as, cast.analyst)
     assert shown["documents that failed"]["value"] == 1
     assert shown["documents that failed"]["warn"] is True
+    assert shown["documents that failed"]["url"] == "/collections/alpha/?status=failed"
     answered = Run.objects.filter(requested_by=cast.analyst, status="done").count()
     assert shown["of your questions answered"]["value"] == answered > 0
+    listed = client_as(cast.analyst).get(shown["of your questions answered"]["url"])
+    assert len(listed.context["page"].items) == answered
     assert "verdicts to decide" not in shown
 
 

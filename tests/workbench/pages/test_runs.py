@@ -35,3 +35,5 @@ def test_filters_live_in_the_address(cast: Cast, client_as: ClientAs, scene: Sce
     assert shown(client, "?collection=beta") == []
     assert run in shown(client, "?status=nonsense&before=x")
     assert other not in shown(client, f"?before={other}")
+    assert {run, other} <= set(shown(client_as(cast.analyst), "?asked_by=me"))
+    assert shown(client, "?asked_by=me") == []
