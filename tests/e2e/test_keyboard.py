@@ -119,6 +119,18 @@ def test_the_queue_goes_from_card_to_card_with_one_key_each(
     assert rows[0][0] >= 5
 
 
+def test_the_key_for_the_next_card_goes_on_in_the_queue_too(visit: Visit, runs: dict[str, int]) -> None:
+    page = visit("reviewer").go("/queue/")
+    page.keyboard.press("x")
+    page.wait_for_url("**/queue/*/")
+    seen = [page.url]
+    for _ in range(2):
+        page.keyboard.press("j")
+        page.wait_for_url(lambda url: url not in seen)
+        expect(page.get_by_text("yours until")).to_be_visible()
+        seen.append(page.url)
+
+
 def _approve(page: Page) -> None:
     """One key, for a verdict as for a not-found."""
     expect(page.locator("[data-key=a]")).to_be_visible()

@@ -25,12 +25,17 @@ CLAIM_LEASE = timedelta(minutes=5)
 
 
 def queue_claim_next(
-    *, actor: User, collection_id: int | None = None, filters: QueueFilter | None = None
+    *,
+    actor: User,
+    collection_id: int | None = None,
+    filters: QueueFilter | None = None,
+    past: int | None = None,
 ) -> QueueItem | None:
     """The most urgent waiting item becomes this person's for a while; None when nothing waits.
 
     An item they hold already comes first, then what was handed to them. Two people never get the same one: the row
-    is locked while it is taken, and rows that others are taking are skipped.
+    is locked while it is taken, and rows that others are taking are skipped. ``past`` is an item that they hold and
+    pass over: it is free again, and what stands behind it in the order comes first.
     """
     with transaction.atomic():
         held = queue_open(user=actor, collection_id=collection_id).filter(
@@ -40,17 +45,37 @@ def queue_claim_next(
         if filters is not None:
             held, free = filters.apply(held, user=actor), filters.apply(free, user=actor)
         item = None
-        if _has_some(actor):
+        if past is not None:
+            _let_go(actor=actor, key=past)
+            item = _unlocked(free.behind(past)).first() or _unlocked(free).first()
+        elif _has_some(actor):
             # Asked for apart: sorting what was handed over to the front would sort all that waits.
             item = (
                 held.select_for_update(of=("self",)).first()
                 or _unlocked(free.filter(assigned_to=actor)).first()
             )
-        item = item or _unlocked(free.filter(assigned_to__isnull=True)).first()
+        if item is None and past is None:
+            item = _unlocked(free.filter(assigned_to__isnull=True)).first()
         if item is None:
             return None
         _claim(actor=actor, item=item)
     return item
+
+
+def _let_go(*, actor: User, key: int) -> None:
+    """Their hold on the item ends; it stays kept for whom it is kept."""
+    held = QueueItem.objects.select_for_update(of=("self",)).filter(pk=key, claimed_by=actor).first()
+    if held is None:
+        return
+    QueueItem.objects.filter(pk=held.pk).update(claimed_by=None, claimed_until=None, claimed_at=None)
+    audit_record(
+        actor=actor,
+        action="queue.released",
+        obj=held,
+        collection_id=held.collection_id,
+        before={"claimed_by": actor.pk, "assigned_to": held.assigned_to_id},
+        after={"claimed_by": None, "assigned_to": held.assigned_to_id},
+    )
 
 
 def _has_some(actor: User) -> bool:

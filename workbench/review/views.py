@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from workbench.errors import WorkbenchError
+from workbench.ops.addresses import number_in
 from workbench.questions import cards
 from workbench.questions.models import Candidate, Run
 from workbench.questions.selectors import candidate_for, candidate_to_decide, run_for
@@ -167,7 +168,7 @@ def claim_next(request: HttpRequest, query: QueryDict) -> str:
     kept = f"?{filters.query}" if filters.query else ""
     if "show" not in query:
         filters = replace(filters, show="all")
-    item = queue_claim_next(actor=request.user, filters=filters)
+    item = queue_claim_next(actor=request.user, filters=filters, past=number_in(request.POST.get("past")))
     if item is not None:
         return reverse("review:item", args=[item.pk]) + kept
     messages.info(request, _("Nothing waits for you here."))

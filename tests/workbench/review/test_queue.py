@@ -49,6 +49,31 @@ class TestClaiming:
         assert other.pk != urgent.pk
         assert AuditEvent.objects.filter(action="queue.claimed").count() == 2
 
+    def test_what_one_passes_over_is_free_again_and_the_next_in_the_order_comes(
+        self, cast: Cast, run: Run
+    ) -> None:
+        order = list(QueueItem.objects.order_by("-urgency", "pk"))
+        first = queue_claim_next(actor=cast.reviewer)
+        assert first is not None
+        met = [first.pk]
+        for _ in order[1:]:
+            item = queue_claim_next(actor=cast.reviewer, past=met[-1])
+            assert item is not None
+            met.append(item.pk)
+
+        assert met == [item.pk for item in order]
+        assert QueueItem.objects.filter(claimed_by=cast.reviewer).get().pk == met[-1]
+        assert AuditEvent.objects.filter(action="queue.released").count() == len(order) - 1
+        around = queue_claim_next(actor=cast.reviewer, past=met[-1])
+        assert around is not None
+        assert around.pk == order[0].pk
+
+    def test_nobody_passes_over_what_another_holds(self, cast: Cast, run: Run) -> None:
+        theirs = queue_claim_next(actor=cast.second_reviewer)
+        assert theirs is not None
+        queue_claim_next(actor=cast.reviewer, past=theirs.pk)
+        assert QueueItem.objects.get(pk=theirs.pk).claimed_by == cast.second_reviewer
+
     def test_an_expired_claim_passes_on(self, cast: Cast, run: Run) -> None:
         item = queue_claim_next(actor=cast.reviewer)
         assert item is not None
