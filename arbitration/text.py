@@ -106,11 +106,12 @@ def stem(word: str, language: str = "en") -> str:
 
 
 def stem_each(several: Sequence[str], language: str = "en") -> list[str]:
-    """:func:`stem` of many words that are not worth remembering."""
+    """:func:`stem` of many words that are not worth remembering; none holds a line break."""
     stemmer = _STEMMERS[supported_language(language)]
+    lowered = "\n".join(several).lower().replace("’", "'").split("\n") if several else []
     with _STEMMER_LOCK:
-        stemmed = stemmer.stemWords([word.lower().replace("’", "'") for word in several])
-    return [word if word.isascii() else fold(word) for word in stemmed]
+        stemmed: list[str] = stemmer.stemWords(lowered)
+    return stemmed if "".join(stemmed).isascii() else [fold(word) for word in stemmed]
 
 
 def words(text: str) -> list[str]:

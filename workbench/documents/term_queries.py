@@ -53,6 +53,8 @@ def query_words(terms: Sequence[str], language: str) -> list[str]:
 
 #: Terms whose queries are kept for one state of an index.
 _KEPT = 4096
+#: Parts that are kept by their beginning: a few megabytes.
+_PARTS_KEPT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class TermQueries:
     schema: tantivy.Schema
     searcher: tantivy.Searcher
     _known: dict[tuple[str, str], list[tantivy.Query]] = field(default_factory=dict)
+    _beginnings: dict[str, list[str]] = field(default_factory=dict)
 
     def holding(self, term: str, language: str) -> list[tantivy.Query]:
         """Queries of which one or more find every entry that holds the term."""
@@ -110,11 +113,22 @@ class TermQueries:
 
     def _continuations(self, start: str, rest: str, wanted: str, language: str) -> list[str]:
         """Parts that may end the word; of very many only those that give its stem."""
-        found = [last for last, _ in self.searcher.terms_with_prefix(PARTS, rest)]
+        found = self._parts_with(rest)
         if len(found) <= _FEW:
             return found
         whole = stem_each([start + last for last in found], language)
         return [last for last, word_stem in zip(found, whole, strict=True) if word_stem == wanted]
+
+    def _parts_with(self, beginning: str) -> list[str]:
+        """The parts that begin so. Of one letter there are thousands, and the next long word asks for them again."""
+        known = self._beginnings.get(beginning)
+        if known is None:
+            known = [part for part, _ in self.searcher.terms_with_prefix(PARTS, beginning)]
+            if sum(map(len, list(self._beginnings.values()))) + len(known) > _PARTS_KEPT:
+                self._beginnings.clear()
+            if len(known) <= _PARTS_KEPT:
+                self._beginnings[beginning] = known
+        return known
 
     def _cut(self, text: str, most: int) -> Iterator[list[str]]:
         for place in range(1, len(text)):
