@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from django.db import connection
+from django.db.backends.postgresql.base import DatabaseWrapper
 from django.test.utils import CaptureQueriesContext
 
 from arbitration.detection import detect, end_threads
@@ -536,6 +537,37 @@ def test_age_alone_closes_no_connection_between_two_reads(production_connections
     assert session() == before
     connection.close_if_unusable_or_obsolete()
     assert session() != before, "where a request ends, its age still counts"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_is_tried_out_only_when_its_server_said_something(
+    production_connections: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection.close()  # the next one is made with these settings
+    tried: list[bool] = []
+    is_usable = DatabaseWrapper.is_usable
+
+    def noted(wrapper: DatabaseWrapper) -> bool:
+        tried.append(is_usable(wrapper))
+        return tried[-1]
+
+    monkeypatch.setattr(DatabaseWrapper, "is_usable", noted)
+
+    def session() -> int:
+        with fresh_connection().cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            return int(cursor.fetchone()[0])
+
+    before = session()
+    assert session() == before
+    assert tried == []
+
+    other = connection.copy()
+    with other.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [before])
+    other.close()
+    assert session() != before
+    assert tried == [False]
 
 
 @pytest.mark.django_db(transaction=True)
