@@ -38,17 +38,19 @@ def queue_claim_next(
     pass over: it is free again, and what stands behind it in the order comes first.
     """
     with transaction.atomic():
-        held = queue_open(user=actor, collection_id=collection_id).filter(
-            claimed_by=actor, claimed_until__gt=Now()
-        )
         free = queue_free(user=actor, collection_id=collection_id)
         if filters is not None:
-            held, free = filters.apply(held, user=actor), filters.apply(free, user=actor)
+            free = filters.apply(free, user=actor)
         item = None
         if past is not None:
             _let_go(actor=actor, key=past)
             item = _unlocked(free.behind(past)).first() or _unlocked(free).first()
         elif _has_some(actor):
+            held = queue_open(user=actor, collection_id=collection_id).filter(
+                claimed_by=actor, claimed_until__gt=Now()
+            )
+            if filters is not None:
+                held = filters.apply(held, user=actor)
             # Asked for apart: sorting what was handed over to the front would sort all that waits.
             item = (
                 held.select_for_update(of=("self",)).first()
