@@ -26,6 +26,7 @@ TARGET_MS = 10.0
 @measurement("repeated", needs_services=True)
 def measure(size: Size) -> Iterator[Figure]:
     """Medians over questions; of each question the median of its repetitions."""
+    import workbench.wsgi  # noqa: F401 - as a web process is set up, the garbage collector included
     from workbench.documents.embedding import current_embedder
     from workbench.questions import execution
     from workbench.questions.models import LLMCall

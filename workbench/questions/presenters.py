@@ -86,7 +86,7 @@ def rest_page(*, run: Run, user: User, role: str, named: frozenset[str] = frozen
     rest = cards.rest_of(cards.of_role(candidates_in_outline(run), role), reviewer=reviewer, named=named)
     shown = cards.cards_of(rest, run=run, reviewer=reviewer)
     return {
-        "rest": [shown[row.pk] for row in rest],
+        "rest": [shown[row.pk] for row in rest if row.pk in shown],
         "run": run,
         "reason_choices": ReasonCode.choices,
         **cards.NOTHING_TYPED,
