@@ -69,15 +69,7 @@ def _let_go(*, actor: User, key: int) -> None:
     held = QueueItem.objects.select_for_update(of=("self",)).filter(pk=key, claimed_by=actor).first()
     if held is None:
         return
-    QueueItem.objects.filter(pk=held.pk).update(claimed_by=None, claimed_until=None, claimed_at=None)
-    audit_record(
-        actor=actor,
-        action="queue.released",
-        obj=held,
-        collection_id=held.collection_id,
-        before={"claimed_by": actor.pk, "assigned_to": held.assigned_to_id},
-        after={"claimed_by": None, "assigned_to": held.assigned_to_id},
-    )
+    _free(actor=actor, item=held, kept_for=held.assigned_to_id)
 
 
 def _has_some(actor: User) -> bool:
@@ -145,18 +137,22 @@ def queue_release(*, actor: User, item: QueueItem) -> None:
         nobodys = locked.claimed_by_id is None and locked.assigned_to_id is None
         if not (theirs or nobodys or is_admin):
             raise NotAllowed(_("Somebody else holds this item."))
-        before = {"claimed_by": locked.claimed_by_id, "assigned_to": locked.assigned_to_id}
-        QueueItem.objects.filter(pk=locked.pk).update(
-            claimed_by=None, claimed_until=None, claimed_at=None, assigned_to=None
-        )
-        audit_record(
-            actor=actor,
-            action="queue.released",
-            obj=locked,
-            collection_id=locked.collection_id,
-            before=before,
-            after={"claimed_by": None, "assigned_to": None},
-        )
+        _free(actor=actor, item=locked, kept_for=None)
+
+
+def _free(*, actor: User, item: QueueItem, kept_for: int | None) -> None:
+    """Nobody holds the item from now on; it is kept for the person with that key, or for nobody."""
+    QueueItem.objects.filter(pk=item.pk).update(
+        claimed_by=None, claimed_until=None, claimed_at=None, assigned_to=kept_for
+    )
+    audit_record(
+        actor=actor,
+        action="queue.released",
+        obj=item,
+        collection_id=item.collection_id,
+        before={"claimed_by": item.claimed_by_id, "assigned_to": item.assigned_to_id},
+        after={"claimed_by": None, "assigned_to": kept_for},
+    )
 
 
 def queue_hand_over(*, actor: User, item: QueueItem, to: User, note: str = "") -> QueueItem:

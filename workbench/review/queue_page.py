@@ -9,13 +9,13 @@ from django.db import transaction
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 from workbench.ops.addresses import keyed_address, number_in
+from workbench.ops.selectors import number_told
 from workbench.questions.cards import METHOD_LABELS
 from workbench.questions.models import RoleChoice
 from workbench.questions.records import anchor_of
@@ -71,7 +71,7 @@ def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
         "rows": [item_row(item, user=user) for item in rows],
         "total": min(count, MOST_COUNTED),
         "is_more": count > MOST_COUNTED,
-        "most_told": number_format(MOST_COUNTED, use_l10n=True, force_grouping=True),
+        "most_told": number_told(MOST_COUNTED),
         "collection": chosen,
         "filters": _filters(collections=collections, filters=filters),
         "query": filters.query,
