@@ -202,7 +202,7 @@ def test_latency_follows_the_tokens(fake_llm: FakeLLM, client: openai.OpenAI) ->
     started = time.monotonic()
     ask(client, "Hello")
 
-    assert 0.2 <= time.monotonic() - started < 2.0
+    assert 0.2 <= time.monotonic() - started < 15.0
 
 
 def test_only_a_shared_beginning_is_cached(client: openai.OpenAI) -> None:

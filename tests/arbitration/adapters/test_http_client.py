@@ -47,7 +47,7 @@ def dribbling_headers(connection: socket.socket, stop: threading.Event) -> None:
 
 
 def silent(connection: socket.socket, stop: threading.Event) -> None:
-    stop.wait(20)
+    stop.wait(60)
 
 
 @pytest.mark.parametrize("serve", [dribbling_headers, silent])
@@ -57,8 +57,8 @@ def test_headers_must_arrive_before_the_deadline(
     with raw_server(serve) as url, bounded_client() as client:
         started = time.monotonic()
         with pytest.raises(httpx2.TimeoutException), call_deadline(0.4):
-            client.get(url, timeout=5.0)
-        assert time.monotonic() - started < 2.0
+            client.get(url, timeout=30.0)
+        assert time.monotonic() - started < 15.0
 
 
 def test_a_passed_deadline_lets_nothing_more_out(fake_llm: FakeLLM) -> None:
