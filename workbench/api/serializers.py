@@ -11,7 +11,7 @@ from rest_framework import serializers
 from arbitration.contracts import DecidedBy
 from arbitration.strategies.multi_criteria import Rubric
 from workbench.documents.models import Collection, Document
-from workbench.questions.cards import is_hidden_from, may_decide
+from workbench.questions.cards import is_hidden_from, item_of, may_decide
 from workbench.questions.models import Candidate, RoleChoice, Run
 from workbench.questions.records import anchor_of, candidate_role, context_of
 from workbench.questions.rubrics import MOST_CRITERIA
@@ -221,7 +221,8 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
         user = self.context["request"].user if "request" in self.context else None
         if user is None or not is_hidden(getattr(candidate, "queue_item", None)):
             return False
-        return is_hidden_from(candidate, reviewer=user if may_decide(run=candidate.run, user=user) else None)
+        reviewer = user if may_decide(run=candidate.run, user=user) else None
+        return is_hidden_from(item_of(candidate), reviewer=reviewer)
 
     @extend_schema_field(VerdictSerializer(allow_null=True))
     def get_verdict(self, candidate: Candidate) -> dict[str, Any] | None:

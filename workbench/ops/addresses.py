@@ -27,6 +27,16 @@ def keyed_address(name: str, key: int) -> str:
     return f"{before}{key}{after}"
 
 
+def page_address(name: str) -> str:
+    """``reverse(name)`` for pages that stand on every page: looked up once."""
+    return _page_address(name, get_script_prefix())
+
+
+@lru_cache(maxsize=100)
+def _page_address(name: str, script_prefix: str) -> str:
+    return reverse(name)
+
+
 @lru_cache(maxsize=100)
 def _around_the_key(name: str, script_prefix: str) -> tuple[str, str]:
     before, after = reverse(name, args=[_ANY_KEY]).split(str(_ANY_KEY))

@@ -26,6 +26,8 @@ from workbench.review.models import QueueItem
 from workbench.review.notifications import unread
 from workbench.review.selectors import queue_open
 
+from .addresses import page_address
+
 #: Who has something to do or to see in the labeling workbench.
 LABELLERS = frozenset({Permission.LABEL, Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})
 
@@ -125,9 +127,9 @@ def navigation(*, user: User, path: str, to_review: int) -> list[dict[str, Any]]
     return [
         {
             "label": label,
-            "url": reverse(name),
+            "url": page_address(name),
             "key": key,
-            "active": _is_active(reverse(name), path),
+            "active": _is_active(page_address(name), path),
             "count": number_told(to_review) if to_review and name == "review:queue" else "",
         }
         for label, name, key, shown in entries
@@ -182,7 +184,7 @@ def degraded_forget() -> None:
 
 
 def _is_active(url: str, path: str) -> bool:
-    return path == url or (url != reverse("home") and path.startswith(url))
+    return path == url or (url != page_address("home") and path.startswith(url))
 
 
 def home_stats(*, user: User) -> list[dict[str, Any]]:

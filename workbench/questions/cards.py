@@ -22,7 +22,8 @@ from workbench.ops.addresses import keyed_address
 from workbench.review.models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from workbench.review.selectors import UNDO_WINDOW, current_review, is_hidden, standing_review
 
-from .models import Candidate, ReviewState, RoleChoice, Run, RunStatus, Verdict
+from .models import Candidate, ReviewState, Run, RunStatus, Verdict
+from .outline import Outline, Place, by_role
 from .records import anchor_of, candidate_role, candidates_shown, decider_fields, verdict_of
 
 METHOD_LABELS = {
@@ -45,7 +46,7 @@ NEEDS_PERSON = {
 }
 
 
-def dom_id(candidate: Candidate) -> str:
+def dom_id(candidate: Candidate | Outline) -> str:
     """The card's id on a page: unique, and valid in CSS."""
     return dom_id_of(candidate.candidate_id)
 
@@ -67,9 +68,9 @@ def item_of(candidate: Candidate) -> QueueItem | None:
     return getattr(candidate, "queue_item", None)
 
 
-def is_hidden_from(candidate: Candidate, *, reviewer: User | None) -> bool:
-    """Whether this person must decide before they see what the machine, or a first reviewer, said."""
-    item = item_of(candidate)
+def is_hidden_from(item: QueueItem | Place | None, *, reviewer: User | None) -> bool:
+    """Whether this person must decide before they see what the machine, or a first reviewer, said of the candidate
+    that has this place in the queue."""
     return reviewer is not None and is_hidden(item) and not (item and item.first_reviewer_id == reviewer.pk)
 
 
@@ -92,7 +93,7 @@ def card_of(
     """Everything a card shows of one candidate; ``is_brief`` folds it into one line with its reason. ``reviewer`` is
     the person looking at it, where they may decide."""
     verdict, newest = verdict_of(candidate), current_review(candidate)
-    hidden = is_hidden_from(candidate, reviewer=reviewer)
+    hidden = is_hidden_from(item_of(candidate), reviewer=reviewer)
     card = _NOT_OFFERED | {
         "dom_id": dom_id(candidate),
         "candidate_id": candidate.candidate_id,
@@ -284,12 +285,6 @@ def single_card(*, candidate: Candidate, user: User) -> dict[str, Any]:
     return {"card": card, "hide_machine": card["hide_machine"], "reason_choices": ReasonCode.choices}
 
 
-def is_brief(candidate: Candidate) -> bool:
-    """Whether the run page folds the card into one line: rejected, or of low priority and in no doubt."""
-    role = candidate_role(candidate)
-    return role == RoleChoice.DISCARDED or (role == RoleChoice.TANGENTIAL and not is_required(candidate))
-
-
 ROLE_SAYS = {
     "primary": gettext_lazy("carries the answer"),
     "supporting": gettext_lazy("gives context the answer needs"),
@@ -308,18 +303,18 @@ _FEW_MORE = 3
 def card_groups(
     *,
     run: Run,
-    rows: list[Candidate],
+    rows: list[Outline],
     reviewer: User | None,
     everything: bool = False,
     named: frozenset[str] = frozenset(),
 ) -> list[dict[str, Any]]:
     """The cards of a run by effective role. Of those that need nobody and are folded into a line only the first stand
     there, and those whose ids are ``named`` because a link leads to them; ``rest`` says how many do not, unless
-    ``everything`` is asked for. ``rows`` are the run's, in outline."""
-    by_role = _by_role(rows)
+    ``everything`` is asked for. ``rows`` are the run's."""
+    groups = by_role(rows)
     kept = {
         role: [] if everything else rest_of(members, reviewer=reviewer, named=named)
-        for role, members in by_role.items()
+        for role, members in groups.items()
     }
     later = {row.pk for members in kept.values() for row in members}
     cards = cards_of([row for row in rows if row.pk not in later], run=run, reviewer=reviewer)
@@ -332,21 +327,22 @@ def card_groups(
             "count": len(members),
             "rest": len(kept[role]),
         }
-        for role, members in by_role.items()
+        for role, members in groups.items()
     ]
 
 
-def cards_of(rows: list[Candidate], *, run: Run, reviewer: User | None) -> dict[int, dict[str, Any]]:
-    """Cards as the run page shows them, by key. ``rows`` may be outlines: what cards show of them is read here."""
+def cards_of(rows: list[Outline], *, run: Run, reviewer: User | None) -> dict[int, dict[str, Any]]:
+    """Cards as the run page shows them, by key: what they show besides the outline is read here."""
+    outlines = {row.pk: row for row in rows}
     return {
-        row.pk: card_of(row, run=run, reviewer=reviewer, is_brief=is_brief(row))
-        for row in candidates_shown(run, keys=[row.pk for row in rows])
+        candidate.pk: card_of(candidate, run=run, reviewer=reviewer, is_brief=outlines[candidate.pk].is_brief)
+        for candidate in candidates_shown(run, keys=list(outlines))
     }
 
 
 def rest_of(
-    members: list[Candidate], *, reviewer: User | None, named: frozenset[str] = frozenset()
-) -> list[Candidate]:
+    members: list[Outline], *, reviewer: User | None, named: frozenset[str] = frozenset()
+) -> list[Outline]:
     """Those of one role that the run page shows when they are wanted: folded, nothing to decide, not the first and not
     named by a link."""
     quiet = [row for row in members if _is_quiet(row, reviewer=reviewer)]
@@ -354,37 +350,8 @@ def rest_of(
     return rest if len(rest) > _FEW_MORE else []
 
 
-def of_role(rows: list[Candidate], role: str) -> list[Candidate]:
-    """The candidates of one effective role; "" for those without."""
-    return _by_role(rows).get(role, [])
-
-
-def _by_role(rows: list[Candidate]) -> dict[str, list[Candidate]]:
-    groups: dict[str, list[Candidate]] = {role: [] for role in ["", *RoleChoice.values]}
-    for row in rows:
-        groups[candidate_role(row) or ""].append(row)
-    return {role: members for role, members in groups.items() if members}
-
-
-def _is_quiet(row: Candidate, *, reviewer: User | None) -> bool:
-    verdict = verdict_of(row)
-    needs_person = verdict is not None and verdict.needs_person
-    return is_brief(row) and not needs_person and not is_hidden_from(row, reviewer=reviewer)
-
-
-def is_required(candidate: Candidate) -> bool:
-    """Whether a run cannot be signed before a person decided this candidate."""
-    verdict = verdict_of(candidate)
-    return verdict is not None and (
-        verdict.needs_person or verdict.role in (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
-    )
-
-
-def tally_of(rows: list[Candidate]) -> dict[str, int]:
-    """The same as :func:`review_tally` says, from the candidates of a run."""
-    required = [item for row in rows if (item := item_of(row)) is not None and item.is_required]
-    waiting = sum(item.state == ItemState.WAITING for item in required)
-    return {"required": len(required), "open": waiting, "decided": len(required) - waiting}
+def _is_quiet(row: Outline, *, reviewer: User | None) -> bool:
+    return row.is_brief and not row.needs_person and not is_hidden_from(row.item, reviewer=reviewer)
 
 
 def review_tally(*, run: Run) -> dict[str, int]:

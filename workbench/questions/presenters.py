@@ -24,14 +24,14 @@ from workbench.documents.selectors import PageView, page_view
 from workbench.review.comments import handles_of
 from workbench.review.models import ReasonCode
 from workbench.review.selectors import signing_of, standing_review
-from workbench.review.sight import blind_items, blind_words
+from workbench.review.sight import blind_words, runs_decided_blind
 
 from . import cards, selectors
 from .models import Candidate, Run, RunStatus
+from .outline import of_role, outlines_of, tally_of
 from .records import (
     anchor_of,
     candidate_role,
-    candidates_in_outline,
     candidates_of,
     context_of,
     decider_fields,
@@ -83,7 +83,7 @@ def rest_page(*, run: Run, user: User, role: str, named: frozenset[str] = frozen
     """The cards of a role that the run page, asked with the same names, left for later; none for a role that there is
     not."""
     reviewer = user if cards.may_decide(run=run, user=user) else None
-    rest = cards.rest_of(cards.of_role(candidates_in_outline(run), role), reviewer=reviewer, named=named)
+    rest = cards.rest_of(of_role(outlines_of(run), role), reviewer=reviewer, named=named)
     shown = cards.cards_of(rest, run=run, reviewer=reviewer)
     return {
         "rest": [shown[row.pk] for row in rest if row.pk in shown],
@@ -96,8 +96,8 @@ def rest_page(*, run: Run, user: User, role: str, named: frozenset[str] = frozen
 def _withheld(run: Run, user: User) -> str:
     """Why the person is not shown what would tell the machine's role on a card they decide blind; empty where
     nothing is kept back."""
-    items = blind_items(user=user, runs=[run])
-    return blind_words(len(items)) if items else ""
+    blind = runs_decided_blind(user=user, runs=[run])
+    return blind_words(len(blind)) if blind else ""
 
 
 #: Shorter times are shown in milliseconds.
@@ -146,11 +146,11 @@ def _again_url(run: Run) -> str:
 
 
 def _verdicts(run: Run, reviewer: User | None, *, everything: bool, named: frozenset[str]) -> dict[str, Any]:
-    rows = candidates_in_outline(run)
+    rows = outlines_of(run)
     may_review = reviewer is not None and cards.is_reviewable(run)
     deciding = reviewer if may_review else None
     answer, conflicts = answer_of(run=run, reviewer=deciding), _conflicts(run)
-    folded = {cards.dom_id(row) for row in rows if cards.is_brief(row)}
+    folded = {cards.dom_id(row) for row in rows if row.is_brief}
     named = (named | _linked(answer, conflicts)) & folded
     return {
         "groups": cards.card_groups(
@@ -158,7 +158,7 @@ def _verdicts(run: Run, reviewer: User | None, *, everything: bool, named: froze
         ),
         "named_query": urlencode({"card": sorted(named)}, doseq=True),
         "candidate_count": len(rows),
-        "tally": cards.tally_of(rows),
+        "tally": tally_of(rows),
         "may_review": may_review,
         "reason_choices": ReasonCode.choices,
         "conflicts": conflicts,
@@ -418,7 +418,7 @@ def evidence_page(*, candidate: Candidate, page_num: int, user: User) -> dict[st
     """A candidate on a page of its document: the exact lines boxed on the image, and the same text as text."""
     verdict = verdict_of(candidate)
     reviewer = user if cards.may_decide(run=candidate.run, user=user) else None
-    hidden = cards.is_hidden_from(candidate, reviewer=reviewer)
+    hidden = cards.is_hidden_from(cards.item_of(candidate), reviewer=reviewer)
     return {
         "document": candidate.document,
         "document_page_url": f"{candidate.document.get_absolute_url()}?page={page_num}",

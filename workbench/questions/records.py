@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Prefetch
-
 from arbitration.contracts import (
     ROLE_ORDER,
     AuditedRetrievalResult,
@@ -23,7 +21,6 @@ from arbitration.contracts import (
     RetrievedCandidate,
     Role,
 )
-from workbench.review.models import Review
 from workbench.review.selectors import REVIEWS, current_review, effective_role
 
 from .models import Candidate, Run, Verdict
@@ -40,15 +37,6 @@ def candidates_of(run: Run) -> list[Candidate]:
     )
 
 
-#: What tells where a candidate stands among the others: its role, and whether somebody must decide.
-_OUTLINE = (
-    *("run_id", "candidate_id", "position", "verdict__role", "verdict__needs_person", "verdict__order"),
-    *("queue_item__state", "queue_item__stage", "queue_item__is_required", "queue_item__is_blind"),
-    "queue_item__first_reviewer_id",
-)
-_ROLES = Prefetch(
-    "reviews", Review.objects.only("candidate_id", "role", "action", "supersedes_id").order_by("id")
-)
 #: What a card and the evidence beside it show, of tables with a hundred columns more; the rest is read when asked for.
 CARD_COLUMNS = (
     *("run_id", "candidate_id", "position", "section_id", "breadcrumb", "added_by_id", "text_hash"),
@@ -59,12 +47,6 @@ CARD_COLUMNS = (
     *(f"document__{name}" for name in ("page_count", "deleted_at", "erased_at")),
     *("verdict", "text", "queue_item"),
 )
-
-
-def candidates_in_outline(run: Run) -> list[Candidate]:
-    """All candidates of a run in the order of the record, with what tells their role and place. Two queries."""
-    rows = run.candidates.select_related("verdict", "queue_item").only(*_OUTLINE)
-    return list(rows.prefetch_related(_ROLES).order_by("verdict__order", "position"))
 
 
 def candidates_shown(run: Run, *, keys: list[int]) -> list[Candidate]:

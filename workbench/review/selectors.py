@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,13 @@ REVIEWS = Prefetch("reviews", queryset=Review.objects.select_related("reviewer")
 def current_review(candidate: Candidate) -> Review | None:
     """The newest row of the candidate's decisions, undone or not: what the next one supersedes. Its ``role`` is the
     person's role that counts now."""
-    reviews = list(candidate.reviews.all())
+    return newest_of(list(candidate.reviews.all()))
+
+
+def newest_of(reviews: Sequence[Review]) -> Review | None:
+    """Of all rows of one subject the newest that no other supersedes."""
+    if not reviews:
+        return None
     superseded = {review.supersedes_id for review in reviews}
     standing = [review for review in reviews if review.pk not in superseded]
     return max(standing, key=lambda review: review.pk, default=None)

@@ -37,8 +37,9 @@ class DecideFirst(Conflict):
         self.run = run
 
 
-def blind_items(*, user: User, runs: Iterable[Run]) -> list[QueueItem]:
-    """Cards of these runs that the person may decide and must not see the verdict of before. One query."""
+def runs_decided_blind(*, user: User, runs: Iterable[Run]) -> list[int]:
+    """For each card of these runs that the person may decide and must not see the verdict of before, the key of its
+    run. One query."""
     if user.is_system:
         return []
     waiting = QueueItem.objects.filter(
@@ -48,15 +49,15 @@ def blind_items(*, user: User, runs: Iterable[Run]) -> list[QueueItem]:
         run__status=RunStatus.DONE,
         state=ItemState.WAITING,
     )
-    return list(waiting.exclude(run__review_state=ReviewState.SIGNED).exclude(first_reviewer=user))
+    items = waiting.exclude(run__review_state=ReviewState.SIGNED).exclude(first_reviewer=user)
+    return list(items.values_list("run_id", flat=True))
 
 
 def require_sight(*, user: User, runs: Iterable[Run]) -> None:
     """Raises :class:`DecideFirst` when the person must decide blind on one of the runs."""
-    items = blind_items(user=user, runs=runs)
-    if not items:
-        return
-    raise DecideFirst(blind_words(len(items)), run=items[0].run_id)
+    keys = runs_decided_blind(user=user, runs=runs)
+    if keys:
+        raise DecideFirst(blind_words(len(keys)), run=keys[0])
 
 
 def blind_words(count: int) -> str:

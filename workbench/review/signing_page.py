@@ -16,7 +16,7 @@ from workbench.questions.records import anchor_of, candidate_role, candidates_of
 from .forms import SignForm
 from .models import QueueItem, Signature
 from .record import record_digest, signed_record
-from .sight import blind_items
+from .sight import runs_decided_blind
 from .signing import items_to_decide
 
 
@@ -36,7 +36,7 @@ def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
         "form": form,
         "digest": digest,
         "counts": []
-        if blind_items(user=user, runs=[run])
+        if runs_decided_blind(user=user, runs=[run])
         else [(role, label, roles.get(role, 0)) for role, label in RoleChoice.choices],
         "waiting": [_waiting(run, item) for item in waiting],
         "signatures": signatures,

@@ -1,0 +1,97 @@
+"""The candidates of a run in outline: where each stands among the others, without the words that its card shows.
+
+A run page shows a dozen cards of a hundred candidates. Rows instead of models for the others, since making the models
+took longer than showing the cards.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from workbench.review.models import ItemState, Review
+from workbench.review.selectors import effective_role, newest_of
+
+from .models import RoleChoice, Run
+
+_COLUMNS = (
+    *("pk", "candidate_id", "verdict__role", "verdict__needs_person"),
+    *("queue_item__state", "queue_item__stage", "queue_item__is_required", "queue_item__is_blind"),
+    "queue_item__first_reviewer_id",
+)
+
+
+class Place(NamedTuple):
+    """A candidate's place in the queue; named as in ``QueueItem``."""
+
+    state: str
+    stage: str
+    is_required: bool
+    is_blind: bool
+    first_reviewer_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A candidate without its words. ``role`` is the effective one, None while undecided; ``needs_person`` is the
+    machine's, None where it gave no verdict."""
+
+    pk: int
+    candidate_id: str
+    machine_role: str | None
+    needs_person: bool | None
+    role: str | None
+    item: Place | None
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether the run page folds the card into one line: rejected, or of low priority and in no doubt."""
+        if self.role == RoleChoice.TANGENTIAL:
+            return not self.is_required
+        return self.role == RoleChoice.DISCARDED
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a run cannot be signed before a person decided this candidate."""
+        return bool(self.needs_person) or self.machine_role in (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
+
+
+def outlines_of(run: Run) -> list[Outline]:
+    """All candidates of a run in the order of the record. Two queries."""
+    reviews: dict[int, list[Any]] = defaultdict(list)
+    decided = Review.objects.filter(run=run, candidate__isnull=False)
+    for row in decided.values_list("candidate_id", "pk", "role", "action", "supersedes_id", named=True):
+        reviews[row.candidate_id].append(row)
+    rows = run.candidates.order_by("verdict__order", "position").values_list(*_COLUMNS)
+    return [
+        Outline(
+            pk,
+            candidate_id,
+            machine_role,
+            needs_person,
+            effective_role(machine_role=machine_role, review=newest_of(reviews[pk])),
+            Place(*place) if place[0] is not None else None,
+        )
+        for pk, candidate_id, machine_role, needs_person, *place in rows
+    ]
+
+
+def of_role(rows: list[Outline], role: str) -> list[Outline]:
+    """The candidates of one effective role; "" for those without."""
+    return by_role(rows).get(role, [])
+
+
+def by_role(rows: list[Outline]) -> dict[str, list[Outline]]:
+    """Those without a role first, then role by role; only what there is."""
+    groups: dict[str, list[Outline]] = {role: [] for role in ["", *RoleChoice.values]}
+    for row in rows:
+        groups[row.role or ""].append(row)
+    return {role: members for role, members in groups.items() if members}
+
+
+def tally_of(rows: list[Outline]) -> dict[str, int]:
+    """How many verdicts of a run people must decide, and how many of those still wait."""
+    required = [row.item for row in rows if row.item is not None and row.item.is_required]
+    waiting = sum(item.state == ItemState.WAITING for item in required)
+    return {"required": len(required), "open": waiting, "decided": len(required) - waiting}
