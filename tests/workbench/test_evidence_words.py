@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.template.defaultfilters import floatformat
 from django.urls import clear_script_prefix, reverse, set_script_prefix
 from django.utils import translation
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arbitration.contracts import CandidateScope
-from workbench.ops.addresses import keyed_address
+from workbench.ops.addresses import keyed_address, page_address
 from workbench.questions.templatetags import evidence
 from workbench.questions.templatetags.evidence import lines_range, lines_short, listed, marked
 
@@ -52,8 +55,16 @@ def test_an_address_of_many_rows_is_what_reverse_says() -> None:
     try:
         set_script_prefix("/below/")
         assert keyed_address("review:approve", 7) == reverse("review:approve", args=[7])
+        assert page_address("review:queue") == reverse("review:queue")
     finally:
         clear_script_prefix()
+
+
+@given(value=st.floats(min_value=0, max_value=1e12), language=st.sampled_from(["en", "es"]))
+def test_scores_are_rounded_as_by_the_filter(value: float, language: str) -> None:
+    with translation.override(language):
+        shown = evidence.found_by([{"label": "BM25", "rank": None, "score": value, "why": ""}])
+        assert f"</span>{floatformat(value, 2)}</span>" in shown
 
 
 HOSTILE = '<script>alert("x")</script>'

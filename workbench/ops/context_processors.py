@@ -22,10 +22,10 @@ def shell(request: HttpRequest) -> dict[str, Any]:
 
     # Lazy: a fragment for htmx has no shell and must not pay for one.
     waiting = SimpleLazyObject(lambda: waiting_for(user=user))
+    nav = SimpleLazyObject(lambda: navigation(user=user, path=request.path, to_review=waiting.to_review))
     return {
-        "nav": SimpleLazyObject(
-            lambda: navigation(user=user, path=request.path, to_review=waiting.to_review)
-        ),
+        "nav": nav,
+        "nav_keys": SimpleLazyObject(lambda: " ".join(item["key"] for item in nav)),
         "health": SimpleLazyObject(health),
         "degraded": SimpleLazyObject(degraded),
         "page_help": SimpleLazyObject(lambda: help_for(_view_name(request))),

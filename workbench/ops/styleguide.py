@@ -11,17 +11,9 @@ from typing import Any
 from django.contrib.messages import ERROR, SUCCESS
 from django.contrib.messages.storage.base import Message
 
-AT = datetime(2025, 3, 14, 9, 26, 53, tzinfo=UTC)
+from workbench.review.models import ReasonCode
 
-REASONS = [
-    ("wrong_role", "wrong role"),
-    ("wrong_passage", "wrong passage"),
-    ("missed_context", "missed context"),
-    ("quote_not_in_source", "quote not in source"),
-    ("duplicate", "duplicate"),
-    ("policy_exception", "policy exception"),
-    ("other", "other"),
-]
+AT = datetime(2025, 3, 14, 9, 26, 53, tzinfo=UTC)
 
 _PAGE_LINES = [
     ("4.2  Keeping access records", 72, 96, 190, ""),
@@ -367,7 +359,7 @@ def example_context() -> dict[str, Any]:
         ],
         "cards": _cards(),
         "blind_card": _cards()[0] | {"dom_id": "c-blind", "override_url": "", "blind_url": "#blind"},
-        "reason_choices": REASONS,
+        "reason_choices": ReasonCode.choices,
         "progress_list": _progress(),
         "outline": _outline(),
         "viewer": _page(),

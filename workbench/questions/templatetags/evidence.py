@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from django import template
-from django.template.defaultfilters import floatformat
-from django.utils.formats import number_format
+from django.utils.formats import get_format, number_format
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
@@ -63,12 +63,10 @@ def found_by(detectors: Sequence[Mapping[str, Any]], rrf_rank: int | None = None
     for detector in detectors:
         label = conditional_escape(detector["label"])
         rank, score = detector["rank"], detector["score"]
-        place = (
-            f' <b><span class="visually-hidden">{rank_word} </span>{number_format(rank)}</b>' if rank else ""
-        )
+        place = f' <b><span class="visually-hidden">{rank_word} </span>{_whole(rank)}</b>' if rank else ""
         points = (
             f' <span class="found__score"><span class="visually-hidden">{score_word} </span>'
-            f"{floatformat(score, 2)}</span>"
+            f"{_hundredths(score)}</span>"
             if score is not None
             else ""
         )
@@ -76,7 +74,7 @@ def found_by(detectors: Sequence[Mapping[str, Any]], rrf_rank: int | None = None
         if detector["why"]:
             reasons.append(f"<dt>{label}</dt><dd>{conditional_escape(detector['why'])}</dd>")
     if rrf_rank:
-        fused = f"{_('fused')} <b>{number_format(rrf_rank)}</b>"
+        fused = f"{_('fused')} <b>{_whole(rrf_rank)}</b>"
         items.append(f' <span class="found__item found__item--fused">{fused}</span>')
     return mark_safe(  # noqa: S308 - escaped
         f'<details class="found"><summary><span class="reason__label">{_("Found by")}</span>{"".join(items)}</summary>'
@@ -100,7 +98,7 @@ def gauge(probability: float | None, role: str | None = "", cut: float | None = 
         '<svg viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
         '<rect class="gauge__track" y="0.25" width="1" height="0.5"/>'
         f'<rect class="gauge__bar" y="0.25" width="{probability}" height="0.5"/>{tick}</svg>'
-        f'<span>{floatformat(probability, 2)}<span class="visually-hidden"> {_("probability of being evidence")}'
+        f'<span>{_hundredths(probability)}<span class="visually-hidden"> {_("probability of being evidence")}'
         "</span></span></span>"
     )
 
@@ -141,6 +139,20 @@ def line_items(lines: Iterable[Mapping[str, Any]], *, page: int | None = None) -
             f'<span class="lines__text">{conditional_escape(line["text"])}{notes}</span></li>'
         )
     return mark_safe("".join(items))  # noqa: S308 - escaped
+
+
+_HUNDREDTH = Decimal("0.01")
+_GROUPED = 1000
+
+
+def _hundredths(value: float) -> str:
+    """What the filter ``floatformat`` gives for two places, which asks for the same formats again for each number."""
+    rounded = Decimal(repr(value)).quantize(_HUNDREDTH, rounding=ROUND_HALF_UP) + 0  # no -0
+    return f"{rounded:f}".replace(".", get_format("DECIMAL_SEPARATOR"))
+
+
+def _whole(number: int) -> str:
+    return str(number) if number < _GROUPED else number_format(number)
 
 
 def _with_kind(name: str, kind: str) -> str:
