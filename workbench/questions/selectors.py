@@ -16,7 +16,7 @@ from workbench.ops.addresses import number_in, words_in
 from workbench.review.models import ItemState, QueueItem
 from workbench.review.selectors import REVIEWS
 
-from .models import ENDED, Candidate, Run, RunQuerySet, RunStatus
+from .models import ENDED, Candidate, Question, Run, RunQuerySet, RunStatus
 from .records import CARD_COLUMNS
 
 if TYPE_CHECKING:
@@ -107,15 +107,21 @@ _SHOWN = (
     "failure_reason", "llm_call_count", "cost", "elapsed_ms", "created_at", "finished_at",
 )  # fmt: skip
 _RUN_WITH_KEY = f"""
-    SELECT {", ".join(_SHOWN)} FROM questions_run
-    WHERE cache_key = %s AND status = %s ORDER BY id DESC LIMIT 1
+    SELECT {", ".join(f"r.{name}" for name in _SHOWN)}, q.text AS asked_text, q.document_id AS asked_document
+    FROM questions_run r JOIN questions_question q ON q.id = r.question_id
+    WHERE r.cache_key = %s AND r.status = %s ORDER BY r.id DESC LIMIT 1
 """  # noqa: S608  (constants only)
 
 
 def run_with_key(*, cache_key: str) -> Run | None:
     """The newest finished run of this very question, scope, state of documents, strategy and settings."""
     # To build this query from the model's thirty columns takes four times as long as the database needs for it.
-    return next(iter(Run.objects.raw(_RUN_WITH_KEY, [cache_key, RunStatus.DONE])), None)
+    run = next(iter(Run.objects.raw(_RUN_WITH_KEY, [cache_key, RunStatus.DONE])), None)
+    if run is not None:
+        names = ("id", "collection_id", "document_id", "text")
+        values = (run.question_id, run.collection_id, run.asked_document, run.asked_text)
+        run.question = Question.from_db(run._state.db, names, values)  # what else it has is read when asked for
+    return run
 
 
 def runs_to_wake(*, free: Q) -> list[tuple[int, str]]:
