@@ -14,7 +14,8 @@ from django.test import RequestFactory
 from django.urls import include, path
 from django.utils import translation
 
-from workbench.ops.styleguide import REASONS, example_context
+from workbench.ops.styleguide import example_context
+from workbench.review.models import ReasonCode
 
 #: The shell's own links need only these, whatever pages exist.
 urlpatterns = [path("accounts/", include("allauth.urls")), path("i18n/", include("django.conf.urls.i18n"))]
@@ -62,7 +63,7 @@ def test_every_key_is_in_the_list_of_keys() -> None:
 
 def card(**changes: Any) -> str:
     """A candidate card from the style guide's first example with some values changed."""
-    context = {"card": example_context()["cards"][0] | changes, "reason_choices": REASONS}
+    context = {"card": example_context()["cards"][0] | changes, "reason_choices": ReasonCode.choices}
     return render_to_string("partials/_candidate_card.html", context)
 
 
@@ -159,7 +160,10 @@ def test_override_form_names_its_fields() -> None:
     roles = [field["value"] for field in page.all("input") if field.get("name") == "role"]
     assert roles == ["primary", "supporting", "tangential", "discarded"]
     assert [field["name"] for field in page.all("select")] == ["reason_code"]
-    assert [option["value"] for option in page.all("option")] == ["", *(value for value, _ in REASONS)]
+    assert [option["value"] for option in page.all("option")] == [
+        "",
+        *(value for value, _ in ReasonCode.choices),
+    ]
     assert {field["name"] for field in page.all("input")} >= {"comment", "version"}
     assert page.values("data-key") == ["a", "o", "u", "e", "1", "2", "3", "4"]
 
@@ -171,7 +175,11 @@ def test_card_offers_only_what_has_an_address() -> None:
 
 
 def test_blind_card_tells_nothing_of_the_machines_word() -> None:
-    context = {"card": example_context()["blind_card"], "hide_machine": True, "reason_choices": REASONS}
+    context = {
+        "card": example_context()["blind_card"],
+        "hide_machine": True,
+        "reason_choices": ReasonCode.choices,
+    }
     html = render_to_string("partials/_candidate_card.html", context)
     before_form = html[: html.index("override__form")]
     assert "primary" not in before_form.lower()

@@ -15,7 +15,8 @@ from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.test import override_settings
 
-from workbench.ops.styleguide import AT, REASONS, example_context
+from workbench.ops.styleguide import AT, example_context
+from workbench.review.models import ReasonCode
 
 pytest.importorskip("playwright.sync_api")
 
@@ -88,7 +89,9 @@ def render_site() -> Site:
     card = context["cards"][0] | {"decision": decision}
     with override_settings(ROOT_URLCONF="tests.workbench.test_templates"):
         html = render_to_string("styleguide.html", context)
-        decided = render_to_string("partials/_candidate_card.html", {"card": card, "reason_choices": REASONS})
+        decided = render_to_string(
+            "partials/_candidate_card.html", {"card": card, "reason_choices": ReasonCode.choices}
+        )
     return Site(html=html, decided=decided)
 
 

@@ -26,6 +26,9 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     return {
         "nav": nav,
         "nav_keys": SimpleLazyObject(lambda: " ".join(item["key"] for item in nav)),
+        "nav_state": SimpleLazyObject(
+            lambda: " ".join(f"{item['key']}{'*' * item['active']}{item['count']}" for item in nav)
+        ),
         "health": SimpleLazyObject(health),
         "degraded": SimpleLazyObject(degraded),
         "page_help": SimpleLazyObject(lambda: help_for(_view_name(request))),

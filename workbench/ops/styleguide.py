@@ -351,6 +351,8 @@ def example_context() -> dict[str, Any]:
     ]
     return {
         "nav": nav,
+        "nav_state": "styleguide",
+        "nav_keys": "styleguide",
         "app_version": "0.1.0",
         "health": {"ok": True, "label": "All services answer", "url": "#"},
         "messages": [

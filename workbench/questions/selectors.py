@@ -120,7 +120,9 @@ def run_with_key(*, cache_key: str) -> Run | None:
     if run is not None:
         names = ("id", "collection_id", "document_id", "text")
         values = (run.question_id, run.collection_id, run.asked_document, run.asked_text)
-        run.question = Question.from_db(run._state.db, names, values)  # what else it has is read when asked for
+        run.question = Question.from_db(
+            run._state.db, names, values
+        )  # what else it has is read when asked for
     return run
 
 

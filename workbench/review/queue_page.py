@@ -18,6 +18,7 @@ from workbench.ops.addresses import keyed_address, number_in
 from workbench.ops.selectors import number_told
 from workbench.questions.cards import METHOD_LABELS
 from workbench.questions.models import RoleChoice
+from workbench.questions.places import lines_short
 from workbench.questions.records import anchor_of
 
 from .bulk import BulkPreview, bulk_preview
@@ -116,7 +117,7 @@ def item_row(item: QueueItem, *, user: User) -> dict[str, Any]:
         "candidate": candidate,
         "document": document,
         "where": f"{document} › {section}" if section else document,
-        "scope": anchor_of(candidate) if candidate else None,
+        "place": lines_short(anchor_of(candidate)) if candidate else "",
         "role": verdict.role if verdict else None,
         "reason": reason,
         "is_hidden": hidden,

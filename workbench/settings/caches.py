@@ -19,5 +19,5 @@ CACHES = {
     if urlsplit(LIMITS_URL).scheme in LIMITS_SCHEMES
     else _PER_PROCESS | {"LOCATION": "limits"},
     #: Objects of this program, which leave the process in no form.
-    "process": _PER_PROCESS | {"LOCATION": "process"},
+    "process": _PER_PROCESS | {"LOCATION": "process", "OPTIONS": {"MAX_ENTRIES": 2_000}},
 }
