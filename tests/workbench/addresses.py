@@ -264,6 +264,7 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "kind": "csv",
         "name": "run.html",
         "document": scene.document.pk,
+        "person": scene.run.requested_by_id,
     }
     missing = [name for name in names if known.get(name) is None]
     assert not missing, f"say in tests/workbench/addresses.py what {missing} of {address.name} names"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from django.db.models import Prefetch, QuerySet
 from django.shortcuts import get_object_or_404
 
 from .models import MemberRole, Membership, User
@@ -47,6 +48,31 @@ def people_of(*, collection: Collection) -> list[Person]:
         )
         for user, held in roles.items()
     ]
+
+
+def members_of(*, collection: Collection) -> QuerySet[User]:
+    """The members as rows that can be read page by page, each with the roles held there (:func:`roles_here`)."""
+    members = Membership.objects.filter(collection=collection).values("user_id")
+    return _with_roles(User.objects.filter(pk__in=members), collection)
+
+
+def person_now(*, user: User, collection: Collection) -> User:
+    """Somebody with the roles held in the collection now; with none after the last one was taken."""
+    return _with_roles(User.objects.filter(pk=user.pk), collection).get()
+
+
+def roles_here(user: User) -> list[str]:
+    """The roles that came with somebody from :func:`members_of` or :func:`person_now`, in the order of the product."""
+    held = {membership.role for membership in getattr(user, _ROLES_HERE)}
+    return [role.value for role in MemberRole if role in held]
+
+
+_ROLES_HERE = "memberships_here"
+
+
+def _with_roles(users: QuerySet[User], collection: Collection) -> QuerySet[User]:
+    here = Membership.objects.filter(collection=collection)
+    return users.prefetch_related(Prefetch("memberships", queryset=here, to_attr=_ROLES_HERE))
 
 
 def member_for(*, collection: Collection, pk: int) -> User:

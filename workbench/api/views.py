@@ -34,7 +34,9 @@ from . import serializers as shapes
 from .base import IDEMPOTENCY, ApiViewSet, checked, idempotency_key, number_parameter
 from .document_actions import DocumentVersionActions
 from .erasure_actions import CollectionKeepingActions, DocumentErasureActions
+from .people_actions import CollectionPeopleActions
 from .review_actions import CandidateReviewActions, RunReviewActions
+from .settings_actions import CollectionSettingsActions
 from .threshold_actions import CollectionThresholdActions
 
 COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")
@@ -43,6 +45,8 @@ RUN = OpenApiParameter("run", OpenApiTypes.INT, description="Key of a run.")
 
 class CollectionViewSet(
     CollectionKeepingActions,
+    CollectionPeopleActions,
+    CollectionSettingsActions,
     CollectionThresholdActions,
     mixins.ListModelMixin,
     mixins.RetrieveModelMixin,

@@ -42,6 +42,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {
         "CandidateRole": "workbench.questions.models.RoleChoice.choices",
+        "MemberRole": "workbench.accounts.models.MemberRole.choices",
         "EntryKind": "workbench.vocabulary.models.EntryKind.choices",
         "PairState": "workbench.labeling.models.PairState.choices",
         "PlaceState": "workbench.labeling.models.SlotState.choices",

@@ -197,6 +197,17 @@ def collection_settings(scene: Scene) -> Mapping[str, Any]:
     return {"description": "Other words."} | dict.fromkeys(PROPERTIES, 0.5)
 
 
+def api_settings(scene: Scene) -> Mapping[str, Any]:
+    """The same as the API takes it: all the values."""
+    return {
+        "description": "Other words.",
+        "default_strategy": "",
+        "allowed_endpoints": [],
+        "criteria_weights": dict.fromkeys(PROPERTIES, 0.5),
+        "contributes_to_training": False,
+    }
+
+
 def another_factor(scene: Scene) -> Mapping[str, Any]:
     """A second factor of somebody else."""
     return {"user": scene.run.requested_by_id, "type": "totp", "data": "{}"}

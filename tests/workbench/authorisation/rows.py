@@ -310,6 +310,15 @@ API_ADMINISTRATION: list[Row] = [
         parts.thresholds_set,
     ),
     get("api:collection-threshold-proposals", "DU"),
+    get("api:collection-people", "DU"),
+    post("api:collection-people", "D", fields(email="new@example.org", role="analyst")),
+    post("api:collection-person-grant", "D", fields(role="auditor")),
+    post("api:collection-person-revoke", "D", fields(role="analyst")),
+    post("api:collection-person-invite", "D", given=parts.without_password),
+    get("api:collection-settings", "DU"),
+    post("api:collection-settings", "D", parts.api_settings),
+    get("api:collection-review-shares", "D"),
+    post("api:collection-review-shares", "D", fields(blind_share=0.3, second_share=0.1)),
 ]
 
 API: list[Row] = [
@@ -412,6 +421,8 @@ ASKS_AGAIN = frozenset(
             for name in ("change", "hold", "retention", "thresholds", "apply", "remove")
         ),
         *("api:collection-keeping", "api:collection-thresholds", "api:collection-remove-thresholds"),
+        *("api:collection-settings", "api:collection-review-shares", "api:collection-people"),
+        *(f"api:collection-person-{name}" for name in ("grant", "revoke", "invite")),
         *("archives:collection", "archives:take-in", "archives:fetch"),
         *("api:collection-archive-detail", "api:collection-archive-list"),
         *("review:policy", "models:roll-back", "models:schedule", "models:shadow"),

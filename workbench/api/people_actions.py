@@ -1,0 +1,154 @@
+"""The people of a collection and their roles, as actions of its address: what the page of people offers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.accounts.models import MemberRole, User
+from workbench.accounts.permissions import Permission
+from workbench.accounts.selectors import member_for, members_of, person_now, roles_here
+from workbench.accounts.services import invitation_send, membership_grant, membership_revoke, user_invite
+from workbench.documents.models import Collection
+from workbench.documents.selectors import collection_for
+from workbench.ops.addresses import public_address
+
+from .base import IDEMPOTENCY, KEY, checked
+from .reauthentication import asks_again
+
+if TYPE_CHECKING:
+    from rest_framework.viewsets import GenericViewSet
+
+    Base = GenericViewSet[Any]
+else:
+    Base = object
+
+PERSON = OpenApiParameter(
+    "person", OpenApiTypes.INT, OpenApiParameter.PATH, description="Key of a member of the collection."
+)
+_ONE = f"people/(?P<person>{KEY})"
+
+
+class PersonSerializer(serializers.ModelSerializer[User]):
+    """A member with the roles held in this collection. ``is_waiting`` until a password is set; ``is_active`` false for
+    an account that was switched off."""
+
+    roles = serializers.SerializerMethodField()
+    is_waiting = serializers.SerializerMethodField()
+
+    class Meta:
+        model = User
+        fields = ["id", "name", "email", "roles", "is_waiting", "is_active"]
+        read_only_fields = fields
+
+    @extend_schema_field(serializers.ListField(child=serializers.ChoiceField(choices=MemberRole.choices)))
+    def get_roles(self, user: User) -> list[str]:
+        """Those held here."""
+        return roles_here(user)
+
+    def get_is_waiting(self, user: User) -> bool:
+        """Invited, and not here yet."""
+        return not user.has_usable_password()
+
+
+class MemberRoleSerializer(serializers.Serializer[Any]):
+    """One role."""
+
+    role = serializers.ChoiceField(choices=MemberRole.choices)
+
+
+class MemberRoleTakenSerializer(MemberRoleSerializer):
+    """One role, and why it is taken."""
+
+    reason = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
+
+
+class InvitationSerializer(MemberRoleSerializer):
+    """Somebody's address and the role they get; the name is used only for a new account."""
+
+    email = serializers.EmailField(max_length=254)
+    name = serializers.CharField(max_length=120, required=False, default="", allow_blank=True)
+
+
+class CollectionPeopleActions(Base):
+    """Who belongs to a collection and as what; auditors read, admins change."""
+
+    @extend_schema(methods=["GET"], responses=PersonSerializer(many=True))
+    @extend_schema(
+        methods=["POST"],
+        parameters=[IDEMPOTENCY],
+        request=InvitationSerializer,
+        responses={201: PersonSerializer},
+    )
+    @action(detail=True, methods=["get", "post"])
+    @asks_again
+    def people(self, request: Request, slug: str) -> Response:
+        """The members, newest account first; POST gives a role by e-mail address. Somebody new gets an account, and a
+        message to set a password."""
+        if request.method == "GET":
+            collection = collection_for(user=request.user, slug=slug, permission=Permission.AUDIT)
+            members = self.paginate_queryset(members_of(collection=collection))
+            return self.get_paginated_response(PersonSerializer(members, many=True).data)
+        collection = _managed(request, slug)
+        membership = user_invite(
+            actor=request.user,
+            collection=collection,
+            build_url=partial(public_address, request=request._request),
+            **checked(request, InvitationSerializer),
+        )
+        return _person(membership.user, collection, status.HTTP_201_CREATED)
+
+    @extend_schema(parameters=[PERSON, IDEMPOTENCY], request=MemberRoleSerializer, responses=PersonSerializer)
+    @action(detail=True, methods=["post"], url_path=f"{_ONE}/grant", url_name="person-grant")
+    @asks_again
+    def grant_role(self, request: Request, slug: str, person: str) -> Response:
+        """Gives a member one more role."""
+        collection = _managed(request, slug)
+        user = member_for(collection=collection, pk=int(person))
+        given = checked(request, MemberRoleSerializer)
+        membership_grant(actor=request.user, user=user, collection=collection, **given)
+        return _person(user, collection)
+
+    @extend_schema(
+        parameters=[PERSON, IDEMPOTENCY], request=MemberRoleTakenSerializer, responses=PersonSerializer
+    )
+    @action(detail=True, methods=["post"], url_path=f"{_ONE}/revoke", url_name="person-revoke")
+    @asks_again
+    def revoke_role(self, request: Request, slug: str, person: str) -> Response:
+        """Takes a role from a member, who is none any more without the last one. A collection keeps an admin."""
+        collection = _managed(request, slug)
+        user = member_for(collection=collection, pk=int(person))
+        given = checked(request, MemberRoleTakenSerializer)
+        membership_revoke(actor=request.user, user=user, collection=collection, **given)
+        return _person(user, collection)
+
+    @extend_schema(parameters=[PERSON, IDEMPOTENCY], request=None, responses={202: PersonSerializer})
+    @action(detail=True, methods=["post"], url_path=f"{_ONE}/invite", url_name="person-invite")
+    @asks_again
+    def invite_again(self, request: Request, slug: str, person: str) -> Response:
+        """Sends the message to a member who has not set a password yet."""
+        collection = _managed(request, slug)
+        user = member_for(collection=collection, pk=int(person))
+        invitation_send(
+            actor=request.user,
+            user=user,
+            collection=collection,
+            build_url=partial(public_address, request=request._request),
+        )
+        return _person(user, collection, status.HTTP_202_ACCEPTED)
+
+
+def _managed(request: Request, slug: str) -> Collection:
+    """The collection for those who decide who belongs to it; nobody else learns who does."""
+    return collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+
+
+def _person(user: User, collection: Collection, code: int = status.HTTP_200_OK) -> Response:
+    return Response(PersonSerializer(person_now(user=user, collection=collection)).data, status=code)
