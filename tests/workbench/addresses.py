@@ -30,6 +30,8 @@ PACKAGES = ("accounts/", "backdoor/")
 MADE: dict[str, Callable[[Scene], object]] = {
     "api:signature-detail": lambda scene: signed(scene.run).pk,
     "review:view-delete": lambda scene: saved_view(scene),
+    "api:saved-view-detail": lambda scene: saved_view(scene),
+    "api:saved-view-remove": lambda scene: saved_view(scene),
     "api:audit-event-detail": lambda scene: an_event(scene),
     "api:comment-detail": lambda scene: a_comment(scene),
     "labeling:answer": lambda scene: any_slot(scene.document).pk,

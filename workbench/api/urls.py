@@ -16,6 +16,7 @@ from . import (
     question_set_views,
     queue_views,
     review_views,
+    saved_view_views,
     views,
     vocabulary_views,
     webhook_views,
@@ -49,6 +50,7 @@ router.register("audit-events", audit_views.AuditEventViewSet, basename="audit-e
 router.register("exports", export_views.ExportViewSet, basename="export")
 router.register("webhooks", webhook_views.WebhookViewSet, basename="webhook")
 router.register("webhook-deliveries", webhook_views.WebhookDeliveryViewSet, basename="webhook-delivery")
+router.register("saved-views", saved_view_views.SavedViewViewSet, basename="saved-view")
 
 _models = control_views.LanguageModelsViewSet
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.db import transaction
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils import timezone
@@ -23,8 +22,9 @@ from workbench.questions.records import anchor_of
 
 from .bulk import BulkPreview, bulk_preview
 from .filters import MINE, NOBODY, OTHERS, UNDECIDED, QueueFilter, queue_filtered
-from .models import ItemStage, QueueItem, SavedView
+from .models import ItemStage, QueueItem
 from .presenters import WHY, why_words
+from .saved_views import views_of
 from .selectors import is_hidden, queue_held
 
 #: Two screens: who wants the next one takes it, who looks for one filters.
@@ -78,7 +78,7 @@ def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
         "query": filters.query,
         "next_url": reverse("review:next") + (f"?{filters.query}" if filters.query else ""),
         "bulk_url": f"{reverse('review:bulk')}?{filters.query}",
-        "views": list(SavedView.objects.filter(user=user)),
+        "views": list(views_of(user=user)),
         "pager": {
             "shown": len(rows),
             "next_url": f"{address}?{_with(filters, rows[-1].pk)}" if len(keys) > PAGE_SIZE else "",
@@ -229,15 +229,6 @@ def _deciders() -> list[tuple[str, str]]:
         ("fallback", _("a fallback")),
         ("undecided", _("nobody")),
     ]
-
-
-def view_save(*, user: User, name: str, filters: QueueFilter) -> SavedView:
-    """Keeps a filter under a name; it is a preference of one person and no event of the trail."""
-    with transaction.atomic():
-        view, _created = SavedView.objects.update_or_create(
-            user=user, name=name.strip(), defaults={"query": filters.query[:500]}
-        )
-    return view
 
 
 def bulk_page(*, user: User, filters: QueueFilter) -> dict[str, Any]:

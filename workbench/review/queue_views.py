@@ -16,10 +16,10 @@ from workbench.accounts.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
 
-from . import bulk, policy, presenters, queue, queue_page
+from . import bulk, policy, presenters, queue, queue_page, saved_views
 from .filters import QueueFilter
 from .forms import HandOverForm, PolicyForm, ViewForm
-from .models import QueueItem, SavedView
+from .models import QueueItem
 from .views import claim_next
 
 
@@ -129,14 +129,20 @@ def view_save(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("Give the view a name of at most 60 characters."))
         return redirect("review:queue")
     filters = QueueFilter.of(QueryDict(form.cleaned_data["query"]).dict())
-    view = queue_page.view_save(user=request.user, name=form.cleaned_data["name"], filters=filters)
+    try:
+        view, _is_new = saved_views.view_save(
+            user=request.user, name=form.cleaned_data["name"], filters=filters
+        )
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+        return redirect(f"{reverse('review:queue')}?{filters.query}")
     return redirect(f"{reverse('review:queue')}?{view.query}")
 
 
 @require_POST
 def view_delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Forgets a view of one's own."""
-    get_object_or_404(SavedView, user=request.user, pk=pk).delete()
+    saved_views.view_delete(view=saved_views.view_for(user=request.user, pk=pk))
     return redirect("review:queue")
 
 

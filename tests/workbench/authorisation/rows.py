@@ -368,6 +368,10 @@ API: list[Row] = [
     post("api:queue-claim", "R", given=parts.waiting),
     post("api:queue-hand-over", "RD", parts.hand_over, parts.claimed),
     post("api:queue-release", "RD", given=parts.claimed),
+    get("api:saved-view-list", SIGNED_IN),
+    post("api:saved-view-list", SIGNED_IN, fields(name="Old ones", filters={"age": "7"})),
+    get("api:saved-view-detail", "D"),  # the view is the admin's own
+    post("api:saved-view-remove", "D"),
     get("api:comment-list", SIGNED_IN),
     post("api:comment-list", MEMBERS, lambda scene: {"run": scene.run.pk, "body": "Look."}),
     get("api:comment-detail", MEMBERS),
@@ -457,7 +461,7 @@ DOES_NOT_ASK: dict[str, str] = {
         ("models:start", "models:cancel"), "the gate decides what serves, as it does for the schedule"
     ),
     "archives:remove": "a copy that can be made again",
-    "review:view-delete": "one's own view",
+    **dict.fromkeys(("review:view-delete", "api:saved-view-remove"), "one's own view"),
 }
 
 #: One's own account (django-allauth). Nothing here is of a collection, and each person reaches their own alone.
