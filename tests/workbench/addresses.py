@@ -264,7 +264,7 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "pk": key,
         "page_num": 1,
         "kind": "csv",
-        "name": "run.html",
+        "name": "pointwise" if address.name == "api:prompt-detail" else "run.html",
         "document": scene.document.pk,
         "person": scene.run.requested_by_id,
     }

@@ -13,6 +13,7 @@ from . import (
     control_views,
     export_views,
     labeling_views,
+    prompt_views,
     question_set_views,
     queue_views,
     review_views,
@@ -51,6 +52,7 @@ router.register("exports", export_views.ExportViewSet, basename="export")
 router.register("webhooks", webhook_views.WebhookViewSet, basename="webhook")
 router.register("webhook-deliveries", webhook_views.WebhookDeliveryViewSet, basename="webhook-delivery")
 router.register("saved-views", saved_view_views.SavedViewViewSet, basename="saved-view")
+router.register("prompts", prompt_views.PromptViewSet, basename="prompt")
 
 _models = control_views.LanguageModelsViewSet
 

@@ -158,20 +158,13 @@ def prompt_pages(request: HttpRequest) -> HttpResponse:
     name = request.GET.get("name", "")
     if not name:
         return render(request, "ops/prompts.html", {"prompts": prompts.prompt_list()})
-    versions = prompts.versions_of(name)
-    if not versions:
-        raise Http404
-    version = _chosen(request.GET.get("version"), versions) or versions[-1]
-    earlier = [number for number in versions if number < version]
-    against = _chosen(request.GET.get("against"), versions) or (earlier[-1] if earlier else None)
+    version, against = (_number(request.GET.get(key)) for key in ("version", "against"))
     context = prompts.prompt_page(user=request.user, name=name, version=version, against=against)
     return render(request, "ops/prompt.html", context)
 
 
-def _chosen(raw: str | None, versions: list[int]) -> int | None:
-    if not raw:
-        return None
+def _number(raw: str | None) -> int | None:
     number = number_in(raw)
-    if number not in versions:
+    if raw and number is None:
         raise Http404
     return number

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, F
+from django.http import Http404
 
 import arbitration
 from arbitration.prompting import PROMPTS, PromptTemplate, load_prompt, prompt_names
 from workbench.questions.models import LLMCall
 
 from .diffs import DiffLine, line_diff
-from .operations import WITHOUT_RUN, seen_by
+from .operations import seen_by
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -30,28 +31,35 @@ def versions_of(name: str) -> list[int]:
 
 def prompt_list() -> list[dict[str, Any]]:
     """Every prompt in its newest version."""
-    return [
-        {
-            "prompt": load_prompt(name),
-            "versions": len(versions_of(name)),
-            "used_in": modules_using(name),
-        }
-        for name in prompt_names()
-    ]
+    return [_row(name, versions_of(name)) for name in prompt_names()]
 
 
-def prompt_page(*, user: User, name: str, version: int, against: int | None) -> dict[str, Any]:
-    """One version, with what changed since another one, and its calls in the ledger."""
-    prompt = load_prompt(name, version=version)
-    other = load_prompt(name, version=against) if against is not None else None
+def _row(name: str, versions: list[int], version: int | None = None) -> dict[str, Any]:
+    version = versions[-1] if version is None else version
     return {
-        "prompt": prompt,
+        "prompt": load_prompt(name, version=version),
         "version": version,
-        "placeholders": sorted(prompt.placeholders),
-        "versions": versions_of(name),
-        "against": against,
-        "diff": diff_of(other, prompt) if other else [],
+        "versions": versions,
         "used_in": modules_using(name),
+    }
+
+
+def prompt_page(
+    *, user: User, name: str, version: int | None = None, against: int | None = None
+) -> dict[str, Any]:
+    """One version, by default the newest, with what changed since another one, by default the one before, and its calls
+    in the ledger. Raises ``Http404`` for a prompt or a version that is not there."""
+    versions = versions_of(name)
+    if not versions or not {version, against} <= {None, *versions}:
+        raise Http404
+    row = _row(name, versions, version)
+    if against is None:
+        against = max((number for number in versions if number < row["version"]), default=None)
+    prompt: PromptTemplate = row["prompt"]
+    return row | {
+        "placeholders": sorted(prompt.placeholders),
+        "against": against,
+        "diff": diff_of(load_prompt(name, version=against), prompt) if against is not None else [],
         "calls": _calls(user, prompt),
     }
 
@@ -66,15 +74,14 @@ def _lines(prompt: PromptTemplate) -> list[str]:
 
 
 def _calls(user: User, prompt: PromptTemplate) -> list[dict[str, Any]]:
-    """Calls of exactly this text, by strategy."""
-    rows = (
+    """Calls of exactly this text, by strategy; None for those of no run."""
+    return list(
         LLMCall.objects.filter(seen_by(user), prompt_name=prompt.name, prompt_hash=prompt.hash)
         .annotate(strategy=F("run__strategy"))
         .values("strategy", "stage")
         .order_by("strategy", "stage")
         .annotate(calls=Count("pk"))
     )
-    return [row | {"strategy": row["strategy"] or WITHOUT_RUN} for row in rows]
 
 
 @lru_cache(maxsize=256)

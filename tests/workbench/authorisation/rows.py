@@ -289,6 +289,8 @@ API_LABELLING: list[Row] = [
 
 API_ADMINISTRATION: list[Row] = [
     get("api:language-models", "DUduS!"),
+    get("api:prompt-list", "DUduS!"),
+    get("api:prompt-detail", "DUduS!"),
     post("api:language-models-stop", "S!", fields(reason="Too dear.")),
     post("api:language-models-resume", "S!", fields(reason="Cheap again."), parts.models_stopped),
     post("api:language-models-budgets", "S!", fields(run_budget="1", month_budget="50", reason="A limit.")),
