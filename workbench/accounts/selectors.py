@@ -13,6 +13,9 @@ from .models import MemberRole, Membership, User
 if TYPE_CHECKING:
     from workbench.documents.models import Collection
 
+#: Where a person's memberships in the collection that was asked for stand.
+_ROLES_HERE = "memberships_here"
+
 
 @dataclass(frozen=True, slots=True)
 class RoleName:
@@ -65,9 +68,6 @@ def roles_here(user: User) -> list[str]:
     """The roles that came with somebody from :func:`members_of` or :func:`person_now`, in the order of the product."""
     held = {membership.role for membership in getattr(user, _ROLES_HERE)}
     return [role.value for role in MemberRole if role in held]
-
-
-_ROLES_HERE = "memberships_here"
 
 
 def _with_roles(users: QuerySet[User], collection: Collection) -> QuerySet[User]:

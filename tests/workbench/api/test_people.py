@@ -212,3 +212,10 @@ class TestWhoAsks:
         assert client.get(PEOPLE, headers=bearer).status_code == reads
         path = of(cast.analyst, "grant")
         assert post(client, path, {"role": "reviewer"}, **bearer).status_code == changes
+
+    def test_the_trail_names_the_token_that_gave_a_role(self, cast: Cast, client: Client) -> None:
+        """What it gave outlives it: whoever revokes it looks there."""
+        token, key = token_create(actor=cast.admin, name="directory", scopes=[Permission.MANAGE], days=1)
+        post(client, PEOPLE, NEW, Authorization=f"Bearer {key}")
+        for action in ("account.created", "membership.granted", "account.invited"):
+            assert AuditEvent.objects.get(action=action).after["api_token"] == token.pk
