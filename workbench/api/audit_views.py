@@ -10,12 +10,16 @@ from django.http import Http404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import mixins, serializers
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from workbench.accounts.permissions import administers
 from workbench.audit.forms import TrailFilterForm
 from workbench.audit.models import AuditEvent
-from workbench.audit.selectors import audited_collections
+from workbench.audit.selectors import audited_collections, may_read_trail
+from workbench.audit.services import VERIFIED_AT_ONCE, VerifyReport, audit_verify
 
 from .base import ApiViewSet
 
@@ -53,6 +57,26 @@ class AuditEventSerializer(serializers.ModelSerializer[AuditEvent]):
         read_only_fields = fields
 
 
+class VerificationSerializer(serializers.Serializer[Any]):
+    """What a verification found. ``events`` counts all and ``unsealed`` those that wait for their place; ``head`` is
+    the last hash, at ``position``; ``checked`` links were computed anew, ``is_whole_chain`` where these were all.
+    ``first_broken`` is the id of the first event that is not as it was sealed; ``problem`` says what is wrong."""
+
+    ok = serializers.BooleanField()
+    events = serializers.IntegerField()
+    unsealed = serializers.IntegerField()
+    head = serializers.CharField(allow_null=True)
+    position = serializers.IntegerField()
+    checked = serializers.IntegerField()
+    is_whole_chain = serializers.SerializerMethodField()
+    first_broken = serializers.IntegerField(allow_null=True)
+    problem = serializers.CharField()
+
+    def get_is_whole_chain(self, report: VerifyReport) -> bool:
+        """Whether the walk began at the first link."""
+        return report.checked >= report.position
+
+
 def _filter(name: str, words: str, kind: Any = OpenApiTypes.STR) -> OpenApiParameter:
     return OpenApiParameter(name, kind, description=words)
 
@@ -76,6 +100,7 @@ class AuditEventViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
 
     queryset = AuditEvent.objects.none()
     serializer_class = AuditEventSerializer
+    remembers_posts = False  # nothing changes, and a reading is of the chain as it is now
 
     def get_queryset(self) -> QuerySet[AuditEvent]:
         """The events that the caller may read and that pass the address."""
@@ -94,3 +119,12 @@ class AuditEventViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
         if not form.is_valid():
             raise ValidationError(form.errors)
         return form.to_filter().apply(events)
+
+    @extend_schema(request=None, responses=VerificationSerializer, filters=False)
+    @action(detail=False, methods=["post"], pagination_class=None)
+    def verify(self, request: Request) -> Response:
+        """Computes the chain anew, of a very long one the newest 100,000 links; `manage.py verify_audit` computes all
+        and compares it with anchors kept outside."""
+        if not may_read_trail(user=request.user):
+            raise PermissionDenied
+        return Response(VerificationSerializer(audit_verify(newest=VERIFIED_AT_ONCE)).data)

@@ -11,6 +11,7 @@ from . import (
     audit_views,
     comparison_views,
     control_views,
+    cost_views,
     export_views,
     labeling_views,
     prompt_views,
@@ -62,6 +63,7 @@ urlpatterns = [
     path("language-models/stop/", _models.as_view({"post": "stop"}), name="language-models-stop"),
     path("language-models/resume/", _models.as_view({"post": "resume"}), name="language-models-resume"),
     path("language-models/budgets/", _models.as_view({"post": "budgets"}), name="language-models-budgets"),
+    path("costs/", cost_views.CostViewSet.as_view({"get": "month"}), name="costs"),
     path("", include(router.urls)),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
 ]

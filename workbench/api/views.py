@@ -38,6 +38,7 @@ from .people_actions import CollectionPeopleActions
 from .review_actions import CandidateReviewActions, RunReviewActions
 from .settings_actions import CollectionSettingsActions
 from .threshold_actions import CollectionThresholdActions
+from .trust_actions import CollectionTrustActions
 
 COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")
 RUN = OpenApiParameter("run", OpenApiTypes.INT, description="Key of a run.")
@@ -48,6 +49,7 @@ class CollectionViewSet(
     CollectionPeopleActions,
     CollectionSettingsActions,
     CollectionThresholdActions,
+    CollectionTrustActions,
     mixins.ListModelMixin,
     mixins.RetrieveModelMixin,
     mixins.CreateModelMixin,

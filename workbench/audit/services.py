@@ -13,7 +13,7 @@ from .locks import LockSpace, advisory_lock
 from .models import ActorKind, AuditEvent, AuditSeal, AuditVerification, object_type_of
 from .redaction import redacted, redacted_reason
 from .verifier import GENESIS, event_hash, link_hash
-from .verify import VerifyReport, audit_verify
+from .verify import VERIFIED_AT_ONCE, VerifyReport, audit_verify
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 __all__ = [
+    "VERIFIED_AT_ONCE",
     "VerifyReport",
     "audit_record",
     "audit_seal",

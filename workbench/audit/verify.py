@@ -28,6 +28,9 @@ _ORPHAN = """
     ORDER BY e.id LIMIT 1
 """
 
+#: Links that are computed anew while somebody waits for the answer; the command computes all.
+VERIFIED_AT_ONCE = 100_000
+
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:

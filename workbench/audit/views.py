@@ -10,10 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from .forms import TrailFilterForm
 from .presenters import filters_of, pager_of
 from .selectors import audited_collections, trail_page
-from .services import VerifyReport, audit_verify
-
-#: Links that a page computes anew while somebody waits; the command computes all.
-VERIFIED_ON_PAGE = 100_000
+from .services import VERIFIED_AT_ONCE, VerifyReport, audit_verify
 
 
 @require_safe
@@ -43,7 +40,7 @@ def _trail(request: HttpRequest, *, verification: bool = False) -> HttpResponse:
         after=form.cleaned_data.get("after"),
         collections=collections,
     )
-    report: VerifyReport | None = audit_verify(newest=VERIFIED_ON_PAGE) if verification else None
+    report: VerifyReport | None = audit_verify(newest=VERIFIED_AT_ONCE) if verification else None
     context = {
         "form": form,
         "rows": page.rows,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import defaultdict
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import F
@@ -25,21 +27,24 @@ if TYPE_CHECKING:
 _MONTH = re.compile(r"(20\d\d)-(0[1-9]|1[0-2])")
 
 
+def month_named(raw: str) -> dt.date | None:
+    """The first day of the month that an address names (``2026-11``); None for anything else."""
+    match = _MONTH.fullmatch(raw)
+    return dt.date(int(match[1]), int(match[2]), 1) if match else None
+
+
 def month_in(raw: str | None) -> dt.date:
-    """The first day of the month that an address names (``2026-11``), else of this one (UTC)."""
-    match = _MONTH.fullmatch(raw or "")
-    if match is None:
-        return timezone.now().date().replace(day=1)
-    return dt.date(int(match[1]), int(match[2]), 1)
+    """The first day of the month that an address names, else of this one (UTC)."""
+    return month_named(raw or "") or timezone.now().date().replace(day=1)
 
 
 def _next_month(first: dt.date) -> dt.date:
     return (first + dt.timedelta(days=32)).replace(day=1)
 
 
-def cost_rows(*, user: User, first: dt.date) -> list[dict[str, Any]]:
-    """The month's sums by collection, strategy, model and stage. Two queries."""
-    rows = list(
+def cost_sums(*, user: User, first: dt.date) -> list[dict[str, Any]]:
+    """The month's sums by collection, strategy, model and stage, as the ledger has them. One query."""
+    return list(
         LLMCall.objects.filter(
             seen_by(user),
             created_at__gte=dt.datetime.combine(first, dt.time(), tzinfo=dt.UTC),
@@ -50,6 +55,31 @@ def cost_rows(*, user: User, first: dt.date) -> list[dict[str, Any]]:
         .order_by("collection_id", "strategy", "model", "stage")
         .annotate(**SUMS)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class MonthCosts:
+    """A month's costs for a person. ``rows`` have the ``slug`` of collections that the person belongs to, else None."""
+
+    month: dt.date
+    budget: Decimal | None
+    total: Usage
+    rows: list[dict[str, Any]]
+
+
+def costs_of(*, user: User, first: dt.date) -> MonthCosts:
+    """The month as programs read it: keys and codes, no words. Three queries."""
+    rows, total = cost_sums(user=user, first=first), Usage()
+    slugs = dict(Collection.objects.visible_to(user).values_list("pk", "slug"))
+    for row in rows:
+        total.add(row)
+        row["slug"] = slugs.get(row["collection_id"])
+    return MonthCosts(month=first, budget=llm_control().month_budget, total=total, rows=rows)
+
+
+def cost_rows(*, user: User, first: dt.date) -> list[dict[str, Any]]:
+    """The same sums under names that people read. Two queries."""
+    rows = cost_sums(user=user, first=first)
     names = dict(Collection.objects.visible_to(user).values_list("pk", "name"))
     for row in rows:
         key = row["collection_id"]

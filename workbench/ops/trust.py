@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Case, Count, F, IntegerField, Q, Value, When
+from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
 from django.db.models.functions import Now, TruncMonth
 from django.http import QueryDict
 from django.urls import reverse
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from arbitration.evaluation.intervals import Interval
 from training.elusion import missed_rate
 from workbench.accounts.models import User
+from workbench.accounts.permissions import member_condition_any
 from workbench.documents.models import Collection
-from workbench.labeling.agreement import collection_agreement
-from workbench.labeling.elusion import elusion_rates
+from workbench.labeling.agreement import ModelAgreement, collection_agreement
+from workbench.labeling.elusion import ElusionRate, elusion_rates
 from workbench.questions.models import Candidate, RoleChoice
 from workbench.review.models import Review, ReviewAction, SecondReview
 
 from .collection_choice import collection_choice
+from .dates import month_in_words
 from .plots import BarPlot, bar_plot
 from .selectors import TRUST_READERS
 
@@ -50,6 +52,13 @@ class Share:
     figure: Interval
 
 
+@dataclass(frozen=True, slots=True)
+class TimedShare(Share):
+    """Of the decisions that took less than ``under`` seconds and no less than the group before; None for the last."""
+
+    under: int | None
+
+
 def share(name: str, *, part: int, whole: int) -> Share:
     """``part`` of ``whole``, by the interval that rare cases need."""
     return Share(name, part, missed_rate(missed=part, judged=whole))
@@ -61,8 +70,33 @@ class Conduct:
 
     seen: Share
     blind: Share
-    by_time: tuple[Share, ...]
+    by_time: tuple[TimedShare, ...]
     second: Share
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What a collection's decisions of a year tell: the page's figures."""
+
+    conduct: Conduct
+    misses: list[Share]
+    elusion: list[ElusionRate]
+    models: tuple[ModelAgreement, ...]
+
+
+def trust_of(*, collection: Collection) -> Trust:
+    """Every figure there is of the collection."""
+    return Trust(
+        conduct=conduct_of(collection=collection),
+        misses=misses_by_month(collection=collection),
+        elusion=elusion_rates(collection=collection),
+        models=collection_agreement(collection=collection).models,
+    )
+
+
+def trusted_collections(*, user: User) -> QuerySet[Collection]:
+    """Those whose figures the person may ask for."""
+    return Collection.objects.filter(member_condition_any(user, TRUST_READERS)).distinct()
 
 
 def conduct_of(*, collection: Collection) -> Conduct:
@@ -99,7 +133,7 @@ def conduct_of(*, collection: Collection) -> Conduct:
         seen=added(_("with the machine's word before them"), blind=False),
         blind=added(_("without sight of it"), blind=True),
         by_time=tuple(
-            found
+            TimedShare(found.name, found.part, found.figure, TIMES[place] if place < len(TIMES) else None)
             for place, label in enumerate(_TIME_LABELS)
             if (found := added(str(label), blind=False, place=place)).figure.n
         ),
@@ -108,7 +142,8 @@ def conduct_of(*, collection: Collection) -> Conduct:
 
 
 def misses_by_month(*, collection: Collection) -> list[Share]:
-    """Of the runs that people decided on, those where they had to add what the detectors had missed. Two queries."""
+    """Of the runs that people decided on, those where they had to add what the detectors had missed, by month
+    (``2026-11``), the newest first. Two queries."""
     decided = dict(
         Review.objects.filter(run__collection=collection, run__created_at__gt=Now() - WINDOW)
         .annotate(month=TruncMonth("run__created_at"))
@@ -129,7 +164,7 @@ def misses_by_month(*, collection: Collection) -> list[Share]:
         .annotate(Count("run", distinct=True))
     )
     return [
-        share(date_format(month, "YEAR_MONTH_FORMAT"), part=added.get(month, 0), whole=decided[month])
+        share(f"{month:%Y-%m}", part=added.get(month, 0), whole=decided[month])
         for month in sorted(decided, reverse=True)
     ]
 
@@ -142,19 +177,20 @@ def trust_page(*, user: User, query: QueryDict) -> dict[str, Any]:
     context: dict[str, Any] = {"collection": chosen, "filters": filters}
     if chosen is None:
         return context
-    conduct = conduct_of(collection=chosen)
+    trust = trust_of(collection=chosen)
+    conduct = trust.conduct
     return context | {
         "conduct": conduct,
         "ways": [found for found in (conduct.seen, conduct.blind, conduct.second) if found.figure.n],
         "time_plot": _plot(
             _("Decisions that say what the machine said, by time on the card"), conduct.by_time
         ),
-        "misses": misses_by_month(collection=chosen),
-        "elusion": elusion_rates(collection=chosen),
-        "models": collection_agreement(collection=chosen).models,
+        "misses": [replace(row, name=month_in_words(row.name)) for row in trust.misses],
+        "elusion": trust.elusion,
+        "models": trust.models,
     }
 
 
-def _plot(title: str, shares: tuple[Share, ...]) -> BarPlot | None:
+def _plot(title: str, shares: Sequence[Share]) -> BarPlot | None:
     figures = [(row.name, row.figure.value or 0.0, row.figure.low, row.figure.high) for row in shares]
     return bar_plot(title=title, figures=figures, top=1.0) if figures else None

@@ -321,6 +321,9 @@ API_ADMINISTRATION: list[Row] = [
     post("api:collection-settings", "D", parts.api_settings),
     get("api:collection-review-shares", "D"),
     post("api:collection-review-shares", "D", fields(blind_share=0.3, second_share=0.1)),
+    get("api:collection-trust", "RDU"),
+    get("api:costs", "DUduS!"),
+    post("api:audit-event-verify", ""),  # reads; the answer is the outcome
 ]
 
 API: list[Row] = [

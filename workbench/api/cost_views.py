@@ -1,0 +1,82 @@
+"""What language models cost in a month: the figures of the Costs page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.ops.costs import costs_of, month_in, month_named
+from workbench.ops.operations import may_operate
+from workbench.questions.models import LLMCall
+
+from .base import ApiViewSet
+
+
+class UsageSerializer(serializers.Serializer[Any]):
+    """Calls, how many of them failed, tokens, and the cost in USD."""
+
+    calls = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    input_tokens = serializers.IntegerField()
+    cached_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    cost = serializers.DecimalField(max_digits=20, decimal_places=6)
+
+
+class CostRowSerializer(serializers.Serializer[Any]):
+    """One collection, strategy, model and step. ``collection`` is null for whoever does not belong to it, and with
+    ``collection_id`` where no collection was concerned; ``strategy`` is null for calls outside of a run."""
+
+    collection_id = serializers.IntegerField(allow_null=True)
+    collection = serializers.CharField(source="slug", allow_null=True)
+    strategy = serializers.CharField(allow_null=True)
+    model = serializers.CharField()
+    step = serializers.CharField(source="stage")
+    calls = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    input_tokens = serializers.IntegerField(source="input")
+    cached_tokens = serializers.IntegerField(source="cached")
+    output_tokens = serializers.IntegerField(source="output")
+    cost = serializers.DecimalField(source="usd", max_digits=20, decimal_places=6)
+
+
+class CostsSerializer(serializers.Serializer[Any]):
+    """A month, such as ``2026-11``: the sums by collection, strategy, model and step, and all of them together.
+    ``month_budget`` is null without a limit."""
+
+    month = serializers.DateField(format="%Y-%m")
+    month_budget = serializers.DecimalField(source="budget", max_digits=12, decimal_places=4, allow_null=True)
+    total = UsageSerializer()
+    rows = CostRowSerializer(many=True)
+
+
+class CostViewSet(ApiViewSet[LLMCall]):
+    """Costs, of the collections whose trail the caller reads; in person staff read those of all."""
+
+    queryset = LLMCall.objects.none()
+    serializer_class = CostsSerializer
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(
+                "month", OpenApiTypes.STR, description="Such as 2026-11, in UTC; without it, this one."
+            )
+        ],
+        responses=CostsSerializer,
+    )
+    def month(self, request: Request) -> Response:
+        """What models cost in a month."""
+        if not may_operate(request.user):
+            raise PermissionDenied
+        raw = request.query_params.get("month", "")
+        first = month_named(raw) if raw else month_in(None)
+        if first is None:
+            raise ValidationError({"month": ["Give a month as YYYY-MM."]})
+        return Response(CostsSerializer(costs_of(user=request.user, first=first)).data)
