@@ -146,6 +146,29 @@ def aliases_current() -> dict[str, ModelVersion]:
     return {alias.name: alias.version for alias in ModelAlias.objects.select_related("version")}
 
 
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What decides now. Without a ``champion``, or with one that is ``refused``, the rules do; ``shadow`` scores
+    beside it."""
+
+    champion: ModelVersion | None
+    shadow: ModelVersion | None
+    is_refused: bool
+
+
+def serving_now() -> Serving:
+    """The models in both places; a new installation takes the shipped one first. Nothing is loaded."""
+    aliases = aliases_current()
+    if AliasName.CHAMPION not in aliases and champion_version() is not None:
+        aliases = aliases_current()
+    champion = aliases.get(AliasName.CHAMPION)
+    return Serving(
+        champion=champion,
+        shadow=aliases.get(AliasName.SHADOW),
+        is_refused=champion is not None and not is_servable(champion),
+    )
+
+
 def champion_model() -> ServedModel | None:
     """The model that serves now; None where the rules do. A new installation takes the shipped one."""
     return model_served(champion_version())

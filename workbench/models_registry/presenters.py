@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Avg, Count, F, FloatField, Q
-from django.db.models.functions import Abs
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, member_condition
-from workbench.documents.models import Collection
 from workbench.labeling.models import Label
 from workbench.ops.dates import month_in_words
 from workbench.ops.plots import bar_plot, curve_plot, line_plot
@@ -24,30 +19,25 @@ from workbench.questions.cards import METHOD_LABELS
 from workbench.questions.models import RoleChoice
 
 from . import selectors
-from .champion import aliases_current, champion_version, is_servable
+from .cards import FIGURES, labels_seen, model_card, seed_of
+from .champion import serving_now
 from .data import training_plan
 from .drift import DriftRow, drift_for
 from .forms import ReasonForm, ScheduleForm
-from .lineage import labels_of_model, models_of_label
+from .lineage import models_of_label
 from .models import (
-    AliasMove,
     AliasName,
     GateDecision,
     ModelVersion,
     Origin,
     RunState,
-    ShadowScore,
     TrainingRun,
 )
-from .seed import seed_card
-from .services import due_before, may_move, may_train, schedule_current
+from .services import may_move, may_train, next_due, schedule_current
 
 MOST_SHOWN = 24
 LABELS_SHOWN = 50
 MOST_IMPORTANT = 15
-_FIGURES = (
-    "f1", "precision", "recall", "roc_auc", "brier", "ece", "mrr", "p_at_1", "ndcg_at_5", "uncertain_share", "pairs",
-)  # fmt: skip
 _STATE_WORDS = {
     RunState.DONE: "ready",
     RunState.FAILED: "failed",
@@ -60,44 +50,31 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
     """The champion, what the gate decided, who was champion when, trainings, and the schedule."""
     decisions = selectors.decisions_newest(limit=MOST_SHOWN)
     schedule = schedule_current()
-    aliases = aliases_current()
-    if AliasName.CHAMPION not in aliases and champion_version() is not None:
-        aliases = aliases_current()
-    champion = aliases.get(AliasName.CHAMPION)
+    serving = serving_now()
+    champion = serving.champion
     versions = list(selectors.versions_all()[:MOST_SHOWN])
     trainings = list(TrainingRun.objects.select_related("requested_by", "decision")[:10])
     active = next((run for run in trainings if run.is_active), None)
     return {
         "champion": champion,
         "champion_card": _seed_card(champion),
-        "champion_refused": champion is not None and not is_servable(champion),
-        "shadow": aliases.get(AliasName.SHADOW),
+        "champion_refused": serving.is_refused,
+        "shadow": serving.shadow,
         "decisions": decisions,
         "f1_plot": _f1_plot(decisions),
         "versions": versions,
         "seed_waits": champion is None and any(version.origin == Origin.SEED for version in versions),
-        "moves": list(
-            AliasMove.objects.filter(alias=AliasName.CHAMPION).select_related(
-                "version", "before", "moved_by"
-            )[:MOST_SHOWN]
-        ),
+        "moves": list(selectors.moves_all().filter(alias=AliasName.CHAMPION)[:MOST_SHOWN]),
         "trainings": trainings,
         "active": active,
         "progress": training_progress(active) if active else None,
         "schedule": schedule,
         "schedule_form": schedule_form or ScheduleForm.of(schedule),
-        "next_due": _next_due(schedule.day, schedule.hour),
+        "next_due": next_due(schedule),
         "new_labels": selectors.labels_since_last_training(),
         "may_train": may_train(user=user),
         "may_move": may_move(user=user),
     }
-
-
-def _next_due(day: int, hour: int) -> datetime:
-    """The first due moment after now."""
-    now = timezone.now()
-    last = due_before(now, day=day, hour=hour)
-    return (last.replace(day=28) + timedelta(days=7)).replace(day=day)
 
 
 def _f1_plot(decisions: list[GateDecision]) -> Any:
@@ -152,7 +129,7 @@ def training_page(*, run: TrainingRun, user: User) -> dict[str, Any]:
         "crumbs": _crumbs(str(run)),
         "run": run,
         "progress": training_progress(run),
-        "decision": _decision(decision, user) if decision else None,
+        "decision": _decision(decision) if decision else None,
         "may_train": may_train(user=user),
     }
 
@@ -168,22 +145,8 @@ def version_page(
     *, version: ModelVersion, user: User, reason_form: ReasonForm | None = None
 ) -> dict[str, Any]:
     """The model card: data, figures, limits, where it served, and every label in it that the person may see."""
-    decisions = list(selectors.decisions_of(version=version)[:5])
-    shown = _decision(decisions[0], user) if decisions else None
-    report = (decisions[0].challenger_report if decisions else None) or version.report
+    card = model_card(version=version, user=user)
     names = {alias.name for alias in version.aliases.all()}
-    # By collection, not by a list of labels: a model has a hundred thousand of them.
-    seen = member_condition(user, Permission.VIEW, prefix="label__collection")
-    labels = labels_of_model(version=version).filter(seen)
-    counts = (
-        version.snapshot.labels.aggregate(
-            labels=Count("pk"),
-            overturned=Count("pk", filter=Q(overturned_at__isnull=False)),
-            withdrawn=Count("pk", filter=Q(label__collection__contributes_to_training=False)),
-        )
-        if version.snapshot
-        else {"labels": 0, "overturned": 0, "withdrawn": 0}
-    )
     return {
         "crumbs": _crumbs(version.name),
         "version": version,
@@ -191,18 +154,18 @@ def version_page(
         "is_champion": AliasName.CHAMPION in names,
         "is_shadow": AliasName.SHADOW in names,
         "seed": _seed_card(version),
-        "decision": shown,
-        "decisions": decisions,
-        "report_is_gold": bool(decisions and decisions[0].challenger_report),
-        "figures": _figures(report),
-        "plots": _plots(report),
-        "confusion": _confusion(report),
-        "by_collection": _by_collection(report, user),
+        "decision": _decision(card.decisions[0]) if card.decisions else None,
+        "decisions": card.decisions,
+        "report_is_gold": card.is_gold,
+        "figures": _figures(card.report),
+        "plots": _plots(card.report),
+        "confusion": _confusion(card.report),
+        "by_collection": [{"name": row.collection.name, **row.figures} for row in card.by_collection],
         "compared": (version.report or {}).get("compared", {}),
-        "counts": counts,
-        "labels": list(labels[:LABELS_SHOWN]),
+        "counts": card.labels,
+        "labels": list(labels_seen(version=version, user=user)[:LABELS_SHOWN]),
         "moves": list(version.moves.select_related("before", "moved_by")[:MOST_SHOWN]),
-        "shadow_comparison": shadow_comparison(version=version),
+        "shadow_comparison": card.in_shadow,
         "may_move": may_move(user=user),
         "may_roll_back": version.passed_at is not None and AliasName.CHAMPION not in names,
         "reason_form": reason_form or ReasonForm(),
@@ -213,8 +176,8 @@ def _seed_card(version: ModelVersion | None) -> dict[str, Any] | None:
     """What is known of the shipped model, when this is it."""
     if version is None or version.origin != Origin.SEED:
         return None
-    card = seed_card()
-    if card.get("digest") != version.digest:
+    card = seed_of(version)
+    if card is None:
         return {"licences": []}
     parts = [
         (_("Documents it had not seen"), card["held_out_documents"]),
@@ -238,7 +201,7 @@ def _seed_card(version: ModelVersion | None) -> dict[str, Any] | None:
     }
 
 
-def _decision(decision: GateDecision, user: User) -> dict[str, Any]:
+def _decision(decision: GateDecision) -> dict[str, Any]:
     champion, challenger = decision.champion_report, decision.challenger_report
     return {
         "row": decision,
@@ -248,7 +211,7 @@ def _decision(decision: GateDecision, user: User) -> dict[str, Any]:
                 "champion": champion["metrics"].get(name) if champion else None,
                 "challenger": challenger["metrics"].get(name),
             }
-            for name in _FIGURES
+            for name in FIGURES
         ]
         if challenger
         else [],
@@ -259,7 +222,7 @@ def _decision(decision: GateDecision, user: User) -> dict[str, Any]:
 
 def _figures(report: dict[str, Any] | None) -> list[dict[str, Any]]:
     metrics = (report or {}).get("metrics", {})
-    return [{"name": name, "value": metrics[name]} for name in _FIGURES if metrics.get(name) is not None]
+    return [{"name": name, "value": metrics[name]} for name in FIGURES if metrics.get(name) is not None]
 
 
 def _plots(report: dict[str, Any] | None) -> dict[str, Any]:
@@ -295,44 +258,6 @@ def _confusion(report: dict[str, Any] | None) -> list[dict[str, Any]]:
     table = (report or {}).get("confusion", {})
     order = ("primary", "supporting", "tangential", "discarded")
     return [{"role": role, "counts": table[role]} for role in order if role in table]
-
-
-def _by_collection(report: dict[str, Any] | None, user: User) -> list[dict[str, Any]]:
-    """F1 of collections the person sees; a model learns from all, a name reaches only members."""
-    table = (report or {}).get("by_collection", {})
-    visible = Collection.objects.visible_to(user).filter(slug__in=list(table))
-    return [{"name": c.name, **table[c.slug]} for c in visible]
-
-
-def shadow_comparison(*, version: ModelVersion) -> dict[str, Any] | None:
-    """What a model in shadow said beside the champion, of live candidates; None while it said nothing."""
-    both = ShadowScore.objects.filter(version=version)
-    figures = both.aggregate(
-        candidates=Count("pk"),
-        compared=Count("champion_probability"),
-        differ=Count(
-            "pk",
-            filter=Q(probability__gte=0.5, champion_probability__lt=0.5)
-            | Q(probability__lt=0.5, champion_probability__gte=0.5),
-        ),
-        distance=Avg(Abs(F("probability") - F("champion_probability")), output_field=FloatField()),
-        judged=Count("pk", filter=_JUDGED),
-        right=Count("pk", filter=_JUDGED & _right("probability")),
-        champion_right=Count("pk", filter=_JUDGED & _right("champion_probability")),
-    )
-    return figures if figures["candidates"] else None
-
-
-_REVIEW = "candidate__reviews"
-_JUDGED = Q(
-    **{f"{_REVIEW}__superseded_by__isnull": True, f"{_REVIEW}__role__isnull": False},
-    champion_probability__isnull=False,
-)
-
-
-def _right(column: str) -> Q:
-    evidence = Q(**{f"{_REVIEW}__role__in": ["primary", "supporting"]})
-    return (evidence & Q(**{f"{column}__gte": 0.5})) | (~evidence & Q(**{f"{column}__lt": 0.5}))
 
 
 # --- a dry run --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404
 from workbench.labeling.models import Label
 
 from .models import (
+    AliasMove,
     GateDecision,
     ModelVersion,
     Snapshot,
@@ -23,10 +24,21 @@ def labels_since_last_training() -> int:
     return usable.filter(pk__gt=last or 0).count()
 
 
+def trainings_all() -> QuerySet[TrainingRun]:
+    """Every training with what came of it, the newest first."""
+    return TrainingRun.objects.select_related(
+        "requested_by",
+        "snapshot",
+        "challenger",
+        "decision__champion",
+        "decision__challenger",
+        "decision__gold",
+    )
+
+
 def training_for(*, pk: int) -> TrainingRun:
     """A training with what came of it; else 404."""
-    runs = TrainingRun.objects.select_related("requested_by", "snapshot", "challenger", "decision__champion")
-    return get_object_or_404(runs, pk=pk)
+    return get_object_or_404(trainings_all(), pk=pk)
 
 
 def version_for(*, number: int) -> ModelVersion:
@@ -51,3 +63,8 @@ def decisions_newest(*, limit: int) -> list[GateDecision]:
 def decisions_of(*, version: ModelVersion) -> QuerySet[GateDecision]:
     """The decisions on a model as challenger, the newest first."""
     return version.decisions.select_related("champion", "run", "gold").order_by(F("id").desc())
+
+
+def moves_all() -> QuerySet[AliasMove]:
+    """Who served when, and what was in shadow, the newest first."""
+    return AliasMove.objects.select_related("version", "before", "moved_by", "decision")

@@ -200,6 +200,12 @@ def due_before(now: datetime, *, day: int, hour: int) -> datetime:
     return last_of_previous.replace(day=day, hour=hour, minute=0, second=0, microsecond=0)
 
 
+def next_due(schedule: TrainingSchedule) -> datetime:
+    """The first due moment after now, whether the schedule is on or not."""
+    last = due_before(timezone.now(), day=schedule.day, hour=schedule.hour)
+    return (last.replace(day=28) + timedelta(days=7)).replace(day=schedule.day)
+
+
 @dataclass(frozen=True, slots=True)
 class Considered:
     """What the schedule did at a due moment."""
