@@ -74,6 +74,11 @@ MADE: dict[str, Callable[[Scene], object]] = {
     "models:version": lambda scene: any_model().number,
     "models:roll-back": lambda scene: any_model().number,
     "models:shadow": lambda scene: any_model().number,
+    **{
+        f"api:model-{name}": lambda scene: any_model().number
+        for name in ("detail", "labels", "roll-back", "shadow")
+    },
+    **{f"api:training-{name}": lambda scene: any_training().pk for name in ("detail", "cancel")},
     "models:training": lambda scene: any_training().pk,
     "models:progress": lambda scene: any_training().pk,
     "models:cancel": lambda scene: any_training().pk,
@@ -262,6 +267,7 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
     known = {
         "slug": scene.document.collection.slug,
         "pk": key,
+        "number": key,
         "page_num": 1,
         "kind": "csv",
         "name": "pointwise" if address.name == "api:prompt-detail" else "run.html",

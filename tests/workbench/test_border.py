@@ -17,7 +17,9 @@ ClientAs = Callable[[User | None], Client]
 
 #: A model belongs to the installation and is read by members of any collection; what its pages show of a
 #: collection is filtered, which the test of words holds.
-OF_THE_INSTALLATION = {name for name in MADE if name.startswith("models:")} - {"models:label"}
+OF_THE_INSTALLATION = {
+    name for name in MADE if name.startswith(("models:", "api:model-", "api:training-"))
+} - {"models:label"}
 #: Addresses without arguments that speak of no collection or show each person only their own.
 OWN_OR_PUBLIC = {"healthz", "readyz", "metrics"}
 #: Figures of the strategies belong to no collection: everybody signed in reads them. Nor do prompts, which are files of

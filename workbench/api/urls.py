@@ -14,6 +14,7 @@ from . import (
     cost_views,
     export_views,
     labeling_views,
+    model_views,
     prompt_views,
     question_set_views,
     queue_views,
@@ -54,6 +55,9 @@ router.register("webhooks", webhook_views.WebhookViewSet, basename="webhook")
 router.register("webhook-deliveries", webhook_views.WebhookDeliveryViewSet, basename="webhook-delivery")
 router.register("saved-views", saved_view_views.SavedViewViewSet, basename="saved-view")
 router.register("prompts", prompt_views.PromptViewSet, basename="prompt")
+router.register("models", model_views.ModelViewSet, basename="model")
+router.register("model-moves", model_views.MoveViewSet, basename="model-move")
+router.register("trainings", model_views.TrainingViewSet, basename="training")
 
 _models = control_views.LanguageModelsViewSet
 
@@ -63,6 +67,12 @@ urlpatterns = [
     path("language-models/stop/", _models.as_view({"post": "stop"}), name="language-models-stop"),
     path("language-models/resume/", _models.as_view({"post": "resume"}), name="language-models-resume"),
     path("language-models/budgets/", _models.as_view({"post": "budgets"}), name="language-models-budgets"),
+    path(
+        "training-schedule/",
+        model_views.ScheduleViewSet.as_view({"get": "state", "post": "change"}),
+        name="training-schedule",
+    ),
+    path("drift/", model_views.DriftViewSet.as_view({"get": "figures"}), name="drift"),
     path("costs/", cost_views.CostViewSet.as_view({"get": "month"}), name="costs"),
     path("", include(router.urls)),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),

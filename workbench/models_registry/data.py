@@ -20,7 +20,7 @@ from workbench.labeling.models import Label
 from workbench.labeling.selectors import labels_read, question_sides
 
 from .examples import Beat, Featured, featured_labels
-from .models import Snapshot, SnapshotKind, SnapshotLabel
+from .models import Snapshot, SnapshotKind, SnapshotLabel, TrainingSchedule
 
 Floats = npt.NDArray[np.float64]
 
@@ -79,12 +79,12 @@ class Plan:
     gold_negatives: int
     gold_questions: int
 
-    def enough_gold(self, *, positives: int, negatives: int, questions: int) -> bool:
-        """Whether the gate could compare anything."""
+    def has_enough_gold(self, schedule: TrainingSchedule) -> bool:
+        """Whether there is what the gate demands to compare anything."""
         return (
-            self.gold_positives >= positives
-            and self.gold_negatives >= negatives
-            and self.gold_questions >= questions
+            self.gold_positives >= schedule.min_positives
+            and self.gold_negatives >= schedule.min_negatives
+            and self.gold_questions >= schedule.min_questions
         )
 
 

@@ -270,11 +270,7 @@ def plan_page(*, user: User) -> dict[str, Any]:
         "crumbs": _crumbs(_("Dry run")),
         "plan": plan,
         "schedule": schedule,
-        "enough_gold": plan.enough_gold(
-            positives=schedule.min_positives,
-            negatives=schedule.min_negatives,
-            questions=schedule.min_questions,
-        ),
+        "enough_gold": plan.has_enough_gold(schedule),
         "may_train": may_train(user=user),
     }
 

@@ -46,6 +46,7 @@ SPECTACULAR_SETTINGS = {
         "EntryKind": "workbench.vocabulary.models.EntryKind.choices",
         "PairState": "workbench.labeling.models.PairState.choices",
         "PlaceState": "workbench.labeling.models.SlotState.choices",
+        "ModelPlace": "workbench.models_registry.models.AliasName.choices",
         "NotificationKind": "workbench.review.models.NotificationKind.choices",
         "WebhookState": "workbench.webhooks.models.WebhookState.choices",
         "DeliveryState": "workbench.webhooks.models.DeliveryState.choices",

@@ -529,6 +529,12 @@ def singletons() -> None:
     schedule_current()
 
 
+def schedule(scene: Scene) -> Mapping[str, Any]:
+    """Another schedule, as the API takes it: whole."""
+    minimum = dict.fromkeys(("min_new_labels", "min_positives", "min_negatives", "min_questions"), 1)
+    return {"is_on": True, "day": 3, "hour": 4, "interval_excludes_zero": False, **minimum}
+
+
 def period(scene: Scene) -> Mapping[str, Any]:
     """A period of the collection's trail."""
     return {"collection": scene.document.collection_id, "first": "2026-01-01", "last": "2026-01-31"}

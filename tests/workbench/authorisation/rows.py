@@ -326,6 +326,26 @@ API_ADMINISTRATION: list[Row] = [
     post("api:audit-event-verify", ""),  # reads; the answer is the outcome
 ]
 
+#: The same as by the pages.
+API_MODELS: list[Row] = [
+    get("api:model-list", SIGNED_IN),
+    get("api:model-detail", SIGNED_IN),
+    get("api:model-labels", SIGNED_IN),
+    get("api:model-serving", SIGNED_IN),
+    get("api:model-move-list", SIGNED_IN),
+    post("api:model-roll-back", "S!", fields(reason="Worse."), parts.once_passed),
+    post("api:model-shadow", "S!"),
+    post("api:model-end-shadow", "S!", given=parts.in_shadow),
+    get("api:training-list", SIGNED_IN),
+    post("api:training-list", "DdS!"),
+    get("api:training-detail", SIGNED_IN),
+    post("api:training-cancel", "DdS!"),
+    get("api:training-plan", SIGNED_IN),
+    get("api:training-schedule", SIGNED_IN),
+    post("api:training-schedule", "S!", parts.schedule),
+    get("api:drift", SIGNED_IN),
+]
+
 API: list[Row] = [
     get("api:schema", SIGNED_IN),
     get("api:collection-list", SIGNED_IN),
@@ -416,7 +436,7 @@ API: list[Row] = [
 ROWS: list[Row] = [
     *(OPEN + DOCUMENTS + QUESTIONS + REVIEW + SETS),
     *(VOCABULARY + LABELLING + SETTINGS + MODELS + INSTALLATION),
-    *(EXPORTS + ARCHIVES + WEBHOOKS + API + API_LABELLING + API_ADMINISTRATION),
+    *(EXPORTS + ARCHIVES + WEBHOOKS + API + API_LABELLING + API_ADMINISTRATION + API_MODELS),
 ]
 
 #: Acts that ask who it is when that was shown longer ago: of administrators, and of keys for programs.
@@ -435,6 +455,7 @@ ASKS_AGAIN = frozenset(
         *("archives:collection", "archives:take-in", "archives:fetch"),
         *("api:collection-archive-detail", "api:collection-archive-list"),
         *("review:policy", "models:roll-back", "models:schedule", "models:shadow"),
+        *("api:model-roll-back", "api:model-shadow", "api:model-end-shadow", "api:training-schedule"),
         *("ops:stop", "ops:resume", "ops:budgets"),
         *(f"api:language-models-{name}" for name in ("stop", "resume", "budgets")),
         *("webhooks:webhooks", "webhooks:change", "webhooks:secret", "webhooks:switch"),
@@ -463,7 +484,8 @@ DOES_NOT_ASK: dict[str, str] = {
         "sends again what the receiver was to be told anyway",
     ),
     **dict.fromkeys(
-        ("models:start", "models:cancel"), "the gate decides what serves, as it does for the schedule"
+        ("models:start", "models:cancel", "api:training-list", "api:training-cancel"),
+        "the gate decides what serves, as it does for the schedule",
     ),
     "archives:remove": "a copy that can be made again",
     **dict.fromkeys(("review:view-delete", "api:saved-view-remove"), "one's own view"),

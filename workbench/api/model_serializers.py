@@ -1,0 +1,356 @@
+"""Shapes of the API of models and trainings. A model is named by its number: verdicts call model 3 ``v3``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from workbench.models_registry.cards import FIGURES, ModelCard, model_card, seed_of
+from workbench.models_registry.models import (
+    AliasMove,
+    AliasName,
+    GateDecision,
+    ModelVersion,
+    Snapshot,
+    SnapshotLabel,
+    TrainingRun,
+)
+from workbench.questions.models import RoleChoice
+
+from .labeling_serializers import IntervalSerializer
+
+
+class SnapshotSerializer(serializers.ModelSerializer[Snapshot]):
+    """Frozen labelled pairs, named by their content; what was left out is counted beside the ``rows``."""
+
+    questions = serializers.IntegerField(source="question_count")
+
+    class Meta:
+        model = Snapshot
+        fields = [
+            "number", "content_hash", "rows", "positives", "questions", "held_out", "excluded", "disputed",
+            "without_features", "withheld", "created_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class GateDecisionSerializer(serializers.ModelSerializer[GateDecision]):
+    """What the gate decided and why. ``challenger`` is null where none could be trained, ``champion`` where the rules
+    were the bar; the figures of both are on the pairs whose hash is ``gold_hash``, and null where nothing could be
+    compared. ``gain`` is that of F1."""
+
+    training = serializers.IntegerField(source="run_id")
+    challenger = serializers.IntegerField(
+        source="challenger.number", default=None, read_only=True, allow_null=True
+    )
+    champion = serializers.IntegerField(
+        source="champion.number", default=None, read_only=True, allow_null=True
+    )
+    reasons = serializers.ListField(child=serializers.CharField())
+    gold = SnapshotSerializer(allow_null=True)
+    challenger_figures = serializers.SerializerMethodField()
+    champion_figures = serializers.SerializerMethodField()
+    gain = IntervalSerializer(allow_null=True)
+
+    class Meta:
+        model = GateDecision
+        fields = [
+            "training", "challenger", "champion", "outcome", "reasons", "gold", "gold_hash", "is_first",
+            "challenger_figures", "champion_figures", "gain", "created_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(
+        serializers.DictField(child=serializers.FloatField(allow_null=True), allow_null=True)
+    )
+    def get_challenger_figures(self, decision: GateDecision) -> dict[str, float | None] | None:
+        """By name."""
+        return figures_of(decision.challenger_report)
+
+    @extend_schema_field(
+        serializers.DictField(child=serializers.FloatField(allow_null=True), allow_null=True)
+    )
+    def get_champion_figures(self, decision: GateDecision) -> dict[str, float | None] | None:
+        """By name."""
+        return figures_of(decision.champion_report)
+
+
+def figures_of(report: dict[str, Any] | None) -> dict[str, float | None] | None:
+    """The figures that are compared, by name; None without a report."""
+    metrics = (report or {}).get("metrics")
+    return {name: metrics.get(name) for name in FIGURES} if metrics else None
+
+
+class StageSerializer(serializers.Serializer[Any]):
+    """A stage that a training has passed."""
+
+    stage = serializers.CharField()
+    seconds = serializers.FloatField()
+    detail = serializers.CharField()
+
+
+class TrainingSerializer(serializers.ModelSerializer[TrainingRun]):
+    """A training: how far it is, what it read, the model it made, and what the gate said of that."""
+
+    requested_by = serializers.CharField(source="requested_by.name")
+    stages = StageSerializer(many=True)
+    training_set = SnapshotSerializer(source="snapshot", allow_null=True)
+    challenger = serializers.IntegerField(
+        source="challenger.number", default=None, read_only=True, allow_null=True
+    )
+    decision = GateDecisionSerializer(default=None, read_only=True, allow_null=True)
+
+    class Meta:
+        model = TrainingRun
+        fields = [
+            "id", "state", "trigger", "requested_by", "stages", "detail", "training_set", "challenger", "decision",
+            "failure_reason", "created_at", "started_at", "finished_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class PlanSerializer(serializers.Serializer[Any]):
+    """What a training would read and measure now. ``rows`` pairs would train, ``positives`` of them evidence;
+    ``has_enough_gold`` says whether the gate could compare anything."""
+
+    rows = serializers.IntegerField()
+    positives = serializers.IntegerField()
+    questions = serializers.IntegerField()
+    held_out = serializers.IntegerField()
+    disputed = serializers.IntegerField()
+    withheld = serializers.IntegerField()
+    gold_positives = serializers.IntegerField()
+    gold_negatives = serializers.IntegerField()
+    gold_questions = serializers.IntegerField()
+    has_enough_gold = serializers.BooleanField()
+
+
+class ModelSerializer(serializers.ModelSerializer[ModelVersion]):
+    """A model. ``places`` are those it stands in now; one that never passed the gate (``passed_at`` null) cannot serve.
+    ``overturned_labels`` are labels it learned from that people took back or overruled since."""
+
+    training_set = SnapshotSerializer(source="snapshot", allow_null=True)
+    overturned_labels = serializers.IntegerField(source="overturned")
+    places = serializers.SerializerMethodField()
+
+    class Meta:
+        model = ModelVersion
+        fields = [
+            "number", "name", "origin", "architecture", "feature_version", "threshold", "digest", "training_set",
+            "overturned_labels", "places", "passed_at", "created_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(serializers.ListField(child=serializers.ChoiceField(choices=AliasName.choices)))
+    def get_places(self, version: ModelVersion) -> list[str]:
+        """Champion, or shadow."""
+        return sorted(alias.name for alias in version.aliases.all())
+
+
+class ReportSerializer(serializers.Serializer[Any]):
+    """Figures of a model. ``reliability`` holds mean probability, share that was evidence and count of each bin;
+    ``curve`` recall and precision; ``confusion`` per judged role how many pairs were rejected, uncertain and accepted;
+    ``importance`` the fall of ROC AUC when a feature is shuffled."""
+
+    figures = serializers.DictField(child=serializers.FloatField(allow_null=True))
+    reliability = serializers.ListField(child=serializers.ListField(child=serializers.FloatField()))
+    curve = serializers.ListField(child=serializers.ListField(child=serializers.FloatField()))
+    confusion = serializers.DictField(child=serializers.ListField(child=serializers.IntegerField()))
+    importance = serializers.DictField(child=serializers.FloatField())
+
+
+class CollectionFiguresSerializer(serializers.Serializer[Any]):
+    """F1 on the pairs of a collection that the caller sees."""
+
+    collection = serializers.CharField(source="collection.slug")
+    f1 = serializers.FloatField(source="figures.f1")
+    pairs = serializers.IntegerField(source="figures.pairs")
+
+
+class LabelCountsSerializer(serializers.Serializer[Any]):
+    """Labels a model learned from; ``withdrawn`` are of collections that have ended their contribution."""
+
+    labels = serializers.IntegerField()
+    overturned = serializers.IntegerField()
+    withdrawn = serializers.IntegerField()
+
+
+class ShadowComparisonSerializer(serializers.Serializer[Any]):
+    """What a model said of live ``candidates`` beside the champion (``compared``): on how many the two ``differ``, the
+    mean ``distance`` of their probabilities, and of those people ``judged`` on how many each was right."""
+
+    candidates = serializers.IntegerField()
+    compared = serializers.IntegerField()
+    differ = serializers.IntegerField()
+    distance = serializers.FloatField(allow_null=True)
+    judged = serializers.IntegerField()
+    right = serializers.IntegerField()
+    champion_right = serializers.IntegerField()
+
+
+class SeedSerializer(serializers.Serializer[Any]):
+    """Of the model that came with the product: licences of its labels, and figures on documents and on questions it had
+    not seen, by set, beside rules and cosine."""
+
+    serves = serializers.BooleanField()
+    why_not = serializers.CharField()
+    licences = serializers.ListField(child=serializers.CharField())
+    held_out_documents = serializers.DictField()
+    held_out_questions = serializers.DictField()
+
+
+class ModelCardSerializer(serializers.Serializer[Any]):
+    """The card. The report is on the gold pairs of the newest decision where ``is_on_gold``, else on questions that the
+    model had not seen; null where there is none. ``compared`` are the architectures that were tried."""
+
+    features = serializers.ListField(source="version.manifest.feature_names", child=serializers.CharField())
+    embedding_space = serializers.CharField(
+        source="version.manifest.embedding_space", default=None, read_only=True, allow_null=True
+    )
+    libraries = serializers.DictField(source="version.manifest.libraries", child=serializers.CharField())
+    report = serializers.SerializerMethodField()
+    is_on_gold = serializers.BooleanField(source="is_gold")
+    by_collection = CollectionFiguresSerializer(many=True)
+    compared = serializers.SerializerMethodField()
+    labels = LabelCountsSerializer()
+    decisions = GateDecisionSerializer(many=True)
+    in_shadow = ShadowComparisonSerializer(allow_null=True)
+    seed = serializers.SerializerMethodField()
+
+    @extend_schema_field(ReportSerializer(allow_null=True))
+    def get_report(self, card: ModelCard) -> dict[str, Any] | None:
+        """Without what it says of collections, which is filtered for the caller."""
+        figures = figures_of(card.report)
+        return (
+            dict(ReportSerializer({"importance": {}, **card.report, "figures": figures}).data)
+            if figures
+            else None
+        )
+
+    @extend_schema_field(serializers.DictField(child=serializers.DictField()))
+    def get_compared(self, card: ModelCard) -> dict[str, Any]:
+        """By name."""
+        return dict(card.version.report.get("compared", {}))
+
+    @extend_schema_field(SeedSerializer(allow_null=True))
+    def get_seed(self, card: ModelCard) -> dict[str, Any] | None:
+        """Null for a model that was trained here, or shipped with another release."""
+        seed = seed_of(card.version)
+        return dict(SeedSerializer(seed).data) if seed else None
+
+
+class ModelDetailSerializer(ModelSerializer):
+    """A model with its card."""
+
+    card = serializers.SerializerMethodField()
+
+    class Meta(ModelSerializer.Meta):
+        fields = [*ModelSerializer.Meta.fields, "card"]
+        read_only_fields = fields
+
+    @extend_schema_field(ModelCardSerializer)
+    def get_card(self, version: ModelVersion) -> dict[str, Any]:
+        """Of collections what the caller sees."""
+        card = model_card(version=version, user=self.context["request"].user)
+        return dict(ModelCardSerializer(card).data)
+
+
+class LearnedLabelSerializer(serializers.ModelSerializer[SnapshotLabel]):
+    """A label that a model learned from; ``overturned_at`` where people took it back or overruled it since."""
+
+    collection = serializers.CharField(source="label.collection.slug")
+    document = serializers.IntegerField(source="label.document_id", allow_null=True)
+    question = serializers.CharField(source="label.question")
+    role = serializers.ChoiceField(source="label.role", choices=RoleChoice.choices)
+    source = serializers.CharField(source="label.source")
+
+    class Meta:
+        model = SnapshotLabel
+        fields = ["label", "collection", "document", "question", "role", "source", "overturned_at"]
+        read_only_fields = fields
+
+
+class MoveSerializer(serializers.ModelSerializer[AliasMove]):
+    """A model that came into a place or left it: the history of champions. ``training`` is the one whose gate decided,
+    null where a person did."""
+
+    model = serializers.IntegerField(source="version.number")
+    before = serializers.IntegerField(source="before.number", default=None, read_only=True, allow_null=True)
+    training = serializers.IntegerField(
+        source="decision.run_id", default=None, read_only=True, allow_null=True
+    )
+    moved_by = serializers.CharField(source="moved_by.name")
+
+    class Meta:
+        model = AliasMove
+        fields = ["id", "alias", "kind", "model", "before", "training", "moved_by", "reason", "created_at"]
+        read_only_fields = fields
+
+
+class ServingSerializer(serializers.Serializer[Any]):
+    """Which models stand in the two places. Without a ``champion``, or with one that cannot be loaded
+    (``is_refused``), the rules decide; the one in ``shadow`` scores and decides nothing."""
+
+    champion = serializers.IntegerField(
+        source="champion.number", default=None, read_only=True, allow_null=True
+    )
+    is_refused = serializers.BooleanField()
+    shadow = serializers.IntegerField(source="shadow.number", default=None, read_only=True, allow_null=True)
+
+
+class RollBackSerializer(serializers.Serializer[Any]):
+    """Why; it goes on record."""
+
+    reason = serializers.CharField(max_length=400)
+
+
+class ScheduleChangeSerializer(serializers.Serializer[Any]):
+    """When to train (a day of the month and an hour, UTC), and what the gate demands: so many new labels, so many gold
+    pairs and questions, and perhaps a gain whose interval excludes zero."""
+
+    is_on = serializers.BooleanField()
+    day = serializers.IntegerField(min_value=1, max_value=28)
+    hour = serializers.IntegerField(min_value=0, max_value=23)
+    min_new_labels = serializers.IntegerField(min_value=0, max_value=1_000_000)
+    min_positives = serializers.IntegerField(min_value=1, max_value=1_000_000)
+    min_negatives = serializers.IntegerField(min_value=1, max_value=1_000_000)
+    min_questions = serializers.IntegerField(min_value=1, max_value=100_000)
+    interval_excludes_zero = serializers.BooleanField()
+
+
+class ScheduleSerializer(ScheduleChangeSerializer):
+    """The schedule, with the next moment it is due (null while it is off) and how many labels are new by now."""
+
+    next_due = serializers.DateTimeField(allow_null=True)
+    new_labels = serializers.IntegerField()
+
+
+class OverrideRateSerializer(serializers.Serializer[Any]):
+    """How many decided verdicts people overruled, with the 95 % interval. ``level``: few (too few decisions), fine,
+    watch, alert."""
+
+    overridden = serializers.IntegerField()
+    decided = serializers.IntegerField()
+    rate = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    level = serializers.CharField()
+
+
+class DriftRowSerializer(serializers.Serializer[Any]):
+    """A month (``2026-11``), a role, a detector or a collection's name."""
+
+    name = serializers.CharField()
+    figure = OverrideRateSerializer()
+
+
+class DriftSerializer(serializers.Serializer[Any]):
+    """The last year in the caller's collections."""
+
+    overall = OverrideRateSerializer()
+    by_month = DriftRowSerializer(many=True)
+    by_role = DriftRowSerializer(many=True)
+    by_detector = DriftRowSerializer(many=True)
+    by_collection = DriftRowSerializer(many=True)

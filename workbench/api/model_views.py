@@ -1,0 +1,273 @@
+"""Models, trainings, the schedule and drift for programs: what the Models page shows and does.
+
+A model belongs to the installation: members of any collection read, admins of one start and stop trainings, and only
+administrators of the installation, in person, say which model stands where and what the gate demands. Of collections
+each caller reads what they see there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from django.core.exceptions import PermissionDenied
+from django.db import models
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import mixins, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.labeling.models import Label
+from workbench.models_registry import selectors, services
+from workbench.models_registry.cards import labels_seen
+from workbench.models_registry.champion import serving_now
+from workbench.models_registry.data import training_plan
+from workbench.models_registry.drift import drift_for
+from workbench.models_registry.forms import FIELDS
+from workbench.models_registry.models import (
+    AliasMove,
+    AliasName,
+    ModelVersion,
+    RunState,
+    SnapshotLabel,
+    TrainingRun,
+    TrainingSchedule,
+)
+from workbench.review.models import Review
+
+from . import model_serializers as shapes
+from .base import IDEMPOTENCY, ApiViewSet, checked, number_parameter
+from .reauthentication import asks_again
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+class ReadersViewSet(ApiViewSet[Row]):
+    """For members of a collection and administrators of the installation, as the pages are."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuses everybody else before anything is looked up."""
+        super().initial(request, *args, **kwargs)
+        if not services.may_read(user=request.user):
+            raise PermissionDenied
+
+
+@extend_schema_view(
+    list=extend_schema(
+        parameters=[
+            OpenApiParameter(
+                "label", OpenApiTypes.INT, description="Only models that learned from this label."
+            )
+        ]
+    ),
+    retrieve=extend_schema(responses=shapes.ModelDetailSerializer),
+)
+class ModelViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersViewSet[ModelVersion]):
+    """Models, newest first, by their number."""
+
+    queryset = ModelVersion.objects.none()
+    lookup_field = "number"
+
+    def get_serializer_class(self) -> type[shapes.ModelSerializer]:
+        """One of them with its card."""
+        return shapes.ModelDetailSerializer if self.action == "retrieve" else shapes.ModelSerializer
+
+    def get_queryset(self) -> QuerySet[ModelVersion]:
+        """All, or those that learned from a label that the caller sees."""
+        versions = selectors.versions_all().prefetch_related("aliases")
+        label = number_parameter(self.request, "label") if self.action == "list" else None
+        if label is None:
+            return versions
+        found = get_object_or_404(Label.objects.visible_to(self.request.user), pk=label)
+        return versions.filter(snapshot__in=SnapshotLabel.objects.filter(label=found).values("snapshot"))
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(
+                "overturned", OpenApiTypes.BOOL, description="Only those overturned, or the others."
+            )
+        ],
+        responses=shapes.LearnedLabelSerializer(many=True),
+    )
+    @action(detail=True, methods=["get"])
+    def labels(self, request: Request, number: str) -> Response:
+        """The labels it learned from, of the caller's collections."""
+        version = selectors.version_for(number=int(number))
+        rows = labels_seen(version=version, user=request.user)
+        overturned = _flag(request, "overturned")
+        if overturned is not None:
+            rows = rows.filter(overturned_at__isnull=not overturned)
+        page = self.paginate_queryset(rows)
+        return self.get_paginated_response(shapes.LearnedLabelSerializer(page, many=True).data)
+
+    @extend_schema(responses=shapes.ServingSerializer, filters=False)
+    @action(detail=False, methods=["get"], pagination_class=None)
+    def serving(self, request: Request) -> Response:
+        """Which model decides now, and which one is in shadow."""
+        return _serving()
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY], request=shapes.RollBackSerializer, responses=shapes.ServingSerializer
+    )
+    @action(detail=True, methods=["post"], url_path="roll-back")
+    @asks_again
+    def roll_back(self, request: Request, number: str) -> Response:
+        """A model that once passed the gate serves again."""
+        version = selectors.version_for(number=int(number))
+        services.model_roll_back(
+            actor=request.user, version=version, reason=checked(request, shapes.RollBackSerializer)["reason"]
+        )
+        return _serving()
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=shapes.ServingSerializer)
+    @action(detail=True, methods=["post"])
+    @asks_again
+    def shadow(self, request: Request, number: str) -> Response:
+        """It scores live candidates beside the champion and decides nothing; the one there before leaves."""
+        services.model_shadow(actor=request.user, version=selectors.version_for(number=int(number)))
+        return _serving()
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=shapes.ServingSerializer, filters=False)
+    @action(detail=False, methods=["post"], url_path="end-shadow", pagination_class=None)
+    @asks_again
+    def end_shadow(self, request: Request) -> Response:
+        """No model is in shadow."""
+        services.model_shadow(actor=request.user, version=None)
+        return _serving()
+
+
+@extend_schema_view(
+    list=extend_schema(
+        parameters=[
+            OpenApiParameter("model", OpenApiTypes.INT, description="Number of a model."),
+            OpenApiParameter(
+                "alias", OpenApiTypes.STR, enum=AliasName.values, description="One of the places."
+            ),
+        ]
+    )
+)
+class MoveViewSet(mixins.ListModelMixin, ReadersViewSet[AliasMove]):
+    """The history of champions and of the shadow, newest first."""
+
+    queryset = AliasMove.objects.none()
+    serializer_class = shapes.MoveSerializer
+
+    def get_queryset(self) -> QuerySet[AliasMove]:
+        """All, or those of a model or a place."""
+        moves = selectors.moves_all()
+        number, alias = (
+            number_parameter(self.request, "model"),
+            _choice(self.request, "alias", AliasName.values),
+        )
+        moves = moves.filter(version__number=number) if number is not None else moves
+        return moves.filter(alias=alias) if alias else moves
+
+
+@extend_schema_view(
+    list=extend_schema(
+        parameters=[
+            OpenApiParameter("state", OpenApiTypes.STR, enum=RunState.values, description="Where it is.")
+        ]
+    )
+)
+class TrainingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersViewSet[TrainingRun]):
+    """Trainings, newest first; there is one at a time."""
+
+    queryset = TrainingRun.objects.none()
+    serializer_class = shapes.TrainingSerializer
+
+    def get_queryset(self) -> QuerySet[TrainingRun]:
+        """All, or those in one state."""
+        trainings = selectors.trainings_all()
+        state = _choice(self.request, "state", RunState.values) if self.action == "list" else None
+        return trainings.filter(state=state) if state else trainings
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: shapes.TrainingSerializer})
+    def create(self, request: Request) -> Response:
+        """Trains now: a worker takes it up, and the gate decides what becomes of the model."""
+        run = services.training_start(actor=request.user)
+        return Response(_training(run.pk), status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=shapes.TrainingSerializer)
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:
+        """Stops it; its worker notices at its next step."""
+        run = selectors.training_for(pk=int(pk))
+        services.training_cancel(actor=request.user, run=run)
+        return Response(_training(run.pk))
+
+    @extend_schema(responses=shapes.PlanSerializer, filters=False)
+    @action(detail=False, methods=["get"], pagination_class=None)
+    def plan(self, request: Request) -> Response:
+        """A dry run: what would be trained and measured now."""
+        plan = training_plan()
+        enough = plan.has_enough_gold(services.schedule_current())
+        return Response(shapes.PlanSerializer({**asdict(plan), "has_enough_gold": enough}).data)
+
+
+class ScheduleViewSet(ReadersViewSet[TrainingSchedule]):
+    """When the installation trains by itself, and what its gate demands."""
+
+    queryset = TrainingSchedule.objects.none()
+    serializer_class = shapes.ScheduleSerializer
+
+    @extend_schema(responses=shapes.ScheduleSerializer)
+    def state(self, request: Request) -> Response:
+        """The schedule."""
+        return _schedule()
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY], request=shapes.ScheduleChangeSerializer, responses=shapes.ScheduleSerializer
+    )
+    @asks_again
+    def change(self, request: Request) -> Response:
+        """Sets all of it; moments that are past already are not made up for."""
+        services.schedule_change(actor=request.user, **checked(request, shapes.ScheduleChangeSerializer))
+        return _schedule()
+
+
+class DriftViewSet(ReadersViewSet[Review]):
+    """How often people overrule the machine."""
+
+    queryset = Review.objects.none()
+    serializer_class = shapes.DriftSerializer
+
+    @extend_schema(responses=shapes.DriftSerializer)
+    def figures(self, request: Request) -> Response:
+        """Of the last year, over all, by month, by role the machine gave, by detector and by collection."""
+        return Response(shapes.DriftSerializer(drift_for(user=request.user)).data)
+
+
+def _serving() -> Response:
+    return Response(shapes.ServingSerializer(serving_now()).data)
+
+
+def _training(pk: int) -> Any:
+    return shapes.TrainingSerializer(selectors.training_for(pk=pk)).data
+
+
+def _schedule() -> Response:
+    schedule = services.schedule_current()
+    shown = {name: getattr(schedule, name) for name in FIELDS}
+    shown["next_due"] = services.next_due(schedule) if schedule.is_on else None
+    shown["new_labels"] = selectors.labels_since_last_training()
+    return Response(shapes.ScheduleSerializer(shown).data)
+
+
+def _choice(request: Request, name: str, known: list[str]) -> str:
+    """One of the words of an address; empty where it is not given."""
+    given = request.query_params.get(name, "")
+    if given and given not in known:
+        raise ValidationError({name: [f"Give one of {', '.join(known)}."]})
+    return given
+
+
+def _flag(request: Request, name: str) -> bool | None:
+    """Yes or no of an address; None where it is not given."""
+    given = _choice(request, name, ["true", "false"])
+    return given == "true" if given else None
