@@ -28,6 +28,7 @@ WRITES_FOR_MACHINES = {
     "workbench/models_registry/drift.py",
     "workbench/ops/costs.py",
     "workbench/ops/operations_views.py",
+    "workbench/ops/trust.py",
     "workbench/review/as_of_views.py",
 }
 
