@@ -19,7 +19,7 @@ from workbench.api.tokens import token_create
 from workbench.audit.models import AuditEvent
 from workbench.labeling.models import Label
 from workbench.models_registry.champion import alias_version
-from workbench.models_registry.models import AliasName, ModelAlias, ModelVersion, TrainingRun
+from workbench.models_registry.models import AliasName, ModelAlias, ModelVersion, ShadowScore, TrainingRun
 from workbench.models_registry.services import schedule_current
 
 __all__ = ["gold", "system", "world"]
@@ -140,6 +140,45 @@ class TestALearningInstallation:
                  "/trainings/", f"/trainings/{deployed.pk}/", "/trainings/plan/", "/model-moves/")  # fmt: skip
         counted = {path: queries_of(client, f"{API}{path}") for path in paths}
         assert max(counted.values()) <= 15, counted
+
+
+def test_the_model_that_ships_tells_where_it_comes_from(
+    world: World, cast: Cast, client_as: ClientAs, settings: Any
+) -> None:
+    settings.SEED_MODEL = True
+    client = client_as(cast.analyst)
+    assert get(client, "/models/serving/") == {"champion": 1, "is_refused": False, "shadow": None}
+    shown = get(client, "/models/1/")
+    assert (shown["origin"], shown["training_set"], shown["places"]) == ("seed", None, ["champion"])
+    card = shown["card"]
+    assert card["seed"]["serves"]
+    assert any("CUAD" in licence for licence in card["seed"]["licences"])
+    assert set(card["seed"]["held_out_documents"]["contractnli"]) >= {
+        "model",
+        "rules",
+        "semantic",
+        "questions",
+    }
+    assert (card["is_on_gold"], card["by_collection"]) == (False, [])
+    assert card["report"]["figures"]["f1"] > 0
+    assert len(card["features"]) == len(set(card["features"])) > 10
+
+
+def test_what_a_model_said_in_shadow_is_compared(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    """The scene's reviewer approved one card."""
+    decided = scene.run.reviews.get(label__isnull=False)
+    evidence = decided.role in {"primary", "supporting"}
+    ShadowScore.objects.create(
+        version=any_model(),
+        candidate=decided.candidate,
+        probability=0.1 if evidence else 0.9,
+        champion_probability=0.9 if evidence else 0.1,
+    )
+    shown = get(client_as(cast.auditor), "/models/1/")["card"]["in_shadow"]
+    assert shown.pop("distance") == pytest.approx(0.8)
+    assert shown == {
+        "candidates": 1, "compared": 1, "differ": 1, "judged": 1, "right": 0, "champion_right": 1
+    }  # fmt: skip
 
 
 class TestTrainings:
