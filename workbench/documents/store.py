@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import select
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -251,21 +251,33 @@ class DatabaseCandidateStore:
     def count_hits(self, terms: Sequence[str]) -> dict[str, int]:
         """See the protocol; a hit is a passage or a title that holds the whole term."""
         queries = {kind: self._index.term_queries(kind) for kind in (PASSAGE, SECTION)}
-        return {term: self._count(term, queries) for term in terms}
+        return {
+            term: sum(
+                self._count(term, language, of_kind, kind=kind, documents=documents)
+                for language, documents in self._languages.items()
+                for kind, of_kind in queries.items()
+            )
+            for term in terms
+        }
 
-    def _count(self, term: str, queries: Mapping[int, TermQueries]) -> int:
-        total = 0
-        for language, documents in self._languages.items():
-            for kind, of_kind in queries.items():
-                holding = of_kind.holding(term, language)
-                found = self._index.count(kind=kind, any_of=holding, documents=documents)
-                # The queries are somewhat more generous than the matcher; rare terms are worth a look.
-                if 0 < found <= _LOOKED_AT:
-                    hits = self._index.look(kind=kind, any_of=holding, documents=documents, limit=found)
-                    matcher = term_matcher((term,), language)
-                    found = found if any(_holds(hit, matcher) for hit in hits) else 0
-                total += found
-        return total
+    def _count(
+        self, term: str, language: str, queries: TermQueries, *, kind: int, documents: list[int] | None
+    ) -> int:
+        """How many entries of a kind hold the term. Of all documents it is counted once for a state of the index: a
+        frequent word stands in every tenth of a million passages, and in many questions."""
+        known = queries.known_count(term, language) if documents is None else None
+        if known is not None:
+            return known
+        holding = queries.holding(term, language)
+        found = self._index.count(kind=kind, any_of=holding, documents=documents)
+        # The queries are somewhat more generous than the matcher; rare terms are worth a look.
+        if 0 < found <= _LOOKED_AT:
+            hits = self._index.look(kind=kind, any_of=holding, documents=documents, limit=found)
+            matcher = term_matcher((term,), language)
+            found = found if any(_holds(hit, matcher) for hit in hits) else 0
+        if documents is None:
+            queries.keep_count(term, language, found)
+        return found
 
     def substring_pages(self, terms: Sequence[str], *, limit: int = 200) -> list[tuple[str, int]]:
         """See the protocol."""

@@ -65,6 +65,17 @@ class TermQueries:
     searcher: tantivy.Searcher
     _known: dict[tuple[str, str], list[tantivy.Query]] = field(default_factory=dict)
     _beginnings: dict[str, list[str]] = field(default_factory=dict)
+    _counts: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def known_count(self, term: str, language: str) -> int | None:
+        """How many entries of the whole index hold the term; None while nobody counted."""
+        return self._counts.get((term, language))
+
+    def keep_count(self, term: str, language: str, count: int) -> None:
+        """Remembers a count for as long as the index stays as it is."""
+        if len(self._counts) >= _KEPT:
+            self._counts.clear()
+        self._counts[term, language] = count
 
     def holding(self, term: str, language: str) -> list[tantivy.Query]:
         """Queries of which one or more find every entry that holds the term."""

@@ -21,9 +21,11 @@ from arbitration.text import TermMatcher
 from tests.workbench.cast import Cast
 from tests.workbench.scene import make_document
 from workbench.documents import lexical
+from workbench.documents.embedding import active_space
 from workbench.documents.lexical import PASSAGE, SECTION, LexicalIndex, lexical_index, passage_words
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.documents.services import index_epoch_bump
+from workbench.documents.store import DatabaseCandidateStore
 from workbench.documents.term_queries import TermQueries, index_words, query_words
 
 # --- what the matcher finds ---------------------------------------------------------------------------
@@ -156,6 +158,11 @@ def another_process(collection: Collection) -> LexicalIndex:
     return lexical_index(collection)
 
 
+def _hits(cast: Cast, term: str, documents: Sequence[Document] | None = None) -> int:
+    store = DatabaseCandidateStore(collection=cast.alpha, space=active_space(), documents=documents)
+    return store.count_hits([term])[term]
+
+
 class TestKeepingUp:
     def test_a_new_document_is_found_and_a_removed_one_is_not(self, cast: Cast) -> None:
         first = make_document(collection=cast.alpha, owner=cast.analyst, name="a", text=RETENTION)
@@ -168,6 +175,22 @@ class TestKeepingUp:
         index = lexical_index(cast.alpha)
         assert passages_with(index, "records") == []
         assert passages_with(index, "backups") == [second.pk]
+
+    def test_counts_are_kept_until_the_documents_change(self, cast: Cast, monkeypatch) -> None:
+        first = make_document(collection=cast.alpha, owner=cast.analyst, name="a", text=RETENTION)
+        assert _hits(cast, "records") > 0
+
+        with monkeypatch.context() as patch:
+            patch.setattr(LexicalIndex, "count", _crash)
+            assert _hits(cast, "records") > 0
+            with pytest.raises(RuntimeError):  # of chosen documents it is counted each time
+                _hits(cast, "records", documents=[first])
+
+        make_document(collection=cast.alpha, owner=cast.analyst, name="b", text=DELETION)
+        Document.objects.filter(pk=first.pk).update(status=DocumentStatus.CANCELLED)
+        index_epoch_bump(collection_ids=[cast.alpha.pk])
+        assert _hits(cast, "records") == 0
+        assert _hits(cast, "backups") > 0
 
     def test_a_document_read_again_is_indexed_again(self, cast: Cast) -> None:
         document = make_document(collection=cast.alpha, owner=cast.analyst, text=RETENTION)
