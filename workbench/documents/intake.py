@@ -5,7 +5,7 @@ password, which is neither stored nor sent to the broker; and when nobody has wo
 because no worker runs.
 
 An ingest can be interrupted at any moment and begun again: what is here is known by its SHA-256, so that the same
-files again are only waited for.
+files again are only waited for. A file that an earlier run took in is told from the copy of another file by its name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import structlog
@@ -26,7 +26,7 @@ from workbench.accounts.models import User
 from workbench.errors import Conflict, WorkbenchError
 
 from .models import WORKING_STATUSES, Collection, Document, DocumentStatus
-from .services import collection_create, document_retry, document_upload
+from .services import clean_file_name, collection_create, document_retry, document_upload
 
 logger = structlog.get_logger(__name__)
 
@@ -38,7 +38,10 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 1.0
 
 @dataclass(frozen=True, slots=True)
 class IngestOutcome:
-    """What became of one file. The figures are the document's; a file that was refused has none."""
+    """What became of one file. The figures are the document's; a file that was refused has none.
+
+    Scripts read what :meth:`row` gives, where a file that was taken in before is a ``duplicate`` like any other.
+    """
 
     file: str
     status: str  # ready, failed or duplicate
@@ -49,6 +52,19 @@ class IngestOutcome:
     section_depth: int = 0
     passages: int = 0
     seconds: float = 0.0
+    #: A duplicate of itself: an earlier run took in this very file.
+    is_known: bool = False
+    #: The document was not read yet when the file came, and is now.
+    was_awaited: bool = False
+    #: Why the document cannot be read, also where another file brought it.
+    failure: str = ""
+
+    def row(self) -> dict[str, str | int | float]:
+        """The fields that scripts rely on, and no other."""
+        row = asdict(self)
+        for name in ("is_known", "was_awaited", "failure"):
+            del row[name]
+        return row
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +74,8 @@ class _Received:
     file: str
     document_id: int | None = None
     is_duplicate: bool = False
+    is_namesake: bool = False
+    is_unread: bool = False
     refusal: str = ""
 
 
@@ -116,7 +134,8 @@ def files_ingest(
 
     A file that is refused at the door (empty, too large, unreadable) is ``failed`` with the reason. Bytes that the
     collection holds already are ``duplicate`` with the existing document's figures, except where the existing document
-    failed and a password is given or ``retry_failed`` is set: then it is tried again.
+    failed and a password is given or ``retry_failed`` is set: then it is tried again. A duplicate under the document's
+    own name, the first in this call, is the file itself, which an earlier run took in.
 
     Raises :class:`IngestInterrupted` at Ctrl-C; what was uploaded stays, and the same call goes on from there.
     """
@@ -132,7 +151,8 @@ def files_ingest(
         ids = _document_ids(received)
         documents_await(document_ids=ids, waiting=waiting or Waiting(), progress=progress)
     documents = Document.objects.in_bulk(ids)
-    return [_outcome(one, documents) for one in received]
+    first = {one.document_id: one for one in reversed(received)}
+    return [_outcome(one, documents, is_first=first[one.document_id] is one) for one in received]
 
 
 @contextmanager
@@ -193,7 +213,13 @@ def _upload(*, actor: User, collection: Collection, path: Path, file: File, agai
     is_again = again and outcome.is_duplicate and outcome.document.status in _TRIED_IN_VAIN
     if is_again:
         document_retry(actor=actor, document=outcome.document)
-    return _Received(str(path), outcome.document.pk, outcome.is_duplicate and not is_again)
+    return _Received(
+        str(path),
+        outcome.document.pk,
+        is_duplicate=outcome.is_duplicate and not is_again,
+        is_namesake=outcome.document.name == clean_file_name(path.name),
+        is_unread=outcome.document.status in WORKING_STATUSES,
+    )
 
 
 _TRIED_IN_VAIN = (DocumentStatus.FAILED, DocumentStatus.CANCELLED)
@@ -239,34 +265,44 @@ def _somebody_works() -> bool:
     return Document.objects.filter(status__in=WORKING_STATUSES, lease_until__gt=Now()).exists()
 
 
-def _outcome(received: _Received, documents: Mapping[int, Document]) -> IngestOutcome:
+def _outcome(received: _Received, documents: Mapping[int, Document], *, is_first: bool) -> IngestOutcome:
+    """``is_first``: no file before it in the same call is this document."""
     if received.document_id is None:
-        return IngestOutcome(file=received.file, status="failed", reason=received.refusal)
+        return IngestOutcome(
+            file=received.file, status="failed", reason=received.refusal, failure=received.refusal
+        )
     document = documents.get(received.document_id)
     if document is None:
-        return IngestOutcome(
-            file=received.file, status="failed", reason=_("The document was deleted meanwhile.")
-        )
+        gone = _("The document was deleted meanwhile.")
+        return IngestOutcome(file=received.file, status="failed", reason=gone, failure=gone)
     is_ready = document.status == DocumentStatus.READY
+    is_known = received.is_duplicate and received.is_namesake and is_first
+    failure = _failure(document)
     return IngestOutcome(
         file=received.file,
         status="duplicate" if received.is_duplicate else "ready" if is_ready else "failed",
-        reason=_duplicate_reason(document) if received.is_duplicate else _reason(document),
+        reason=_duplicate_reason(document, is_known=is_known) if received.is_duplicate else failure,
         pages=document.page_count,
         lines=document.line_count,
         sections=document.section_count,
         section_depth=document.section_depth,
         passages=document.passage_count,
         seconds=round(document.seconds, 3),
+        is_known=is_known,
+        was_awaited=is_first and is_ready and received.is_unread,
+        failure=failure,
     )
 
 
-def _reason(document: Document) -> str:
+def _failure(document: Document) -> str:
     if document.status == DocumentStatus.CANCELLED:
         return _("The document was cancelled while it was being read.")
     return document.failure_reason
 
 
-def _duplicate_reason(document: Document) -> str:
-    reason = _("The same bytes are here already as %(name)s.") % {"name": document.name}
-    return f"{reason} {_reason(document)}".strip()
+def _duplicate_reason(document: Document, *, is_known: bool) -> str:
+    if is_known:
+        here = _("This file was taken in already, by an earlier run of the command or another upload.")
+    else:
+        here = _("The same bytes are here already as %(name)s.") % {"name": document.name}
+    return f"{here} {_failure(document)}".strip()

@@ -166,6 +166,65 @@ class TestOutcomes:
         assert "7 x The file is empty. Choose another one. (empty0.md, " in summary
         assert "empty4.md and 2 more)" in summary
 
+    def test_a_resumed_command_tells_what_it_took_in_from_copies_of_other_files(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "in"
+        for name in ("1.md", "2.md", "4.md"):
+            write(folder, name, f"{MARKDOWN}\n{name}\n")
+        write(folder, "3-copy-of-1.md", f"{MARKDOWN}\n1.md\n")
+        write(folder, "deeper/2.md", f"{MARKDOWN}\n2.md\n")
+        write(folder, "program.exe", b"MZ\x90\x00" + bytes(range(256)))
+        self._interrupt_at_the_third_wait(monkeypatch, folder)
+        out = StringIO()
+
+        call_command("ingest", str(folder), "--collection", "papers", stdout=out, stderr=StringIO())
+
+        table, reasons, summary = out.getvalue().rsplit("\n\n", 2)
+        words = {line.split()[-1]: line.rsplit(maxsplit=7)[0] for line in table.splitlines()[1:]}
+        here, copy = "already taken in", "duplicate"
+        assert {str(Path(path).relative_to(folder)): word for path, word in words.items()} == {
+            "1.md": here,
+            "2.md": here,
+            "3-copy-of-1.md": copy,
+            "4.md": here,
+            "deeper/2.md": copy,
+            "program.exe": here,
+        }
+        assert "3-copy-of-1.md: The same bytes are here already as 1.md." in reasons
+        assert "deeper/2.md: The same bytes are here already as 2.md." in reasons
+        assert "/4.md: This file was taken in already" in reasons
+        # The command was stopped after two documents: of the others one was read while it waited, and one failed.
+        assert "4 already taken in, 2 duplicate." in summary
+        assert "New: 1 pages, 3 passages, " in summary
+        assert "1 x " in summary
+        assert "(program.exe)" in summary
+
+    @staticmethod
+    def _interrupt_at_the_third_wait(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        work, done = intake._ingest_here, []
+
+        def interrupted(document_id: int) -> None:
+            if len(done) == 2:
+                raise KeyboardInterrupt
+            done.append(work(document_id))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(intake, "_ingest_here", interrupted)
+            with pytest.raises(CommandError, match="Interrupted"):
+                ingest(folder)
+
+    def test_scripts_read_the_same_fields_of_what_was_taken_in_before(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "a.md")
+        (first,) = ingest(path)
+
+        (row,) = ingest(path)
+
+        assert list(row) == KEYS
+        assert row["status"] == "duplicate"
+        assert row["reason"].startswith("This file was taken in already")
+        assert [row[key] for key in KEYS[3:]] == [first[key] for key in KEYS[3:]]
+
     def test_what_failed_is_tried_again_when_asked(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -31,13 +31,15 @@ from workbench.ops.progress import ProgressBar
 
 #: Files named below one reason in the summary; the rest is counted.
 NAMED = 5
+#: What people read of a file that an earlier run took in; ``duplicate`` is the content of another file.
+KNOWN = "already taken in"
 
 
 class Command(JsonCommand):
     help = (
         "Uploads files to a collection (created when missing) and waits until each is ready, failed with a reason, "
-        "or a duplicate. A folder means all files below it, in order of their paths. Ctrl-C stops the command and "
-        "keeps what was uploaded: the same command goes on from there."
+        "or a duplicate of another file's content. A folder means all files below it, in order of their paths. "
+        "Ctrl-C stops the command and keeps what was uploaded: the same command goes on from there."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -83,7 +85,10 @@ class Command(JsonCommand):
             except IngestInterrupted as interrupt:
                 raise CommandError(_interruption(interrupt), returncode=INTERRUPTED) from interrupt
         seconds = time.monotonic() - started
-        self.emit(outcomes, human=lambda outcomes: f"{_describe(outcomes)}\n\n{_summary(outcomes, seconds)}")
+        self.emit(
+            [outcome.row() for outcome in outcomes],
+            human=lambda _: f"{_describe(outcomes)}\n\n{_summary(outcomes, seconds)}",
+        )
 
     def _progress(self, files: int) -> _Shown:
         is_watched = not self.as_json and sys.stderr.isatty()
@@ -190,27 +195,33 @@ def _slug(text: str) -> str:
 def _describe(outcomes: Sequence[IngestOutcome]) -> str:
     header = ("status", "pages", "lines", "sections", "depth", "passages", "seconds", "file")
     rows = [
-        (o.status, o.pages, o.lines, o.sections, o.section_depth, o.passages, round(o.seconds, 1), o.file)
+        (_status(o), o.pages, o.lines, o.sections, o.section_depth, o.passages, round(o.seconds, 1), o.file)
         for o in outcomes
     ]
     reasons = [f"{o.file}: {o.reason}" for o in outcomes if o.reason]
     return "\n".join([as_table(header, rows), *(["", *reasons] if reasons else [])])
 
 
+def _status(outcome: IngestOutcome) -> str:
+    """The outcome in the words of people: scripts are told of two kinds of duplicates as one."""
+    return KNOWN if outcome.is_known else outcome.status
+
+
 def _summary(outcomes: Sequence[IngestOutcome], seconds: float) -> str:
     """How many files had which outcome, and what failed and why, the commonest reason first."""
-    counts = Counter(outcome.status for outcome in outcomes)
-    ready = [outcome for outcome in outcomes if outcome.status == "ready"]
-    parts = [f"{counts[status]:,} {status}" for status in ("ready", "duplicate", "failed") if counts[status]]
-    pages, passages = sum(o.pages for o in ready), sum(o.passages for o in ready)
+    counts = Counter(_status(outcome) for outcome in outcomes)
+    parts = [f"{counts[word]:,} {word}" for word in ("ready", KNOWN, "duplicate", "failed") if counts[word]]
+    # What an earlier run uploaded and this one waited for is as new as what it uploaded itself.
+    new = [outcome for outcome in outcomes if outcome.status == "ready" or outcome.was_awaited]
+    pages, passages = sum(o.pages for o in new), sum(o.passages for o in new)
     lines = [
         f"{len(outcomes):,} files in {seconds:,.1f} s: {', '.join(parts)}.",
         f"New: {pages:,} pages, {passages:,} passages, {pages / max(seconds, 0.001):.1f} pages a second.",
     ]
     failed: dict[str, list[str]] = defaultdict(list)
     for outcome in outcomes:
-        if outcome.status == "failed":
-            failed[outcome.reason].append(Path(outcome.file).name)
+        if outcome.failure and (outcome.status == "failed" or outcome.is_known):
+            failed[outcome.failure].append(Path(outcome.file).name)
     for reason, names in sorted(failed.items(), key=lambda item: -len(item[1])):
         more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
         lines.append(f"  {len(names):,} x {reason} ({', '.join(names[:NAMED])}{more})")
