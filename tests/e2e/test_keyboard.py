@@ -129,6 +129,12 @@ def test_the_key_for_the_next_card_goes_on_in_the_queue_too(visit: Visit, runs: 
         page.wait_for_url(lambda url: url not in seen)
         expect(page.get_by_text("yours until")).to_be_visible()
         seen.append(page.url)
+    for address in reversed(seen[:-1]):
+        page.keyboard.press("k")
+        page.wait_for_url(address)
+        expect(page.get_by_text("yours until")).to_be_visible()
+    expect(page.locator("[data-key=k]")).to_have_count(0)
+    page.get_by_role("button", name="Give it back").click()
 
 
 def _approve(page: Page) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp
 from typing import Any
 
@@ -35,7 +36,7 @@ from .models import (
     ReviewAction,
 )
 from .queue import reviewers_of
-from .selectors import UNDO_WINDOW, is_hidden, standing_review
+from .selectors import UNDO_WINDOW, is_hidden, queue_passed, standing_review
 
 WHY = {
     "needs_person": gettext_lazy("the machine asks for a person"),
@@ -58,9 +59,13 @@ WHY = {
 }
 
 
-def item_page(*, item: QueueItem, user: User, query: QueryDict) -> dict[str, Any]:
-    """One item: its question, its card or the not-found, and where it stands in the queue."""
+def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence[int] = ()) -> dict[str, Any]:
+    """One item: its question, its card or the not-found, and where it stands in the queue; ``passed`` are the items
+    that this person passed over, the last at the end."""
     filters = QueueFilter.of(query.dict())
+    kept = f"?{filters.query}" if filters.query else ""
+    behind = [key for key in passed if key != item.pk]
+    back = queue_passed(user=user, keys=behind) if behind else None
     candidate = candidate_for(user=user, pk=item.candidate_id, as_card=True) if item.candidate_id else None
     item.candidate = candidate
     item.run = candidate.run if candidate else run_for(user=user, pk=item.run_id)
@@ -82,7 +87,8 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict) -> dict[str, Any
         "remaining": number_told(waiting_for(user=user).to_review),
         "reason_choices": ReasonCode.choices,
         "may_review": cards.may_decide(run=item.run, user=user),
-        "next_url": reverse("review:next") + (f"?{filters.query}" if filters.query else ""),
+        "next_url": reverse("review:next") + kept,
+        "back_url": reverse("review:claim", args=[back]) + kept if back is not None else "",
         "crumbs": [
             {"label": _("Queue"), "url": reverse("review:queue")},
             {"label": _("Item %(pk)d") % {"pk": item.pk}},

@@ -18,7 +18,7 @@ from .filters import QueueFilter
 from .models import ItemStage, ItemState, NotificationKind, QueueItem, QueueItemQuerySet
 from .notifications import notify
 from .selectors import queue_free, queue_open
-from .services import refuse_foreign_claim, require_review_right
+from .services import is_held_by_another, refuse_foreign_claim, require_review_right
 
 #: How long a claimed item stays with its reviewer without a sign of life.
 CLAIM_LEASE = timedelta(minutes=5)
@@ -85,10 +85,13 @@ def _unlocked(items: QueueItemQuerySet) -> QueueItemQuerySet:
 
 
 def queue_claim(*, actor: User, item: QueueItem) -> QueueItem:
-    """This item becomes this person's, or stays it for another while; Conflict when somebody else holds it."""
+    """This item becomes this person's, or stays it for another while; Conflict when somebody else holds it, or when it
+    is decided."""
     with transaction.atomic():
         locked = QueueItem.objects.select_for_update().get(pk=item.pk)
         require_review_right(actor=actor, run=locked.run)
+        if locked.state != ItemState.WAITING:
+            raise Conflict(_("This card is decided already."), code="decided")
         refuse_foreign_claim(actor=actor, item=locked)
         if locked.assigned_to_id not in {None, actor.pk}:
             raise Conflict(
@@ -97,6 +100,32 @@ def queue_claim(*, actor: User, item: QueueItem) -> QueueItem:
         _refuse_own(actor, locked)
         _claim(actor=actor, item=locked)
     return locked
+
+
+def queue_claim_back(*, actor: User, item: QueueItem, left: int | None) -> QueueItem:
+    """An item that this person passed over becomes theirs again, and ``left``, if they hold it, is free. Conflict when
+    somebody else has it by now; then they keep what they hold."""
+    with transaction.atomic():
+        # Both at once and in one order: two people may go back to each other's item.
+        pair = QueueItem.objects.select_for_update().filter(pk__in={item.pk, left} - {None})
+        passed = next((one for one in pair.order_by("pk") if one.pk == item.pk), item)
+        if (other := _who_has(passed, besides=actor)) is not None:
+            raise Conflict(
+                _("%(name)s has the card that you passed over by now. You are where you were.")
+                % {"name": other},
+                code="claimed",
+            )
+        claimed = queue_claim(actor=actor, item=passed)
+        if left is not None and left != passed.pk:
+            _let_go(actor=actor, key=left)
+    return claimed
+
+
+def _who_has(item: QueueItem, *, besides: User) -> User | None:
+    """Who else holds the item, or for whom it is kept."""
+    if is_held_by_another(actor=besides, item=item):
+        return item.claimed_by
+    return item.assigned_to if item.assigned_to_id != besides.pk else None
 
 
 def _refuse_own(actor: User, item: QueueItem) -> None:

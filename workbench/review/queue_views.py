@@ -15,8 +15,9 @@ from workbench.accounts.permissions import Permission, member_condition
 from workbench.accounts.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
+from workbench.ops.addresses import number_in
 
-from . import bulk, policy, presenters, queue, queue_page, saved_views
+from . import bulk, passed, policy, presenters, queue, queue_page, saved_views
 from .filters import QueueFilter
 from .forms import HandOverForm, PolicyForm, ViewForm
 from .models import QueueItem
@@ -42,18 +43,38 @@ def queue_next(request: HttpRequest) -> HttpResponse:
 @require_GET
 def queue_item(request: HttpRequest, pk: int) -> HttpResponse:
     """One item: the card, its question, and the way to the next."""
-    context = presenters.item_page(item=_item(request, pk), user=request.user, query=request.GET)
+    context = presenters.item_page(
+        item=_item(request, pk), user=request.user, query=request.GET, passed=passed.passed_over(request)
+    )
     return render(request, "review/item.html", context)
 
 
 @require_POST
 def queue_claim(request: HttpRequest, pk: int) -> HttpResponse:
     """Takes one item of the list, so that nobody else gets it meanwhile, or keeps it for longer."""
+    item = _item(request, pk)
+    if "left" in request.POST:
+        return _go_back(request, item)
     try:
-        queue.queue_claim(actor=request.user, item=_item(request, pk))
+        queue.queue_claim(actor=request.user, item=item)
     except WorkbenchError as error:
         messages.error(request, error.message)
     return redirect("review:item", pk=pk)
+
+
+def _go_back(request: HttpRequest, item: QueueItem) -> HttpResponse:
+    """To an item that was passed over; where somebody else has it by now, nowhere."""
+    left = number_in(request.POST.get("left"))
+    passed.forget_from(request, item.pk)
+    opened: int | None = item.pk
+    try:
+        queue.queue_claim_back(actor=request.user, item=item, left=left)
+    except WorkbenchError as error:
+        messages.info(request, error.message)
+        opened = left
+    address = reverse("review:item", args=[opened]) if opened is not None else reverse("review:queue")
+    filters = QueueFilter.of(request.GET.dict())
+    return redirect(f"{address}?{filters.query}" if filters.query else address)
 
 
 @require_POST

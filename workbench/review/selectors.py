@@ -102,6 +102,12 @@ def queue_free(*, user: User, collection_id: int | None = None) -> QueueItemQuer
     )
 
 
+def queue_passed(*, user: User, keys: Sequence[int]) -> int | None:
+    """The last of the items with these keys that still waits for a decision of this person, whoever has it now."""
+    waiting = set(queue_open(user=user).filter(pk__in=keys).order_by().values_list("pk", flat=True))
+    return next((key for key in reversed(keys) if key in waiting), None)
+
+
 def queue_held(*, user: User) -> QueueItemQuerySet:
     """Items that somebody holds or that are kept for somebody, in collections the user reviews or administers."""
     items = QueueItem.objects.filter(

@@ -368,14 +368,19 @@ def _refuse_wrong_way(*, actor: User, item: QueueItem | None, action: str, blind
 
 def refuse_foreign_claim(*, actor: User, item: QueueItem | None) -> None:
     """Raises :class:`Conflict` when somebody else holds the item."""
-    if item is None or item.claimed_by_id in {None, actor.pk} or item.state != ItemState.WAITING:
-        return
-    if QueueItem.objects.filter(pk=item.pk, claimed_until__gt=Now()).exists():
+    if item is not None and is_held_by_another(actor=actor, item=item):
         raise Conflict(
             _("%(name)s is working on this card. It comes back to the queue if they leave it.")
             % {"name": item.claimed_by},
             code="claimed",
         )
+
+
+def is_held_by_another(*, actor: User, item: QueueItem) -> bool:
+    """Whether the time of somebody else's claim on a waiting item is not over."""
+    if item.claimed_by_id in {None, actor.pk} or item.state != ItemState.WAITING:
+        return False
+    return QueueItem.objects.filter(pk=item.pk, claimed_until__gt=Now()).exists()
 
 
 def machine_role_of(candidate: Candidate) -> str | None:

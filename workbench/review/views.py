@@ -22,7 +22,7 @@ from workbench.questions import cards
 from workbench.questions.models import Candidate, Run
 from workbench.questions.selectors import candidate_for, candidate_to_decide, run_for
 
-from . import presenters, second, services
+from . import passed, presenters, second, services
 from .filters import QueueFilter
 from .forms import ChoiceForm, DecisionForm, NotFoundForm, OverrideForm
 from .models import ItemStage, QueueItem
@@ -168,8 +168,11 @@ def claim_next(request: HttpRequest, query: QueryDict) -> str:
     kept = f"?{filters.query}" if filters.query else ""
     if "show" not in query:
         filters = replace(filters, show="all")
-    item = queue_claim_next(actor=request.user, filters=filters, past=number_in(request.POST.get("past")))
+    past = number_in(request.POST.get("past"))
+    item = queue_claim_next(actor=request.user, filters=filters, past=past)
     if item is not None:
+        if past is not None and past != item.pk:
+            passed.remember(request, past)
         return reverse("review:item", args=[item.pk]) + kept
     messages.info(request, _("Nothing waits for you here."))
     return reverse("review:queue")

@@ -112,6 +112,98 @@ def test_the_last_decision_leads_back_to_the_queue(
     assert "Nothing waits for you here." in answer.content.decode()
 
 
+def pass_over(client: Client, item: QueueItem) -> QueueItem:
+    return item_of(client.post(NEXT, {"past": item.pk})["Location"])
+
+
+def way_back(client: Client, item: QueueItem) -> str:
+    return str(client.get(reverse("review:item", args=[item.pk])).context["back_url"])
+
+
+def test_the_way_back_leads_to_what_was_passed_over_and_frees_what_is_left(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    QueueItem.objects.update(state="waiting")
+    client = client_as(cast.reviewer)
+    first = take(client)
+    assert way_back(client, first) == ""
+    second = pass_over(client, first)
+    third = pass_over(client, second)
+
+    for here, before in ((third, second), (second, first)):
+        back = way_back(client, here)
+        assert back == reverse("review:claim", args=[before.pk])
+        page = client.get(reverse("review:item", args=[here.pk])).content.decode()
+        form = page[page.index(f'action="{back}"') :]
+        form = form[: form.index("</form>")]
+        assert 'data-key="k"' in form
+        assert f'name="left" value="{here.pk}"' in form
+        answer = client.post(f"{back}?show=all", {"left": here.pk})
+        assert answer["Location"] == reverse("review:item", args=[before.pk]) + "?show=all"
+        assert QueueItem.objects.get(claimed_by=cast.reviewer).pk == before.pk
+    assert way_back(client, first) == ""
+    assert pass_over(client, first).pk == second.pk, "forward again, in the order of the queue"
+
+
+def test_what_is_decided_by_now_is_no_way_back(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    QueueItem.objects.update(state="waiting")
+    client = client_as(cast.reviewer)
+    first = take(client)
+    second = pass_over(client, first)
+    third = pass_over(client, second)
+    back = way_back(client, third)
+    QueueItem.objects.filter(pk=second.pk).update(state="decided")
+
+    assert way_back(client, third) == reverse("review:claim", args=[first.pk])
+    said = client.post(back, {"left": third.pk}, follow=True)
+    assert "This card is decided already." in said.content.decode(), "decided after the page was shown"
+    assert QueueItem.objects.get(claimed_by=cast.reviewer).pk == third.pk
+
+
+@pytest.mark.parametrize("field", ["claimed_by", "assigned_to"])
+def test_what_somebody_else_has_by_now_stays_theirs_and_one_keeps_ones_own(
+    field: str, cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    QueueItem.objects.update(state="waiting")
+    client = client_as(cast.reviewer)
+    first = take(client)
+    second = pass_over(client, first)
+    if field == "claimed_by":
+        queue_claim(actor=cast.second_reviewer, item=first)
+    else:
+        QueueItem.objects.filter(pk=first.pk).update(assigned_to=cast.second_reviewer)
+
+    answer = client.post(way_back(client, second), {"left": second.pk}, follow=True)
+
+    assert answer.redirect_chain[-1][0] == reverse("review:item", args=[second.pk])
+    assert "Second Reviewer has the card that you passed over by now." in answer.content.decode()
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert getattr(first, field) == cast.second_reviewer
+    assert first.claimed_by_id != cast.reviewer.pk
+    assert second.claimed_by == cast.reviewer
+    assert answer.context["back_url"] == "", "that one is not offered again"
+
+
+def test_the_way_back_costs_one_query_and_only_where_there_is_one(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    QueueItem.objects.update(state="waiting")
+    client = client_as(cast.reviewer)
+    first = take(client)
+    second = pass_over(client, first)
+    address = reverse("review:item", args=[second.pk])
+    client.get(address)
+    with CaptureQueriesContext(connection) as with_way_back:
+        client.get(address)
+    session = client.session
+    session["review.passed"] = []
+    session.save()
+    with CaptureQueriesContext(connection) as without:
+        client.get(address)
+    assert len(with_way_back) == len(without) + 1
+
+
 def test_an_item_of_somebody_else_says_so(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
     item = queue_claim_next(actor=cast.second_reviewer)
     assert item is not None

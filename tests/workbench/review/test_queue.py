@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import connection
@@ -21,7 +22,7 @@ from workbench.questions.models import Candidate, RoleChoice, Run, Verdict
 from workbench.review import enqueue
 from workbench.review.enqueue import queue_fill, uncertainty
 from workbench.review.models import QueueItem
-from workbench.review.queue import queue_claim, queue_claim_next, queue_release
+from workbench.review.queue import queue_claim, queue_claim_back, queue_claim_next, queue_release
 from workbench.review.services import candidate_unsure
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -73,6 +74,41 @@ class TestClaiming:
         assert theirs is not None
         queue_claim_next(actor=cast.reviewer, past=theirs.pk)
         assert QueueItem.objects.get(pk=theirs.pk).claimed_by == cast.second_reviewer
+
+    def test_one_goes_back_to_what_one_passed_over(self, cast: Cast, run: Run) -> None:
+        first = queue_claim_next(actor=cast.reviewer)
+        assert first is not None
+        second = queue_claim_next(actor=cast.reviewer, past=first.pk)
+        assert second is not None
+        queue_claim_back(actor=cast.reviewer, item=first, left=second.pk)
+        assert QueueItem.objects.get(claimed_by=cast.reviewer).pk == first.pk
+
+        again = queue_claim_next(actor=cast.reviewer, past=first.pk)
+        assert again is not None
+        theirs = queue_claim_next(actor=cast.second_reviewer)
+        assert theirs is not None
+        with pytest.raises(Conflict, match="has the card that you passed over"):
+            queue_claim_back(actor=cast.reviewer, item=theirs, left=again.pk)
+        assert QueueItem.objects.get(claimed_by=cast.reviewer).pk == again.pk
+
+        QueueItem.objects.filter(pk=theirs.pk).update(claimed_until=Now() - timedelta(seconds=1))
+        assert queue_claim_back(actor=cast.reviewer, item=theirs, left=again.pk).claimed_by == cast.reviewer
+
+    def test_nobody_goes_back_to_what_is_decided_or_theirs_to_leave_alone(self, cast: Cast, run: Run) -> None:
+        item = QueueItem.objects.first()
+        assert item is not None
+        with pytest.raises(NotAllowed):
+            queue_claim_back(actor=cast.analyst, item=item, left=None)
+        held = queue_claim_next(actor=cast.second_reviewer)
+        assert held is not None
+        other = QueueItem.objects.exclude(pk=held.pk).first()
+        assert other is not None
+        queue_claim_back(actor=cast.reviewer, item=other, left=held.pk)
+        assert QueueItem.objects.get(pk=held.pk).claimed_by == cast.second_reviewer, "only one's own is freed"
+        QueueItem.objects.filter(pk=other.pk).update(state="decided")
+        for claim in (queue_claim, partial(queue_claim_back, left=None)):
+            with pytest.raises(Conflict, match="decided already"):
+                claim(actor=cast.reviewer, item=other)
 
     def test_an_expired_claim_passes_on(self, cast: Cast, run: Run) -> None:
         item = queue_claim_next(actor=cast.reviewer)
