@@ -6,14 +6,17 @@ The shape of a card is described at the top of ``templates/partials/_candidate_c
 from __future__ import annotations
 
 import re
+from datetime import datetime
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
 from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from arbitration.text import highlight_spans
 from workbench.accounts.models import User
@@ -25,6 +28,7 @@ from workbench.review.selectors import UNDO_WINDOW, current_review, is_hidden, s
 from .models import Candidate, ReviewState, Run, RunStatus, Verdict
 from .outline import Outline, Place, by_role
 from .records import anchor_of, candidate_role, candidates_shown, decider_fields, verdict_of
+from .selectors import run_spent
 
 METHOD_LABELS = {
     "toc": gettext_lazy("Table of contents"),
@@ -405,7 +409,7 @@ STAGE_LABELS = {
 
 
 def run_progress(*, run: Run) -> dict[str, Any]:
-    """The stages of a run for ``_progress.html``."""
+    """The stages of a run for ``_progress.html``: what each took, and what models cost by now."""
     states = {RunStatus.DONE: "ready", RunStatus.FAILED: "failed", RunStatus.CANCELLED: "cancelled"}
     state = states.get(RunStatus(run.status), "queued" if run.status == RunStatus.QUEUED else "running")
     stages = [
@@ -418,13 +422,40 @@ def run_progress(*, run: Run) -> dict[str, Any]:
         for stage in run.stages
     ]
     if state == "running":
-        stages.append({"label": run.get_status_display(), "state": "running"})
+        label = run.get_status_display()
+        stages.append({"label": label, "state": "running", "elapsed_s": _seconds_of_the_current_stage(run)})
     return {
         "dom_id": "run-progress",
         "title": _("Progress"),
         "state": state,
-        "elapsed_s": (run.elapsed_ms or 0) / 1000,
+        "elapsed_s": _seconds_of(run),
+        "spent": _spent_so_far(run),
         "stages": stages,
         "reason": run.failure_reason,
         "cancel_url": None if run.is_ended else reverse("questions:cancel", args=[run.pk]),
     }
+
+
+def spent_words(calls: int, usd: Decimal) -> list[str]:
+    """How often models were asked, and what that cost if it cost anything."""
+    words = [ngettext("%(n)d model call", "%(n)d model calls", calls) % {"n": calls}]
+    return [*words, _("%(cost)s USD") % {"cost": number_format(usd, 4)}] if usd else words
+
+
+def _spent_so_far(run: Run) -> str:
+    """For the progress; nothing before a model has answered. A run that is done has its figures on its own row."""
+    calls, usd = (0, Decimal(0)) if run.status == RunStatus.DONE else run_spent(run=run)
+    return ", ".join(spent_words(calls, usd)) if calls else ""
+
+
+def _seconds_of(run: Run) -> float:
+    """How long the run takes by now, waiting included; of a run that is done, how long its stages took."""
+    if run.elapsed_ms is not None:
+        return run.elapsed_ms / 1000
+    return max(0.0, ((run.finished_at or timezone.now()) - run.created_at).total_seconds())
+
+
+def _seconds_of_the_current_stage(run: Run) -> float | None:
+    """Since the stage before it ended; None for a run of an older version, which did not note that."""
+    since = run.stages[-1].get("ended_at") if run.stages else run.created_at.isoformat()
+    return max(0.0, (timezone.now() - datetime.fromisoformat(since)).total_seconds()) if since else None

@@ -19,6 +19,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Sum
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from arbitration.errors import ArbitrationError
@@ -71,7 +72,13 @@ class StageClock:
         now = time.monotonic()
         self.stages = [known for known in self.stages if known["stage"] != stage]
         self.stages.append(
-            {"stage": stage, "ms": round(1000 * (now - self.started), 1), "detail": _words(stage, detail)}
+            {
+                "stage": stage,
+                "ms": round(1000 * (now - self.started), 1),
+                "detail": _words(stage, detail),
+                # Since when the next one is waited for, on the page of a run under way.
+                "ended_at": timezone.now().isoformat(),
+            }
         )
         self.started = now
         Run.objects.filter(pk=self.run.pk).update(stages=self.stages)

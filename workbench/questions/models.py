@@ -97,7 +97,7 @@ class Run(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     lease_owner = models.CharField(max_length=80, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
-    stages = models.JSONField(default=list)  # [{stage, started_at, ms, detail}] in order, for the page
+    stages = models.JSONField(default=list)  # [{stage, ms, detail, ended_at}] in order, for the page
     question_edits = models.JSONField(null=True, blank=True, help_text="A person's keywords for this run.")
     rubric_edits = models.JSONField(null=True, blank=True, help_text="A person's criteria for this run.")
     parsed_question = models.JSONField(null=True)

@@ -11,7 +11,6 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from arbitration.absence import NO_KEYWORD_MATCH
 from arbitration.contracts import CandidateScope
@@ -111,11 +110,7 @@ def _facts(run: Run) -> list[str]:
     elapsed = run.elapsed_ms or 0
     short = _("%(ms)d ms") % {"ms": round(elapsed)}
     facts = [short if elapsed < SECOND_MS else _("%(s)s s") % {"s": number_format(elapsed / 1000, 1)}]
-    calls = run.llm_call_count
-    facts.append(ngettext("%(n)d model call", "%(n)d model calls", calls) % {"n": calls})
-    if run.cost:
-        facts.append(_("%(cost)s USD") % {"cost": number_format(run.cost, 4)})
-    return facts
+    return [*facts, *cards.spent_words(run.llm_call_count, run.cost)]
 
 
 def _tabs(run: Run, active: str) -> list[dict[str, Any]]:

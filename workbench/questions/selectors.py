@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, OuterRef, Prefetch, Q, Subquery
+from django.db.models import Count, OuterRef, Prefetch, Q, Subquery, Sum
 from django.db.models.functions import Coalesce, Now
 from django.http import QueryDict
 from django.shortcuts import get_object_or_404
@@ -16,7 +17,7 @@ from workbench.ops.addresses import number_in, words_in
 from workbench.review.models import ItemState, QueueItem
 from workbench.review.selectors import REVIEWS
 
-from .models import ENDED, Candidate, Question, Run, RunQuerySet, RunStatus
+from .models import ENDED, Candidate, LLMCall, Question, Run, RunQuerySet, RunStatus
 from .records import CARD_COLUMNS
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ def run_for(*, user: User, pk: int, permission: Permission = Permission.VIEW) ->
         "question", "question__document", "collection", "requested_by"
     )
     return get_object_or_404(runs, pk=pk)
+
+
+def run_spent(*, run: Run) -> tuple[int, Decimal]:
+    """How many calls of models the ledger holds for a run by now, and their USD; a call under way is not among them."""
+    ledger = LLMCall.objects.filter(run=run).aggregate(calls=Count("pk"), usd=Sum("cost"))
+    return ledger["calls"], ledger["usd"] or Decimal(0)
 
 
 #: Of its run, what a card and the page around it show.

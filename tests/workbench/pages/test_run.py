@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
+from decimal import Decimal
 from html import unescape
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.questions import cards
-from workbench.questions.models import Run, RunStatus, Verdict
+from workbench.questions.models import LLMCall, Run, RunStatus, Verdict
 
 ROLES = ["primary", "supporting", "tangential", "discarded"]
 
@@ -180,6 +185,63 @@ def test_a_run_on_its_way_polls_and_stops_when_it_ends(cast: Cast, client_as: Cl
     ended = client.get(address, headers=HTMX).content.decode()
     assert "every 1s" not in ended
     assert "data-card" in ended
+
+
+def test_a_run_on_its_way_says_how_long_each_stage_takes_and_what_models_cost_so_far(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    now = timezone.now()
+    stages = [
+        {
+            "stage": "detect",
+            "ms": 310.0,
+            "detail": "bm25: 4",
+            "ended_at": (now - timedelta(seconds=7)).isoformat(),
+        }
+    ]
+    Run.objects.filter(pk=scene.run.pk).update(
+        status=RunStatus.ARBITRATING,
+        elapsed_ms=None,
+        finished_at=None,
+        created_at=now - timedelta(seconds=9),
+        stages=stages,
+    )
+    scene.run.llm_calls.all().delete()
+    client, address = client_as(cast.analyst), scene.run.get_absolute_url()
+    client.get(address, headers=HTMX)
+    with CaptureQueriesContext(connection) as queries:
+        asked_none = client.get(address, headers=HTMX)
+    assert len([query for query in queries if "questions_llmcall" in query["sql"]]) == 1
+    progress = asked_none.context["progress"]
+    assert progress["spent"] == ""
+    assert 9 <= progress["elapsed_s"] < 60
+    done, current = progress["stages"]
+    assert (done["elapsed_s"], done["state"]) == (0.31, "done")
+    assert 7 <= current["elapsed_s"] < 58
+    assert asked_none.content.decode().count("data-elapsed=") == 2, "the whole and the current stage tick"
+
+    for cost in ("0.0012", "0.0030"):
+        LLMCall.objects.create(
+            run=scene.run,
+            collection=scene.run.collection,
+            stage="arbitrate",
+            attempt=1,
+            outcome="ok",
+            cost=Decimal(cost),
+        )
+    assert "2 model calls, 0.0042 USD" in client.get(address, headers=HTMX).content.decode()
+
+    Run.objects.filter(pk=scene.run.pk).update(status=RunStatus.FAILED, failure_reason="No.", finished_at=now)
+    failed = client.get(address).context["progress"]
+    assert failed["spent"] == "2 model calls, 0.0042 USD"
+    assert failed["elapsed_s"] == pytest.approx(9)
+
+
+def test_a_run_that_is_done_asks_the_ledger_nothing(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    client, address = client_as(cast.analyst), scene.run.get_absolute_url()
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(address).status_code == 200
+    assert not [query for query in queries if "questions_llmcall" in query["sql"]]
 
 
 def test_fragments_and_pages_are_told_apart_by_caches(cast: Cast, client_as: ClientAs, scene: Scene) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from arbitration.errors import ArbitrationError, LLMFailure
 from tests.workbench.cast import Cast
@@ -62,6 +63,16 @@ def finish(run: Run) -> Run:
         stage(run_id=run.pk)
     run.refresh_from_db()
     return run
+
+
+def test_each_stage_notes_what_it_took_and_when_it_ended(run: Run) -> None:
+    stages = finish(run).stages
+    ends = [datetime.fromisoformat(stage["ended_at"]) for stage in stages]
+    assert {stage["stage"] for stage in stages} >= {"detect", "aggregate", "answer"}
+    assert all(stage["ms"] >= 0 for stage in stages)
+    assert ends == sorted(ends)
+    assert run.created_at < ends[0]
+    assert ends[-1] < timezone.now()
 
 
 def record(run: Run) -> list[tuple[object, ...]]:
