@@ -45,7 +45,7 @@ class ExportSerializer(serializers.ModelSerializer[Export]):
         model = Export
         fields = [
             "id", "collection", "run", "since", "until", "state", "done", "total", "failure", "files",
-            "created_at", "finished_at",
+            "signed_by", "created_at", "finished_at",
         ]  # fmt: skip
         read_only_fields = fields
 

@@ -52,6 +52,12 @@ class Export(models.Model):
     done = models.PositiveIntegerField(default=0, help_text="Runs written so far.")
     total = models.PositiveIntegerField(default=0)
     failure = models.TextField(blank=True)
+    signed_by = models.CharField(
+        max_length=64,
+        blank=True,
+        db_default="",
+        help_text="Key of the signature (keys.py); empty: not signed.",
+    )
     attempts = models.PositiveSmallIntegerField(default=0)
     lease_owner = models.CharField(max_length=80, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)

@@ -1,5 +1,5 @@
 """A period of a collection as one ZIP: an overview, every run as HTML and PDF, the trail as JSON lines, and the SHA-256
-of each file."""
+of each file, signed where the installation has a key."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from workbench.questions.presenters import record
 
 from .blocks import Facts, Report, Row, Section, Table, Text
 from .html import report_html
+from .keys import Signer
 from .models import Export
 from .pdf import report_pdf
-from .run_report import moment, run_report
+from .run_report import moment, run_report, signature_row
+from .sums import SIGNATURE, SUMS, sums_of
 
 
 def runs_of_period(*, collection: Collection, since: object, until: object) -> RunQuerySet:
@@ -51,24 +53,27 @@ class _Parcel:
 
     def __init__(self, target: BinaryIO) -> None:
         self._zip = zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED)
-        self._sums: list[str] = []
+        self._sums: list[tuple[str, str]] = []
 
     def add(self, name: str, content: bytes) -> None:
         self._zip.writestr(name, content)
-        self._sums.append(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
+        self._sums.append((name, hashlib.sha256(content).hexdigest()))
 
-    def close(self) -> None:
-        self._zip.writestr("SHA256SUMS", "".join(self._sums))
+    def close(self, *, signer: Signer) -> None:
+        sums = sums_of(self._sums)
+        self._zip.writestr(SUMS, sums)
+        if (signature := signer.sign(sums)) is not None:
+            self._zip.writestr(SUMS + SIGNATURE, signature)
         self._zip.close()
 
 
-def write_period(*, export: Export, to: BinaryIO, progress: Callable[[int], None]) -> None:
+def write_period(*, export: Export, to: BinaryIO, signer: Signer, progress: Callable[[int], None]) -> None:
     """Writes the ZIP; ``progress`` is told after each run how many are written, and may raise to stop."""
     runs = runs_of_period(collection=export.collection, since=export.since, until=export.until)
     parcel = _Parcel(to)
     listed: list[Run] = []
     for run in runs.iterator(chunk_size=50):
-        report = run_report(run)
+        report = run_report(run, signed_by=signer.id)
         parcel.add(f"runs/run-{run.pk}.html", report_html(report))
         parcel.add(f"runs/run-{run.pk}.pdf", report_pdf(report))
         parcel.add(f"runs/run-{run.pk}.json", _json(run))
@@ -76,10 +81,11 @@ def write_period(*, export: Export, to: BinaryIO, progress: Callable[[int], None
         progress(len(listed))
     trail = _trail(export)
     parcel.add("trail.jsonl", trail.encode())
-    overview = _overview(export, listed, events=json.loads(trail.partition("\n")[0]))
+    events = json.loads(trail.partition("\n")[0])
+    overview = _overview(export, listed, events=events, signed_by=signer.id)
     parcel.add("overview.html", report_html(overview))
     parcel.add("overview.pdf", report_pdf(overview))
-    parcel.close()
+    parcel.close(signer=signer)
 
 
 def _json(run: Run) -> bytes:
@@ -93,7 +99,7 @@ def _trail(export: Export) -> str:
     return lines.getvalue()
 
 
-def _overview(export: Export, runs: list[Run], *, events: dict[str, object]) -> Report:
+def _overview(export: Export, runs: list[Run], *, events: dict[str, object], signed_by: str) -> Report:
     assert export.since is not None
     assert export.until is not None
     facts = (
@@ -104,6 +110,7 @@ def _overview(export: Export, runs: list[Run], *, events: dict[str, object]) -> 
         Row(label=_("Events of the trail"), value=str(events["events"])),
         Row(label=_("Head of the audit chain"), value=str(events["head"]), is_code=True),
         Row(label=_("Made for"), value=f"{export.requested_by}, {moment(timezone.now())}"),
+        signature_row(signed_by),
     )
     table = Table(
         header=(_("Run"), _("Question"), _("Asked of"), _("Outcome"), _("Review"), _("Asked by"), _("Time")),
@@ -113,7 +120,7 @@ def _overview(export: Export, runs: list[Run], *, events: dict[str, object]) -> 
     how = _(
         "Runs that were asked, decided or signed in the period, as they stood when this was made. trail.jsonl "
         "holds the period's events with the links of the chain between them; SHA256SUMS names the hash of every "
-        "file."
+        "file, and SHA256SUMS.sig signs it where the installation has a key."
     )
     return Report(
         kicker=_("Record of a period"),

@@ -40,8 +40,8 @@ _DECIDERS = {
 }
 
 
-def run_report(run: Run) -> Report:
-    """The record of a finished run in the language that is active."""
+def run_report(run: Run, *, signed_by: str = "") -> Report:
+    """The record of a finished run in the language that is active; ``signed_by`` is the key of its export, if any."""
     rows = candidates_of(run)
     pages, left_out = boxed_pages([row for row in rows if _is_shown(row)])
     return Report(
@@ -57,7 +57,7 @@ def run_report(run: Run) -> Report:
                 *_groups(run, rows, pages, roles=_ROLES[:-1]),
                 _figures(pages, left_out),
                 _signatures(run),
-                _verification(run, rows),
+                _verification(run, rows, signed_by),
                 *_groups(run, rows, pages, roles=_ROLES[-1:]),
                 _history(run, rows),
             )
@@ -304,7 +304,15 @@ def _whether_it_holds(signature: Signature) -> str:
     return _("No: the record is not the one that was signed.")
 
 
-def _verification(run: Run, rows: list[Candidate]) -> Section:
+def signature_row(key: str) -> Row:
+    """What a record says of its export's signature."""
+    label = _("Key that signs this export")
+    if key:
+        return Row(label=label, value=key, is_code=True)
+    return Row(label=label, value=_("none: this export is not signed"))
+
+
+def _verification(run: Run, rows: list[Candidate], signed_by: str) -> Section:
     head = head_anchor()
     facts = [
         Row(
@@ -314,6 +322,7 @@ def _verification(run: Run, rows: list[Candidate]) -> Section:
         ),
         Row(label=_("Head of the audit chain"), value=head["hash"] if head else "", is_code=True),
         Row(label=_("Place in the chain"), value=str(head["position"]) if head else ""),
+        signature_row(signed_by),
     ]
     how = _(
         "The record is the run in JSON with every text as its SHA-256, keys sorted, no blanks, in UTF-8. The events "

@@ -26,10 +26,12 @@ from workbench.questions.models import Run, RunStatus
 from workbench.review.sight import require_sight
 
 from .html import report_html
+from .keys import Signer, signer
 from .models import Export, ExportFile, ExportState
 from .pdf import report_pdf
 from .period import runs_of_period, write_period
 from .run_report import run_report
+from .sums import SIGNATURE, SUFFIX, sums_of
 
 logger = structlog.get_logger(__name__)
 
@@ -117,12 +119,15 @@ def export_make(*, export_id: int) -> None:
             _require_right(export)
             if export.attempts > settings.MAX_ATTEMPTS:
                 raise WorkbenchError(_("This stopped its worker three times and was given up; ask again."))
+            by = signer()
             with translation.override(export.language):
                 files = (
-                    _files_of_run(export, export.run) if export.run else _files_of_period(export, heartbeat)
+                    _files_of_run(export, export.run, by)
+                    if export.run
+                    else _files_of_period(export, heartbeat, by)
                 )
             heartbeat.check()
-            _finish(export, owner, files)
+            _finish(export, owner, files, signed_by=by.id)
         except LeaseLost:
             return
         except (WorkbenchError, OSError) as error:
@@ -136,28 +141,35 @@ def _require_right(export: Export) -> None:
         raise NotAllowed(_("You may not read this collection any more."))
 
 
-def _files_of_run(export: Export, run: Run) -> list[ExportFile]:
-    report = run_report(run)
+def _files_of_run(export: Export, run: Run, signer: Signer) -> list[ExportFile]:
+    report = run_report(run, signed_by=signer.id)
     made = (
         (f"run-{run.pk}.html", "text/html; charset=utf-8", report_html(report)),
         (f"run-{run.pk}.pdf", "application/pdf", report_pdf(report)),
     )
-    files = []
-    for name, content_type, content in made:
-        with scratch() as file:
-            file.write(content)
-            files.append(_stored(export, file, name=name, content_type=content_type))
+    files = [_written(export, content, name=name, content_type=kind) for name, kind, content in made]
+    sums, name = sums_of([(file.name, file.sha256) for file in files]), f"run-{run.pk}{SUFFIX}"
+    files.append(_written(export, sums, name=name, content_type="text/plain; charset=utf-8"))
+    if (signature := signer.sign(sums)) is not None:
+        kind = "application/octet-stream"
+        files.append(_written(export, signature, name=name + SIGNATURE, content_type=kind))
     return files
 
 
-def _files_of_period(export: Export, heartbeat: Heartbeat) -> list[ExportFile]:
+def _written(export: Export, content: bytes, *, name: str, content_type: str) -> ExportFile:
+    with scratch() as file:
+        file.write(content)
+        return _stored(export, file, name=name, content_type=content_type)
+
+
+def _files_of_period(export: Export, heartbeat: Heartbeat, signer: Signer) -> list[ExportFile]:
     def told(done: int) -> None:
         heartbeat.check()
         Export.objects.filter(pk=export.pk).update(done=done)
 
     days = "-".join(f"{day:%Y%m%d}" for day in (export.since, export.until) if day)
     with scratch() as file:
-        write_period(export=export, to=file, progress=told)
+        write_period(export=export, to=file, signer=signer, progress=told)
         name = f"{export.collection.slug}-{days}.zip"
         return [_stored(export, file, name=name, content_type="application/zip")]
 
@@ -174,10 +186,10 @@ def _stored(export: Export, content: BinaryIO, *, name: str, content_type: str) 
     )
 
 
-def _finish(export: Export, owner: str, files: list[ExportFile]) -> None:
+def _finish(export: Export, owner: str, files: list[ExportFile], *, signed_by: str) -> None:
     with transaction.atomic():
         changed = Export.objects.filter(pk=export.pk, lease_owner=owner, state=ExportState.WAITING).update(
-            state=ExportState.READY, done=export.total, finished_at=Now()
+            state=ExportState.READY, done=export.total, finished_at=Now(), signed_by=signed_by
         )
         if not changed:
             raise LeaseLost
@@ -188,7 +200,7 @@ def _finish(export: Export, owner: str, files: list[ExportFile]) -> None:
             action="export.made",
             obj=export,
             collection_id=export.collection_id,
-            after={"files": {file.name: file.sha256 for file in files}},
+            after={"files": {file.name: file.sha256 for file in files}, "signed_by": signed_by or None},
         )
 
 

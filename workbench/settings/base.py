@@ -22,6 +22,10 @@ ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 PUBLIC_URL = env.text("PUBLIC_URL").rstrip("/")
 #: Signs exports of the audit trail; shared with those who check them. Empty: exports carry hashes only.
 AUDIT_EXPORT_KEY = env.text("AUDIT_EXPORT_KEY")
+#: Signs exports of runs and periods: Ed25519, 32 bytes as base64 or PEM. Empty: they say that they are not signed.
+EXPORT_SIGNING_KEY = env.text("EXPORT_SIGNING_KEY")
+#: Public keys of earlier signing keys, as manage.py export_key prints them in one word.
+EXPORT_PUBLIC_KEYS = env.words("EXPORT_PUBLIC_KEYS")
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [

@@ -28,7 +28,7 @@ READY_SECONDS = 180.0
 WITHOUT_SERVICES = frozenset(
     {
         *("check", "collectstatic", "compilemessages", "diffsettings", "findstatic", "help", "makemessages"),
-        *("spectacular", "startapp", "startproject", "version"),
+        *("spectacular", "startapp", "startproject", "version", "export_key", "verify_export"),
     }
 )
 #: These change the schema, which only its owner may.

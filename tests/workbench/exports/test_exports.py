@@ -182,7 +182,7 @@ def test_an_export_is_made_once(scene: Scene, cast: Cast) -> None:
     export = run_export(actor=cast.auditor, run=scene.run)
     made(export)
     export_make(export_id=export.pk)
-    assert export.files.count() == 2
+    assert export.files.count() == 3, "HTML, PDF and their sums"
 
 
 def test_files_go_when_they_are_old_or_when_text_must_go(scene: Scene, cast: Cast) -> None:

@@ -1,0 +1,62 @@
+"""``manage.py verify_export FILE``: whether an export is as this installation made it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from workbench.exports.keys import public_keys, read_public_keys
+from workbench.exports.sums import Broken, Checked, NotAnExport, export_check
+from workbench.ops.command_line import WRONG_USE
+from workbench.ops.commands import JsonCommand
+
+
+class Command(JsonCommand):
+    help = (
+        "Holds every file of an export against its sums, and the sums against their signature. Where keys are known, "
+        "by the settings or --key, an export that none of them signed is refused. Reads no database."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "file", type=Path, help="the archive of a period, or a file of a run with the others beside it"
+        )
+        parser.add_argument(
+            "--key",
+            type=Path,
+            metavar="FILE",
+            help="public keys, as export_key prints them, instead of the settings'",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path, key_file = options["file"], options["key"]
+        try:
+            keys = read_public_keys(key_file.read_bytes()) if key_file else public_keys()
+            if key_file and not keys:
+                raise CommandError(f"{key_file} holds no key.", returncode=WRONG_USE)
+            checked = export_check(path, keys=keys)
+        except Broken as error:
+            raise CommandError(f"{path} is not as it was made: {error}.", returncode=1) from error
+        except NotAnExport as error:
+            raise CommandError(f"{path} cannot be checked: {error}.", returncode=WRONG_USE) from error
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror or error}.", returncode=1) from error
+        row = {
+            "files": checked.files,
+            "signed": checked.is_signed,
+            "key": checked.key.id if checked.key else None,
+        }
+        self.emit(row, human=lambda _: _in_words(checked))
+
+
+def _in_words(checked: Checked) -> str:
+    files = f"{checked.files} files are as their sums say."
+    if checked.key is not None:
+        return f"{files} Signed by the key {checked.key.id}."
+    if checked.is_signed:
+        return f"{files} The signature was not checked: no key is known here (--key)."
+    return f"{files} Not signed: whoever changed a file could have changed its sum."
