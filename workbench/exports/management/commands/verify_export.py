@@ -40,7 +40,7 @@ class Command(JsonCommand):
                 raise CommandError(f"{key_file} holds no key.", returncode=WRONG_USE)
             checked = export_check(path, keys=keys)
         except Broken as error:
-            raise CommandError(f"{path} is not as it was made: {error}.", returncode=1) from error
+            raise CommandError(f"{path} is refused: {error}.", returncode=1) from error
         except NotAnExport as error:
             raise CommandError(f"{path} cannot be checked: {error}.", returncode=WRONG_USE) from error
         except OSError as error:
@@ -54,7 +54,7 @@ class Command(JsonCommand):
 
 
 def _in_words(checked: Checked) -> str:
-    files = f"{checked.files} files are as their sums say."
+    files = f"{checked.files} {'file is as its sum says' if checked.files == 1 else 'files are as their sums say'}."
     if checked.key is not None:
         return f"{files} Signed by the key {checked.key.id}."
     if checked.is_signed:
