@@ -48,7 +48,10 @@ MADE: dict[str, Callable[[Scene], object]] = {
     "exports:fetch": lambda scene: an_export(scene).files.get().pk,
     **{
         f"api:labeling-project-{name}": lambda scene: any_project(scene.document).pk
-        for name in ("detail", "fill", "supply", "open", "guidelines", "next", "undo", "label-studio")
+        for name in (
+            *("detail", "fill", "supply", "elusion", "import", "open", "guidelines", "next", "undo"),
+            "label-studio",
+        )
     },
     **{
         f"api:labeling-desk-{name}": lambda scene: any_slot(scene.document).pk

@@ -53,6 +53,13 @@ def token_allows(user: User | AnonymousUser, permission: Permission) -> bool:
     return scopes is None or permission in scopes
 
 
+def token_acts(user: User | AnonymousUser) -> bool:
+    """Whether the API token that the user came with covers anything but reading; always without a token. What is of
+    no collection, such as one's own preferences, is not changed by a program that may only look."""
+    scopes = getattr(user, "token_scopes", None)
+    return scopes is None or bool(set(scopes) - {Permission.VIEW, Permission.AUDIT})
+
+
 def administers(user: User | AnonymousUser) -> bool:
     """Whether the user administers the installation, in person: no token carries that."""
     return bool(

@@ -26,7 +26,7 @@ from workbench.errors import Conflict, NotAllowed, WorkbenchError
 
 from .memberships import roles_forget
 from .models import MemberRole, Membership, User
-from .permissions import Permission, has_permission
+from .permissions import Permission, has_permission, token_acts
 
 if TYPE_CHECKING:
     from allauth.mfa.models import Authenticator
@@ -103,8 +103,11 @@ def invitation_send(*, actor: User, user: User, collection: Collection, build_ur
 def language_choose(*, user: User, language: str) -> None:
     """The language of a person's pages and mails; a preference, no event of the trail.
 
-    Raises :class:`WorkbenchError` for a language that the product does not speak.
+    Raises :class:`NotAllowed` for a program that may only read, :class:`WorkbenchError` for a language that the product
+    does not speak.
     """
+    if not token_acts(user):
+        raise NotAllowed(_("This token may only read."))
     if language not in dict(settings.LANGUAGES):
         raise WorkbenchError(_("There is no such language here."), code="unknown_language")
     user.language = language

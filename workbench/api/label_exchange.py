@@ -1,4 +1,4 @@
-"""Labels in the formats of others: TREC files, and tasks of Label Studio."""
+"""Files of labels and of pairs to label, also in the formats of others: TREC files, and tasks of Label Studio."""
 
 from __future__ import annotations
 
@@ -51,6 +51,13 @@ class LabelFileSerializer(serializers.Serializer[Any]):
         return attrs
 
 
+class PairFileSerializer(serializers.Serializer[Any]):
+    """A file of pairs to label, CSV or JSON lines; a role given is the known answer of its pair."""
+
+    file = serializers.FileField(allow_empty_file=True)
+    dry_run = serializers.BooleanField(required=False, default=False)
+
+
 class RefusedRowSerializer(serializers.Serializer[Any]):
     """A row that cannot be taken, and why."""
 
@@ -89,6 +96,28 @@ class TaskSerializer(serializers.Serializer[Any]):
 
     id = serializers.IntegerField()
     data = TaskDataSerializer()
+
+
+class PairExchange(Base):
+    """Files of a labelling project; ``get_object`` gives one that the caller sees."""
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY],
+        request={"multipart/form-data": PairFileSerializer},
+        responses=LabelImportSerializer,
+    )
+    @action(
+        detail=True, methods=["post"], url_path="import", url_name="import", parser_classes=[MultiPartParser]
+    )
+    def take_in(self, request: Request, pk: str) -> Response:
+        """Takes in a file of pairs, all of it or nothing; with ``dry_run`` only what is wrong with it is told."""
+        project = self.get_object()
+        given = checked(request, PairFileSerializer)
+        content = given["file"].read(transfer.MAX_BYTES + 1)
+        report = transfer.pairs_import(
+            actor=request.user, project=project, content=content, dry_run=given["dry_run"]
+        )
+        return Response(LabelImportSerializer(report).data)
 
 
 class LabelExchange(Base):

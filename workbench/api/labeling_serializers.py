@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from workbench.labeling.adjudication import judgments_of
-from workbench.labeling.models import GuidelineVersion, Pair, PassKind, Project, Slot
+from workbench.labeling.models import ElusionSample, GuidelineVersion, Pair, PassKind, Project, Slot
 from workbench.labeling.reading import pair_reading
 from workbench.labeling.supply import MAX_PAIRS
 from workbench.questions.models import RoleChoice
@@ -40,9 +40,28 @@ class ProjectCreateSerializer(serializers.Serializer[Any]):
 
 
 class FillSerializer(serializers.Serializer[Any]):
-    """Pairs to add from finished runs."""
+    """Pairs to add from finished runs: of one question set, or of all questions."""
 
     limit = serializers.IntegerField(min_value=1, max_value=MAX_PAIRS, required=False, default=200)
+    question_set = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
+
+
+class ElusionDrawSerializer(serializers.Serializer[Any]):
+    """A random sample of what was discarded: for one question set, or for all questions."""
+
+    size = serializers.IntegerField(min_value=1, max_value=MAX_PAIRS, required=False, default=100)
+    question_set = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
+
+
+class ElusionSampleSerializer(serializers.ModelSerializer[ElusionSample]):
+    """What was drawn: ``drawn`` different pairs out of ``population`` that were discarded."""
+
+    drawn = serializers.IntegerField(source="pairs.count", read_only=True)
+
+    class Meta:
+        model = ElusionSample
+        fields = ["id", "project", "question_set", "population", "drawn", "created_at"]
+        read_only_fields = fields
 
 
 class SupplySerializer(serializers.Serializer[Any]):

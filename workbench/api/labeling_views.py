@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import mixins, status
@@ -23,11 +25,12 @@ from workbench.labeling.label_studio import project_tasks
 from workbench.labeling.models import GuidelineVersion, Pair, Project, Slot
 from workbench.labeling.presenters import OVERSEERS
 from workbench.labeling.projects import guideline_write, project_close, project_create, project_supply
-from workbench.labeling.supply import pairs_add_from_runs
+from workbench.labeling.supply import elusion_draw, pairs_add_from_runs
+from workbench.question_sets.models import QuestionSet
 
 from . import labeling_serializers as shapes
 from .base import IDEMPOTENCY, ApiViewSet, checked
-from .label_exchange import LabelExchange, TaskSerializer
+from .label_exchange import LabelExchange, PairExchange, TaskSerializer
 
 COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")
 
@@ -37,8 +40,16 @@ def _of_collection(rows: QuerySet[Any], request: Request) -> QuerySet[Any]:
     return rows.filter(collection__slug=slug) if slug else rows
 
 
+def _set_of(project: Project, key: int | None) -> QuestionSet | None:
+    """A question set of the project's collection; 404 for any other, as the page's form knows none."""
+    sets = QuestionSet.objects.filter(collection=project.collection_id)
+    return get_object_or_404(sets, pk=key) if key is not None else None
+
+
 @extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
-class LabelingProjectViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Project]):
+class LabelingProjectViewSet(
+    PairExchange, mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Project]
+):
     """Labelling projects."""
 
     queryset = Project.objects.none()
@@ -71,8 +82,25 @@ class LabelingProjectViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, A
         """Adds pairs from finished runs: the most uncertain, a random share, a sample of every holdout question."""
         project = self.get_object()
         given = checked(request, shapes.FillSerializer)
+        given["question_set"] = _set_of(project, given["question_set"])
         supplied = pairs_add_from_runs(actor=request.user, project=project, **given)
         return Response(shapes.SuppliedSerializer(supplied).data)
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY],
+        request=shapes.ElusionDrawSerializer,
+        responses={201: shapes.ElusionSampleSerializer},
+    )
+    @action(detail=True, methods=["post"])
+    def elusion(self, request: Request, pk: str) -> Response:
+        """Draws discarded passages at random for people to judge: what share of them is evidence is among the
+        collection's trust figures."""
+        project = self.get_object()
+        given = checked(request, shapes.ElusionDrawSerializer)
+        given["question_set"] = _set_of(project, given["question_set"])
+        sample = elusion_draw(actor=request.user, project=project, seed=secrets.randbits(32), **given)
+        sample.refresh_from_db()
+        return Response(shapes.ElusionSampleSerializer(sample).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(request=shapes.SupplySerializer, responses=shapes.ProjectSerializer)
     @action(detail=True, methods=["post"])

@@ -21,10 +21,10 @@ from workbench.review import bulk, queue
 from workbench.review.comments import comment_add
 from workbench.review.filters import QueueFilter, queue_filtered
 from workbench.review.models import Comment, Notification, QueueItem
-from workbench.review.notifications import notifications_read
+from workbench.review.notifications import notifications_read, wish_of, wish_set
 
 from . import review_serializers as shapes
-from .base import ApiViewSet, checked
+from .base import IDEMPOTENCY, ApiViewSet, checked
 from .review_views import RUN, run_filter
 
 FILTERS = [
@@ -171,9 +171,25 @@ class NotificationViewSet(mixins.ListModelMixin, ApiViewSet[Notification]):
         """The caller's own."""
         return Notification.objects.visible_to(self.request.user).select_related("actor")
 
-    @extend_schema(request=None, responses={204: None})
+    @extend_schema(request=shapes.NotificationsReadSerializer, responses={204: None})
     @action(detail=False, methods=["post"])
     def read(self, request: Request) -> Response:
-        """Marks all as read."""
-        notifications_read(user=request.user)
+        """Marks some as read, or all."""
+        given = checked(request, shapes.NotificationsReadSerializer)
+        notifications_read(user=request.user, keys=given.get("ids"))
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(methods=["GET"], responses=shapes.WishSerializer)
+    @extend_schema(
+        methods=["POST"],
+        parameters=[IDEMPOTENCY],
+        request=shapes.WishSerializer,
+        responses=shapes.WishSerializer,
+    )
+    @action(detail=False, methods=["get", "post"], pagination_class=None)
+    def wish(self, request: Request) -> Response:
+        """When the caller is told by e-mail; POST changes it, with a token that may do more than read."""
+        if request.method == "GET":
+            return Response(shapes.WishSerializer(wish_of(user=request.user)).data)
+        given = checked(request, shapes.WishSerializer)
+        return Response(shapes.WishSerializer(wish_set(user=request.user, **given)).data)

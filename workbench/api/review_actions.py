@@ -23,13 +23,19 @@ from workbench.review.record import record_digest, signed_record
 from workbench.review.regeneration import answer_regenerate
 from workbench.review.rerun import run_again
 from workbench.review.second import dispute_adjudicate, second_review_add
-from workbench.review.services import candidate_choose, candidate_undo
+from workbench.review.services import (
+    candidate_choose,
+    candidate_undo,
+    not_found_confirm,
+    not_found_refute,
+    not_found_undo,
+)
 from workbench.review.sight import require_sight
 from workbench.review.signing import items_to_decide
 
 from . import review_serializers as shapes
-from .base import checked
-from .serializers import CandidateSerializer, RunSerializer
+from .base import IDEMPOTENCY, checked
+from .serializers import CandidateSerializer, ReviewSerializer, RunSerializer
 
 if TYPE_CHECKING:
     from rest_framework.viewsets import GenericViewSet
@@ -40,7 +46,7 @@ else:
 
 
 class RunReviewActions(Base):
-    """Signing, added evidence, a new answer, running again."""
+    """Signing, added evidence, a word on a not-found, a new answer, running again."""
 
     @extend_schema(responses=shapes.SigningSerializer)
     @action(detail=True, methods=["get"])
@@ -70,6 +76,25 @@ class RunReviewActions(Base):
         )
         made = candidate_for(user=request.user, pk=candidate.pk)
         return Response(CandidateSerializer(made).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY], request=shapes.NotFoundSerializer, responses={201: ReviewSerializer}
+    )
+    @action(detail=True, methods=["post"], url_path="not-found", url_name="not-found")
+    def absence(self, request: Request, pk: str) -> Response:
+        """Confirms that the documents do not answer, or refutes it: the comment then says where they do."""
+        run = run_for(user=request.user, pk=int(pk))
+        given = checked(request, shapes.NotFoundSerializer)
+        act = not_found_confirm if given["decision"] == "confirm" else not_found_refute
+        made = act(actor=request.user, run=run, comment=given["comment"])
+        return Response(ReviewSerializer(made).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={201: ReviewSerializer})
+    @action(detail=True, methods=["post"], url_path="not-found/undo", url_name="not-found-undo")
+    def absence_undo(self, request: Request, pk: str) -> Response:
+        """Takes the caller's own last word on a not-found back, by a row of its own."""
+        made = not_found_undo(actor=request.user, run=run_for(user=request.user, pk=int(pk)))
+        return Response(ReviewSerializer(made).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(request=None, responses={202: shapes.RegenerationSerializer})
     @action(detail=True, methods=["post"])

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from workbench.questions.models import RoleChoice
 from workbench.review.models import (
     Comment,
+    EmailWish,
     Notification,
     QueueItem,
     Regeneration,
@@ -77,6 +78,13 @@ class EvidenceSerializer(serializers.Serializer[Any]):
     line_end = serializers.IntegerField(min_value=1, max_value=10**6)
     role = serializers.ChoiceField(choices=RoleChoice.choices)
     reason = serializers.CharField(max_length=2000)
+
+
+class NotFoundSerializer(serializers.Serializer[Any]):
+    """A word on a run that found nothing. Whoever refutes it says in the comment where the answer stands."""
+
+    decision = serializers.ChoiceField(choices=["confirm", "refute"])
+    comment = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
 
 
 class RegenerationSerializer(serializers.ModelSerializer[Regeneration]):
@@ -199,6 +207,20 @@ class CommentCreateSerializer(serializers.Serializer[Any]):
     run = serializers.IntegerField(min_value=1)
     candidate = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
     body = serializers.CharField(max_length=4000)
+
+
+class NotificationsReadSerializer(serializers.Serializer[Any]):
+    """Which notifications were read; without ``ids`` all of them."""
+
+    ids = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, max_length=1000
+    )
+
+
+class WishSerializer(serializers.Serializer[Any]):
+    """When the caller is told by e-mail: ``each`` notification at once, ``daily`` in one mail, ``none`` never."""
+
+    email = serializers.ChoiceField(choices=EmailWish.choices)
 
 
 class NotificationSerializer(serializers.ModelSerializer[Notification]):

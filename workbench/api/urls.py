@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import DefaultRouter
 
 from . import (
+    account_views,
     archive_views,
     audit_views,
     comparison_views,
@@ -74,6 +75,11 @@ urlpatterns = [
     ),
     path("drift/", model_views.DriftViewSet.as_view({"get": "figures"}), name="drift"),
     path("costs/", cost_views.CostViewSet.as_view({"get": "month"}), name="costs"),
+    path(
+        "language/",
+        account_views.LanguageViewSet.as_view({"get": "state", "post": "choose"}),
+        name="language",
+    ),
     path("", include(router.urls)),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
 ]

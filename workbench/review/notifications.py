@@ -12,9 +12,12 @@ from django.db.models.functions import Now
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone, translation
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from workbench.accounts.models import User
+from workbench.accounts.permissions import token_acts
+from workbench.errors import NotAllowed
 from workbench.ops.dispatch import dispatch_on_commit
 from workbench.questions.cards import card_address
 from workbench.questions.models import Candidate, Run
@@ -86,9 +89,11 @@ def wish_of(*, user: User) -> NotificationWish:
 
 
 def wish_set(*, user: User, email: str) -> NotificationWish:
-    """A preference of one person; no event of the trail."""
-    wish, _created = NotificationWish.objects.update_or_create(user=user, defaults={"email": email})
-    return wish
+    """A preference of one person; no event of the trail. Raises :class:`NotAllowed` for a program that may only
+    read."""
+    if not token_acts(user):
+        raise NotAllowed(_("This token may only read."))
+    return NotificationWish.objects.update_or_create(user=user, defaults={"email": email})[0]
 
 
 def mail_send(*, user_id: int) -> bool:

@@ -264,6 +264,8 @@ API_LABELLING: list[Row] = [
     post("api:labeling-project-list", "D", fields(collection="alpha", name="More")),
     get("api:labeling-project-detail", MEMBERS),
     post("api:labeling-project-fill", "D", fields(limit=10)),
+    post("api:labeling-project-elusion", "D", fields(size=1)),
+    post("api:labeling-project-import", "D", a_file("pairs.csv", CSV + "Who?,policy.txt,1,1,2,\n")),
     post("api:labeling-project-supply", "D", fields(keep_waiting=5)),
     post("api:labeling-project-open", "D", fields(is_open=False)),
     get("api:labeling-project-guidelines", MEMBERS),
@@ -368,6 +370,8 @@ API: list[Row] = [
     get("api:run-as-of", MEMBERS, fields(at="2026-01-01T00:00:00Z")),
     post("api:run-cancel", "ARD", given=parts.run_on_its_way),
     post("api:run-evidence", "R", parts.api_lines),
+    post("api:run-not-found", "R", fields(decision="confirm"), parts.not_found),
+    post("api:run-not-found-undo", "R", given=parts.not_found_confirmed),
     get("api:run-record", MEMBERS),
     get("api:run-signing", MEMBERS),
     get("api:candidate-list", SIGNED_IN),
@@ -402,6 +406,10 @@ API: list[Row] = [
     get("api:comment-detail", MEMBERS),
     get("api:notification-list", SIGNED_IN),
     post("api:notification-read", SIGNED_IN, given=parts.a_notification),
+    get("api:notification-wish", SIGNED_IN),
+    post("api:notification-wish", SIGNED_IN, fields(email="none")),
+    get("api:language", SIGNED_IN),
+    post("api:language", SIGNED_IN, fields(language="es")),
     get("api:vocabulary-list", SIGNED_IN),
     post("api:vocabulary-list", "RD", fields(collection="alpha", term="log", variant="journal")),
     get("api:vocabulary-detail", MEMBERS),
@@ -471,7 +479,10 @@ DOES_NOT_ASK: dict[str, str] = {
                 f"labeling:{name}"
                 for name in ("projects", "fill", "supply", "elusion", "guidelines", "open", "import")
             ),
-            *(f"api:labeling-project-{name}" for name in ("list", "fill", "supply", "open", "guidelines")),
+            *(
+                f"api:labeling-project-{name}"
+                for name in ("list", "fill", "supply", "elusion", "guidelines", "open", "import")
+            ),
             "api:labels-import",
         ),
         "the daily work of labelling: it adds, and takes away nothing",
