@@ -9,9 +9,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from arbitration.contracts import DecidedBy
+from arbitration.questions.assisted import QuestionEdits
 from arbitration.strategies.multi_criteria import Rubric
 from workbench.documents.models import Collection, Document
 from workbench.questions.cards import is_hidden_from, item_of, may_decide
+from workbench.questions.forms import MOST_KEYWORDS
 from workbench.questions.models import Candidate, RoleChoice, Run
 from workbench.questions.records import anchor_of, candidate_role, context_of
 from workbench.questions.rubrics import MOST_CRITERIA
@@ -69,6 +71,17 @@ class CriterionSerializer(serializers.Serializer[Any]):
     weight = serializers.FloatField(min_value=0, max_value=1)
 
 
+class KeywordsSerializer(serializers.Serializer[Any]):
+    """What a person searches by instead of the keywords of the parser: at least one."""
+
+    primary = serializers.ListField(
+        child=serializers.CharField(max_length=200), required=False, max_length=MOST_KEYWORDS
+    )
+    secondary = serializers.ListField(
+        child=serializers.CharField(max_length=200), required=False, max_length=MOST_KEYWORDS
+    )
+
+
 class AskSerializer(serializers.Serializer[Any]):
     """A question of a document, or of the whole collection."""
 
@@ -78,6 +91,7 @@ class AskSerializer(serializers.Serializer[Any]):
     strategy = serializers.CharField(max_length=40, required=False, default="", allow_blank=True)
     use_cache = serializers.BooleanField(required=False, default=True)
     follow_references = serializers.BooleanField(required=False, default=False)
+    keywords = KeywordsSerializer(required=False)
     criteria = serializers.ListField(
         child=CriterionSerializer(),
         required=False,
@@ -85,6 +99,12 @@ class AskSerializer(serializers.Serializer[Any]):
         max_length=MOST_CRITERIA,
         help_text="For multi-criteria-2 alone: criteria of the caller's own instead of inferred ones.",
     )
+
+    def validate_keywords(self, keywords: dict[str, list[str]]) -> QuestionEdits:
+        """Keywords as a run takes them."""
+        if not any(keywords.values()):
+            raise serializers.ValidationError(_("Write at least one keyword."))
+        return QuestionEdits.model_validate(keywords)
 
     def validate_criteria(self, criteria: list[dict[str, Any]]) -> Rubric:
         """A rubric: each criterion once."""

@@ -148,6 +148,7 @@ class QuestionViewSet(ApiViewSet[Run]):
             strategy=asked["strategy"],
             use_cache=asked["use_cache"],
             follow_references=asked["follow_references"],
+            edits=asked.get("keywords"),
             rubric=asked.get("criteria"),
             idempotency_key=idempotency_key(request),
         )

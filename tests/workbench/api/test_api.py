@@ -92,6 +92,34 @@ def test_the_same_question_again_is_answered_by_the_same_run(
     assert response.json()["run"]["id"] == scene.run.pk
 
 
+def test_a_question_is_asked_with_a_persons_keywords(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    """As the page asks one again: a run of its own beside that of the parser's keywords."""
+    body = {
+        "collection": "alpha",
+        "document": scene.document.pk,
+        "text": scene.run.question.text,
+        "strategy": "offline",
+        "keywords": {"primary": ["access records"], "secondary": ["months"]},
+    }
+    client = client_as(cast.analyst)
+    asked = client.post("/api/v1/questions/", body, content_type=JSON)
+    assert (asked.status_code, asked.json()["cached"]) == (201, False), asked.content
+    run = Run.objects.get(pk=asked.json()["run"]["id"])
+    assert run.question_edits == body["keywords"]
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [None, [], {}, {"primary": []}, {"primary": [""]}, {"primary": ["x"] * 41}, {"secondary": ["x" * 201]}],
+)
+def test_keywords_that_are_none_are_refused(
+    keywords: object, cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    body = {"collection": "alpha", "text": "Why?", "strategy": "offline", "keywords": keywords}
+    refused = client_as(cast.analyst).post("/api/v1/questions/", body, content_type=JSON)
+    assert (refused.status_code, list(refused.json()["errors"])) == (400, ["keywords"])
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [
