@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
+from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import mixins, status
@@ -21,6 +22,7 @@ from workbench.documents.services import (
     document_retry,
     document_upload,
 )
+from workbench.documents.views import original_response
 from workbench.questions.models import Candidate, Run
 from workbench.questions.records import candidates_of, run_audit, run_result
 from workbench.questions.selectors import candidate_for
@@ -105,6 +107,12 @@ class DocumentViewSet(
         outcome = document_upload(actor=request.user, collection=collection, file=file, name=file.name)
         code = status.HTTP_200_OK if outcome.is_duplicate else status.HTTP_201_CREATED
         return Response(shapes.DocumentSerializer(outcome.document).data, status=code)
+
+    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    @action(detail=True, methods=["get"])
+    def original(self, request: Request, pk: str) -> FileResponse:
+        """The uploaded bytes; 404 once the document is deleted."""
+        return original_response(document=document_for(user=request.user, pk=int(pk)))
 
     @extend_schema(request=None, responses=shapes.DocumentSerializer)
     @action(detail=True, methods=["post"])

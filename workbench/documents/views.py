@@ -129,8 +129,13 @@ def document_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def document_original(request: HttpRequest, pk: int) -> HttpResponse:
-    """The uploaded bytes, always as an attachment of no particular type: nothing in them can act."""
-    document = selectors.document_for(user=request.user, pk=pk)
+    """The uploaded bytes."""
+    return original_response(document=selectors.document_for(user=request.user, pk=pk))
+
+
+def original_response(*, document: Document) -> FileResponse:
+    """The bytes of a document that the caller may read, always as an attachment of no particular type: nothing in them
+    can act. 404 for a document that was deleted."""
     if document.status in DELETED_STATUSES or not document.file:
         raise Http404
     return FileResponse(

@@ -11,6 +11,7 @@ from django.test import Client
 from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
+from workbench.documents.erasure import document_delete
 from workbench.documents.models import Document
 from workbench.questions.models import Run
 
@@ -46,6 +47,19 @@ def test_an_empty_file_is_refused_in_words(cast: Cast, client_as: ClientAs, here
     response = client_as(cast.analyst).post("/api/v1/documents/", {"collection": "alpha", "file": file})
     assert response.status_code == 400
     assert "empty" in str(response.json()).lower()
+
+
+def test_the_original_comes_back_as_it_was_sent(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    path = f"/api/v1/documents/{scene.document.pk}/original/"
+    answer = client_as(cast.auditor).get(path)
+    assert b"".join(answer.streaming_content) == scene.document.file.read()
+    assert answer["Content-Type"] == "application/octet-stream", "nothing in it can act"
+    assert answer["Content-Disposition"].startswith("attachment")
+    assert client_as(cast.outsider).get(path).status_code == 404
+
+    document_delete(actor=cast.admin, document=scene.document, reason="Asked for by the client.")
+    gone = client_as(cast.auditor).get(path)
+    assert (gone.status_code, gone["Content-Type"]) == (404, "application/problem+json")
 
 
 @pytest.mark.parametrize("name", ["auditor", "annotator"])

@@ -361,6 +361,7 @@ API: list[Row] = [
     post("api:document-cancel", "AD", given=parts.document_on_its_way),
     post("api:document-retry", "AD", given=parts.failed_document),
     post("api:document-version-decision", "AD", fields(decision="declined"), parts.offered),
+    get("api:document-original", MEMBERS),
     get("api:document-versions", MEMBERS),
     post("api:question-list", "ARD", parts.question),
     get("api:run-list", SIGNED_IN),
