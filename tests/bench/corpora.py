@@ -160,9 +160,10 @@ class Corpus:
                 cursor.execute(f"VACUUM ANALYZE documents_{table}")
         index_epoch_bump(collection_ids=[self.collection.pk])
 
-    def questions(self, count: int) -> list[tuple[str, Floats]]:
-        """Questions in the words of passages that were written, each with a vector near its passage."""
-        rng = np.random.default_rng(self.seed + self.passages)
+    def questions(self, count: int, *, batch: int = 0) -> list[tuple[str, Floats]]:
+        """Questions in the words of passages that were written, each with a vector near its passage; those of another
+        ``batch`` are others."""
+        rng = np.random.default_rng(self.seed + self.passages + 10**9 * batch)
         chosen = rng.choice(len(self._asked), size=count, replace=len(self._asked) < count)
         return [self._question(rng, *self._asked[place]) for place in chosen]
 
