@@ -170,8 +170,12 @@ class Bench:
         return found
 
     def empties(self) -> bool:
-        """Wait until no process of this home is left."""
-        return eventually(lambda: not self.processes(), pause=0.25)
+        """Wait until no process of this home is left; programs that were starting when they were told to end take
+        their time on a busy machine."""
+        try:
+            return eventually(lambda: not self.processes(), seconds=3 * PATIENCE_SECONDS, pause=0.25)
+        except AssertionError as error:
+            raise AssertionError("still there:\n" + "\n".join(self.processes())) from error
 
     def close(self) -> None:
         for started in self._started:
