@@ -90,8 +90,7 @@ def queue_claim(*, actor: User, item: QueueItem) -> QueueItem:
     with transaction.atomic():
         locked = QueueItem.objects.select_for_update().get(pk=item.pk)
         require_review_right(actor=actor, run=locked.run)
-        if locked.state != ItemState.WAITING:
-            raise Conflict(_("This card is decided already."), code="decided")
+        _refuse_decided(locked)
         refuse_foreign_claim(actor=actor, item=locked)
         if locked.assigned_to_id not in {None, actor.pk}:
             raise Conflict(
@@ -126,6 +125,11 @@ def _who_has(item: QueueItem, *, besides: User) -> User | None:
     if is_held_by_another(actor=besides, item=item):
         return item.claimed_by
     return item.assigned_to if item.assigned_to_id != besides.pk else None
+
+
+def _refuse_decided(item: QueueItem) -> None:
+    if item.state != ItemState.WAITING:
+        raise Conflict(_("This card is decided already."), code="decided")
 
 
 def _refuse_own(actor: User, item: QueueItem) -> None:
@@ -197,8 +201,7 @@ def queue_hand_over(*, actor: User, item: QueueItem, to: User, note: str = "") -
         if not is_admin:
             require_review_right(actor=actor, run=locked.run)
             refuse_foreign_claim(actor=actor, item=locked)
-        if locked.state != ItemState.WAITING:
-            raise Conflict(_("This card is decided already."), code="decided")
+        _refuse_decided(locked)
         if not reviewers_of(item=locked).filter(pk=to.pk).exists():
             raise WorkbenchError(
                 _("%(name)s cannot decide this card. Choose another reviewer of the collection.")
