@@ -28,6 +28,11 @@ class RoleChoice(models.TextChoices):
     DISCARDED = "discarded", _("discarded")
 
 
+def demands_decision(*, role: str | None, needs_person: bool) -> bool:
+    """Whether a run cannot be signed before a person decided on a verdict with this role."""
+    return needs_person or role in (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
+
+
 class Question(models.Model):
     """A question as it was asked, of one document or of a whole collection."""
 

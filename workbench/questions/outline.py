@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from workbench.review.models import ItemState, Review
 from workbench.review.selectors import effective_role, newest_of
 
-from .models import RoleChoice, Run
+from .models import RoleChoice, Run, demands_decision
 
 _COLUMNS = (
     *("pk", "candidate_id", "verdict__role", "verdict__needs_person"),
@@ -48,13 +48,8 @@ class Outline:
     def is_brief(self) -> bool:
         """Whether the run page folds the card into one line: rejected, or of low priority and in no doubt."""
         if self.role == RoleChoice.TANGENTIAL:
-            return not self.is_required
+            return not demands_decision(role=self.machine_role, needs_person=bool(self.needs_person))
         return self.role == RoleChoice.DISCARDED
-
-    @property
-    def is_required(self) -> bool:
-        """Whether a run cannot be signed before a person decided this candidate."""
-        return bool(self.needs_person) or self.machine_role in (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
 
 
 def outlines_of(run: Run) -> list[Outline]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from workbench.questions.models import Candidate, RoleChoice, Run
+from workbench.questions.models import Candidate, RoleChoice, Run, demands_decision
 
 from .models import QueueItem, ReviewPolicy
 
@@ -34,7 +34,7 @@ def _item(run: Run, candidate: Candidate, policy: ReviewPolicy) -> QueueItem:
         run=run,
         collection_id=run.collection_id,
         candidate=candidate,
-        is_required=verdict.needs_person or verdict.role in (RoleChoice.PRIMARY, RoleChoice.SUPPORTING),
+        is_required=demands_decision(role=verdict.role, needs_person=verdict.needs_person),
         is_blind=is_blind,
         needs_second=needs_second,
         priority=_priority(candidate, is_random="random" in why),
