@@ -10,12 +10,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.dev")
 from django.core.wsgi import get_wsgi_application
 
 from workbench.ops.metrics.files import forget_the_dead
+from workbench.ops.preload import read_pages
 from workbench.ops.tracing import start_tracing
 
 start_tracing()  # before the middlewares are loaded
 application = get_wsgi_application()
 # This module is loaded once, before the server forks.
 forget_the_dead()
+read_pages()
 # What is loaded here stays for ever: it is neither copied by the first collection of each process nor looked at again,
 # and a page of a hundred thousand short-lived objects is not gone through every seven hundred of them.
 gc.collect()

@@ -329,9 +329,18 @@ def _refuse_when_overtaken(*, actor: User, previous: Review | None, seen_review_
     )
 
 
+#: What a decision, its label and a learned alias read of a candidate.
+_CANDIDATE_COLUMNS = (
+    *("run_id", "document_id", "candidate_id", "text_hash", "methods", "matched_keywords", "section_title"),
+    *(f"anchor_{name}" for name in ("page_start", "line_start", "page_end", "line_end")),
+    "verdict__role",
+)
+
+
 def candidate_locked(pk: int, *, run: Run) -> Candidate:
-    """The candidate, locked until the transaction ends, with its verdict and its run, which is locked already."""
-    candidate = Candidate.objects.select_for_update(of=("self",)).select_related("verdict").get(pk=pk)
+    """The candidate, locked until the transaction ends, with the machine's role and its run, locked before."""
+    candidates = Candidate.objects.select_for_update(of=("self",)).select_related("verdict")
+    candidate = candidates.only(*_CANDIDATE_COLUMNS).get(pk=pk)
     candidate.run = run
     return candidate
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import structlog
 
 from workbench.ops.tracing import add_trace_ids
@@ -40,6 +42,10 @@ LOGGING = {
         "openai": {"level": "WARNING"},
     },
 }
+
+#: One line for a request, when it has ended and is known whole. One when it begins, for requests that never end, with
+#: LOG_LEVEL=DEBUG.
+DJANGO_STRUCTLOG_STATUS_START_LOG_LEVEL = logging.DEBUG
 
 structlog.configure(
     processors=[

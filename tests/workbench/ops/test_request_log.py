@@ -55,3 +55,16 @@ def test_a_request_that_passed_fewer_proxies_than_there_are_is_answered_and_logg
         answer = Client().get("/healthz", headers={"x-forwarded-for": "203.0.113.99"})
     assert answer.status_code == 200
     assert "203.0.113.99" not in caplog.text
+
+
+def test_one_line_says_what_a_request_was_and_how_long_it_took(
+    cast: Cast, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = Client()
+    client.force_login(cast.analyst)
+    with caplog.at_level(logging.INFO):
+        client.get("/runs/")
+    (line,) = [record.msg for record in caplog.records if "request" in record.name]
+    assert isinstance(line, dict)
+    assert (line["event"], line["code"], line["user_id"]) == ("request_finished", 200, cast.analyst.pk)
+    assert 0 < line["milliseconds"] < 60_000
