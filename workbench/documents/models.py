@@ -274,7 +274,7 @@ class VersionOffer(models.Model):
 class Page(models.Model):
     """page_df: one page of a document."""
 
-    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="pages")
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="pages", db_index=False)
     page_num = models.PositiveIntegerField()
     text = models.TextField()
     n_columns = models.PositiveSmallIntegerField(default=1)
@@ -289,7 +289,7 @@ class Page(models.Model):
 class Section(models.Model):
     """toc_df: one entry of the table of contents, with its extent in lines."""
 
-    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="sections")
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="sections", db_index=False)
     ordinal = models.PositiveIntegerField()
     section_id = models.CharField(max_length=16)
     level = models.PositiveSmallIntegerField()
@@ -313,7 +313,7 @@ class Section(models.Model):
 class Line(models.Model):
     """line_df: one line of a page."""
 
-    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="lines")
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="lines", db_index=False)
     page_num = models.PositiveIntegerField()
     line_num = models.PositiveIntegerField()
     text = models.TextField()
@@ -337,7 +337,7 @@ class Line(models.Model):
 class Passage(models.Model):
     """The unit of embedding and lexical search."""
 
-    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="passages")
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="passages", db_index=False)
     ordinal = models.PositiveIntegerField()
     page_start = models.PositiveIntegerField()
     line_start = models.PositiveIntegerField()
@@ -375,8 +375,10 @@ class EmbeddingSpace(models.Model):
 class PassageVector(models.Model):
     """A passage's unit vector in one space; collection and document repeated here for filtered search."""
 
-    passage = models.ForeignKey(Passage, on_delete=models.CASCADE, related_name="vectors")
-    space = models.ForeignKey(EmbeddingSpace, on_delete=models.CASCADE, related_name="vectors")
+    passage = models.ForeignKey(Passage, on_delete=models.CASCADE, related_name="vectors", db_index=False)
+    space = models.ForeignKey(
+        EmbeddingSpace, on_delete=models.CASCADE, related_name="vectors", db_index=False
+    )
     document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="+")
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="+")
     # Without a fixed width, so that several spaces share the table; each has an HNSW index of its own.

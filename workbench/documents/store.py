@@ -40,6 +40,8 @@ class Scope:
     documents: dict[int, Document]
     is_collection: bool = False
     is_everything: bool = False
+    #: Of a whole collection the documents that are not asked: older versions, and what is not ready.
+    left_out: frozenset[int] = frozenset()
     _profile: ScopeProfile | None = None
 
     @cached_property
@@ -48,9 +50,22 @@ class Scope:
         return None if self.is_everything else list(self.documents)
 
     @cached_property
-    def keys_literal(self) -> str:
-        """The keys of all documents as PostgreSQL writes an array: thousands of numbers are not adapted one by one."""
-        return _array(self.documents)
+    def of_vectors(self) -> tuple[str, list[object]]:
+        """The condition that keeps vectors of the scope, and its values.
+
+        Of a whole collection rather what is left out is named than what is in: to look at thousands of keys takes the
+        planner longer than the search. A document made since then has a later key; one that gets past both is left to
+        who reads the rows.
+        """
+        if self.is_collection and len(self.left_out) < len(self.documents):
+            return _NOT_LEFT_OUT, [max(self.documents), _array(self.left_out)]
+        return self.of_vectors_named
+
+    @cached_property
+    def of_vectors_named(self) -> tuple[str, list[object]]:
+        """The same, document by document. Thousands of numbers are not adapted one by one, but written as PostgreSQL
+        writes an array."""
+        return _NAMED, [_array(self.documents)]
 
     @cached_property
     def languages(self) -> dict[str, list[int] | None]:
@@ -92,9 +107,15 @@ def collection_scope(collection: Collection) -> Scope:
     known = _scopes.get(key)
     if known is not None and known[0] == epoch:
         return known[1]
-    ready = Document.objects.filter(collection=collection).ready()
+    every = Document.objects.filter(collection=collection)
+    ready = every.ready()
     documents = {document.pk: document for document in ready.newest().order_by("pk")}
-    scope = Scope(documents, is_collection=True, is_everything=ready.count() == len(documents))
+    scope = Scope(
+        documents,
+        is_collection=True,
+        is_everything=ready.count() == len(documents),
+        left_out=frozenset(every.values_list("pk", flat=True)) - documents.keys(),
+    )
     if len(_scopes) >= _SCOPES_KEPT:
         _scopes.clear()
     _scopes[key] = epoch, scope
@@ -333,18 +354,20 @@ class DatabaseCandidateStore:
             else (f"v.embedding::halfvec({width}) <=> %s::halfvec({width})")
         )
         # The space's key is a literal: it must match the predicate of the space's partial index.
-        query = _NEAREST.format(distance=distance, space=int(self._space.pk))
+        condition, values = self._scope.of_vectors_named if exact else self._scope.of_vectors
+        query = _NEAREST.format(distance=distance, space=int(self._space.pk), scope=condition)
         with fresh_connection().cursor() as cursor:
             # Statements sent together are one transaction and one way to the server and back.
             cursor.execute(
                 query if exact else _SEARCH_SETTINGS + query,
-                [literal, self._collection.pk, self._scope.keys_literal, limit],
+                [literal, self._collection.pk, *values, limit],
             )
             while cursor.nextset():
                 pass
             return [
                 PassageRow(f"d{row[0]}", *row[1:6], row[6] or None, row[7], 1.0 - float(row[8]))
                 for row in cursor.fetchall()
+                if row[0] in self._documents
             ]
 
     # --- text ---------------------------------------------------------------------------------------
@@ -397,12 +420,14 @@ def _is_silent(session: Any) -> bool:
 
 
 _SEARCH_SETTINGS = "SET LOCAL hnsw.ef_search = 100; SET LOCAL hnsw.iterative_scan = 'relaxed_order';"
+_NAMED = "v.document_id = ANY(%s::bigint[])"
+_NOT_LEFT_OUT = "v.document_id <= %s AND v.document_id <> ALL(%s::bigint[])"
 _NEAREST = """
     SELECT p.document_id, p.id, p.page_start, p.line_start, p.page_end, p.line_end, p.section_id, p.text, n.distance
     FROM (
         SELECT v.passage_id, {distance} AS distance
         FROM documents_passagevector v
-        WHERE v.space_id = {space} AND v.collection_id = %s AND v.document_id = ANY(%s::bigint[])
+        WHERE v.space_id = {space} AND v.collection_id = %s AND {scope}
         ORDER BY distance LIMIT %s
     ) n JOIN documents_passage p ON p.id = n.passage_id
     ORDER BY n.distance, p.id
