@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, islice, pairwise
-from math import log1p
+from itertools import accumulate, chain, islice, pairwise
+from math import inf, log1p
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -158,9 +159,8 @@ def candidate_features(question: QuestionFacts, candidates: Sequence[FeatureInpu
     if not candidates:
         return np.zeros((0, len(FEATURE_NAMES)))
     words = _WordTable(question, candidates)
-    facts = _known(candidates)
-    alias, keyword, domain, length, depth, match, title, nested, bias = facts[:, :9].T
-    lexical, cooccurrence, pattern, rrf, by_lexical, by_semantic, by_structure = facts[:, 9:].T
+    alias, keyword, domain, depth, match, title, nested, bias, *measures = _known(candidates)
+    cooccurrence, pattern, rrf, length, lexical, by_lexical, by_semantic, by_structure = measures
     semantic = _filled([c.semantic for c in candidates])
     hybrid = _filled([c.semantic if c.semantic_score is None else c.semantic_score for c in candidates])
     lexical_share, semantic_share = lexical / _top(lexical), _scaled(semantic)
@@ -223,32 +223,30 @@ def _compared(values: Floats) -> tuple[Floats, Floats]:
     return values / np.where(greatest > 0, greatest, 1.0), np.where(values > 0, 1.0 / ranks, 0.0)
 
 
-def _known(candidates: Sequence[FeatureInput]) -> Floats:
-    """What is known of each candidate by itself; shape (n, 16)."""
-    return np.fromiter(chain.from_iterable(map(_facts, candidates)), np.float64).reshape(len(candidates), -1)
+#: What is read of a candidate as it is.
+_AS_IT_IS = attrgetter(
+    *("alias_match", "keyword_match", "domain_type", "section_depth", "match_type", "title_similarity"),
+    *("has_nested_content", "bias", "cooccurrence", "pattern", "rrf"),
+)
 
 
-def _facts(candidate: FeatureInput) -> tuple[float, ...]:
-    """What is known of a candidate by itself, in the order :func:`candidate_features` unpacks it."""
-    ranks = candidate.ranks
+def _known(candidates: Sequence[FeatureInput]) -> tuple[Floats, ...]:
+    """What is known of each candidate by itself: columns, in the order :func:`candidate_features` unpacks them."""
+    table = np.fromiter(chain.from_iterable(map(_AS_IT_IS, candidates)), np.float64)
+    ranks = [candidate.ranks for candidate in candidates]
     return (
-        candidate.alias_match,
-        candidate.keyword_match,
-        candidate.domain_type,
-        log1p(len(candidate.text)),
-        candidate.section_depth,
-        candidate.match_type,
-        candidate.title_similarity,
-        candidate.has_nested_content,
-        candidate.bias,
-        candidate.lexical or 0.0,
-        candidate.cooccurrence,
-        candidate.pattern,
-        candidate.rrf,
-        1.0 / ranks["bm25"] if "bm25" in ranks else 0.0,
-        1.0 / ranks["embedding"] if "embedding" in ranks else 0.0,
-        max([1.0 / ranks[method] for method in _STRUCTURE if method in ranks], default=0.0),
+        *table.reshape(len(candidates), -1).T,
+        np.array([log1p(len(candidate.text)) for candidate in candidates]),
+        np.array([candidate.lexical or 0.0 for candidate in candidates]),
+        _reciprocal(ranks, "bm25"),
+        _reciprocal(ranks, "embedding"),
+        np.maximum.reduce([_reciprocal(ranks, method) for method in _STRUCTURE]),
     )
+
+
+def _reciprocal(ranks: Sequence[Mapping[str, int]], method: str) -> Floats:
+    """1 / rank; 0 where the method gave none."""
+    return np.asarray(1.0 / np.array([of.get(method, inf) for of in ranks]))
 
 
 def pool_features(pool: CandidatePool, bias: Mapping[str, float] | None = None) -> Floats:
@@ -441,10 +439,12 @@ class _WordTable:
 def _read_parts(vocabulary: Vocabulary, *parts: Sequence[str]) -> list[WordsRead]:
     """The words of each part's texts, all read in one go."""
     read = vocabulary.read(list(chain.from_iterable(parts)))
-    firsts = np.cumsum([len(part) for part in parts])[:-1]
-    lengths = np.split(read.lengths, firsts)
-    ends = np.cumsum([part.sum() for part in lengths])[:-1]
-    return [WordsRead(*part) for part in zip(np.split(read.ids, ends), lengths, strict=True)]
+    words_before = [0, *np.cumsum(read.lengths).tolist()]
+    firsts = accumulate((len(part) for part in parts), initial=0)
+    return [
+        WordsRead(read.ids[words_before[first] : words_before[last]], read.lengths[first:last])
+        for first, last in pairwise(firsts)
+    ]
 
 
 def _portion(held: npt.ArrayLike, weights: Floats) -> Floats:

@@ -96,7 +96,13 @@ class Vocabulary:
         windows: _Numbers = np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
         lengths = ends - starts
         shown = np.minimum(lengths, _WORD_BYTES)
-        parts = [windows.take(starts + 8 * at) & mask.take(shown) for at, mask in enumerate(_MASKS)]
+        parts = [windows.take(starts) & _MASKS[0].take(shown)]
+        for at, mask in enumerate(_MASKS[1:], start=1):
+            # Most words end within the first number.
+            longer = np.flatnonzero(shown > 8 * at)
+            part = np.zeros(len(starts), np.uint64)
+            part[longer] = windows.take(starts[longer] + 8 * at) & mask.take(shown[longer])
+            parts.append(part)
         mixed = parts[0] * _FACTORS[0] + parts[1] * _FACTORS[1] + parts[2] * _FACTORS[2]
         ids = self._found(mixed, parts, _SHIFTS[0])
         ids[lengths > _WORD_BYTES] = _UNKNOWN
