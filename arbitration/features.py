@@ -110,6 +110,7 @@ DOMAIN_TYPES = {
 }
 MATCH_TYPES = {"none": 0, "partial": 1, "exact": 2}
 _STRUCTURE = ("toc", "pattern", "cooccurrence")
+_RANKED = ("bm25", "embedding", *_STRUCTURE)
 _SEPARATOR = " › "
 
 
@@ -232,21 +233,17 @@ _AS_IT_IS = attrgetter(
 
 def _known(candidates: Sequence[FeatureInput]) -> tuple[Floats, ...]:
     """What is known of each candidate by itself: columns, in the order :func:`candidate_features` unpacks them."""
-    table = np.fromiter(chain.from_iterable(map(_AS_IT_IS, candidates)), np.float64)
-    ranks = [candidate.ranks for candidate in candidates]
+    as_it_is = np.fromiter(chain.from_iterable(map(_AS_IT_IS, candidates)), np.float64)
+    ranks = np.fromiter((c.ranks.get(method, inf) for c in candidates for method in _RANKED), np.float64)
+    by_lexical, by_semantic, *by_structure = 1.0 / ranks.reshape(len(candidates), -1).T
     return (
-        *table.reshape(len(candidates), -1).T,
+        *as_it_is.reshape(len(candidates), -1).T,
         np.array([log1p(len(candidate.text)) for candidate in candidates]),
         np.array([candidate.lexical or 0.0 for candidate in candidates]),
-        _reciprocal(ranks, "bm25"),
-        _reciprocal(ranks, "embedding"),
-        np.maximum.reduce([_reciprocal(ranks, method) for method in _STRUCTURE]),
+        by_lexical,
+        by_semantic,
+        np.maximum.reduce(by_structure),
     )
-
-
-def _reciprocal(ranks: Sequence[Mapping[str, int]], method: str) -> Floats:
-    """1 / rank; 0 where the method gave none."""
-    return np.asarray(1.0 / np.array([of.get(method, inf) for of in ranks]))
 
 
 def pool_features(pool: CandidatePool, bias: Mapping[str, float] | None = None) -> Floats:
@@ -315,7 +312,7 @@ class _WordTable:
         self._lengths = texts.lengths.astype(np.float64)
         #: Where words of the question stand among the words of all texts, which they are, and in which text.
         self._held, self._terms, self._owner = self._held_in(texts)
-        self._among_content = np.cumsum(~self._stops.take(texts.ids))[self._held]
+        self._among_content = np.cumsum(~self._stops.take(texts.ids), dtype=np.int32)[self._held]
         self.counts = self._count(self._terms, self._owner, self._size)
         self._heading_row = np.array([crumbs[c.breadcrumb] for c in candidates], dtype=np.intp)
         _, terms, owner = self._held_in(headings)

@@ -195,8 +195,10 @@ class _Bench:
         from django.db import connection
         from pgvector import HalfVector
 
+        from workbench.documents.store import ef_search
+
         with connection.cursor() as cursor:
-            cursor.execute("SET hnsw.ef_search = 100")
+            cursor.execute(f"SET hnsw.ef_search = {ef_search(self._corpus.passages)}")
             if exact:
                 cursor.execute("SET enable_indexscan = off")
             cursor.execute(

@@ -24,6 +24,10 @@ from .term_queries import TermQueries, index_words, query_words
 
 #: Up to this many passages in scope an exact scan is faster than walking the HNSW graph with a filter.
 EXACT_SCAN_LIMIT = 5_000
+#: How many nodes the walk of the graph keeps in sight (``hnsw.ef_search``), and from how many passages on twice as
+#: many. Of the exact fifty nearest of a million made-up passages 100 finds .79 and 200 .91, for .7 ms more; of
+#: 200,000 passages 100 finds .96 to .99.
+EF_SEARCH, LARGE_SCOPE = 100, 500_000
 #: Hits of a rare term that are looked at, to be sure that it stands there.
 _LOOKED_AT = 20
 Span = tuple[str, int, int, int, int]
@@ -90,6 +94,11 @@ class Scope:
                 is_collection=self.is_collection,
             )
         return self._profile
+
+
+def ef_search(passages: int) -> int:
+    """``hnsw.ef_search`` for a scope of so many passages."""
+    return EF_SEARCH if passages < LARGE_SCOPE else 2 * EF_SEARCH
 
 
 #: Collections whose documents are kept between questions.
@@ -355,11 +364,12 @@ class DatabaseCandidateStore:
         )
         # The space's key is a literal: it must match the predicate of the space's partial index.
         condition, values = self._scope.of_vectors_named if exact else self._scope.of_vectors
+        settings = "" if exact else _SEARCH_SETTINGS.format(ef_search=ef_search(self._scope.passage_count))
         query = _NEAREST.format(distance=distance, space=int(self._space.pk), scope=condition)
         with fresh_connection().cursor() as cursor:
             # Statements sent together are one transaction and one way to the server and back.
             cursor.execute(
-                query if exact else _SEARCH_SETTINGS + query,
+                settings + query,
                 [literal, self._collection.pk, *values, limit],
             )
             while cursor.nextset():
@@ -419,7 +429,7 @@ def _is_silent(session: Any) -> bool:
     return not waiting.poll(0)
 
 
-_SEARCH_SETTINGS = "SET LOCAL hnsw.ef_search = 100; SET LOCAL hnsw.iterative_scan = 'relaxed_order';"
+_SEARCH_SETTINGS = "SET LOCAL hnsw.ef_search = {ef_search}; SET LOCAL hnsw.iterative_scan = 'relaxed_order';"
 _NAMED = "v.document_id = ANY(%s::bigint[])"
 _NOT_LEFT_OUT = "v.document_id <= %s AND v.document_id <> ALL(%s::bigint[])"
 _NEAREST = """

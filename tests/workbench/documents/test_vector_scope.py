@@ -96,3 +96,14 @@ def test_a_collection_of_many_documents_is_not_told_document_by_document(
     (asked,) = [query["sql"] for query in queries if "documents_passagevector" in query["sql"]]
     assert "<> ALL" in asked
     assert not any(f"{{{','.join(str(d.pk) for d in three)}}}" in query["sql"] for query in queries)
+
+
+@pytest.mark.parametrize(("passages", "seen"), [(12, 100), (499_999, 100), (500_000, 200)])
+def test_the_walk_keeps_more_in_sight_where_there_is_more_to_miss(
+    cast: Cast, three: list[Document], passages: int, seen: int
+) -> None:
+    scope = of(cast)
+    scope._scope.__dict__["passage_count"] = passages
+    with CaptureQueriesContext(connection) as queries:
+        walked(scope)
+    assert any(f"SET LOCAL hnsw.ef_search = {seen};" in query["sql"] for query in queries)
