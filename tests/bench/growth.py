@@ -24,6 +24,8 @@ LINES = {
     "bare searches p50": ("#1f5f8b", ""),
     "pgvector p50": ("#1f5f8b", "2 4"),
 }
+#: Between two names at the ends of lines, so that they are read apart.
+LINE_HEIGHT = 17.0
 Points = list[tuple[float, float]]
 
 
@@ -53,8 +55,9 @@ def drawn(lines: dict[str, Points]) -> str:
         *_grid(across, up),
         _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "passages", anchor="middle"),
     ]
+    beside = _apart({name: up.place(line[-1][1]) for name, line in lines.items()})
     for name, line in lines.items():
-        parts += _line(name, line, across, up)
+        parts += _line(name, line, across, up, named_at=beside[name])
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -87,7 +90,17 @@ def _grid(across: _Axis, up: _Axis) -> Iterator[str]:
         yield _text(LEFT - 8, y + 4, f"{value:g}", anchor="end")
 
 
-def _line(name: str, line: Points, across: _Axis, up: _Axis) -> Iterator[str]:
+def _apart(places: dict[str, float]) -> dict[str, float]:
+    """The places from the top down, each at least a line's height below the one before it."""
+    found: dict[str, float] = {}
+    least = -math.inf
+    for name, place in sorted(places.items(), key=lambda pair: pair[1]):
+        found[name] = max(place, least)
+        least = found[name] + LINE_HEIGHT
+    return found
+
+
+def _line(name: str, line: Points, across: _Axis, up: _Axis, *, named_at: float) -> Iterator[str]:
     colour, dashes = LINES[name]
     places = [(across.place(x), up.place(y)) for x, y in line]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
@@ -95,8 +108,7 @@ def _line(name: str, line: Points, across: _Axis, up: _Axis) -> Iterator[str]:
     yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dashed}/>'
     for x, y in places:
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
-    x, y = places[-1]
-    yield _text(x + 10, y + 4, f"{name}: {line[-1][1]:.0f} ms", colour=colour)
+    yield _text(places[-1][0] + 10, named_at + 4, f"{name}: {line[-1][1]:.0f} ms", colour=colour)
 
 
 def _text(
