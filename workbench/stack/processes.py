@@ -216,12 +216,14 @@ def describe_exit(code: int) -> str:
 
 
 def before_exec(orphan_signal: int) -> Callable[[], None] | None:
-    """What a new process does before its program starts: on Linux, ask to be signalled when we die."""
+    """What a new process does before its program starts: on Linux, ask to be signalled when we die. The signal means
+    again what it means by default: a script that starts us in the background has it ignored, and a child would too."""
     if _libc is None:
         return None
     parent = os.getpid()
 
     def set_parent_death_signal() -> None:
+        signal.signal(orphan_signal, signal.SIG_DFL)
         # After the account change, which would clear it (prctl(2)).
         _libc.prctl(PR_SET_PDEATHSIG, orphan_signal, 0, 0, 0)
         if os.getppid() != parent:

@@ -155,6 +155,18 @@ def test_the_kernel_ends_a_child_whose_supervisor_was_killed(tmp_path: Path) -> 
     assert eventually(lambda: _is_gone(child))
 
 
+def test_a_child_obeys_its_supervisors_death_though_a_script_had_the_signal_ignored(program: Program) -> None:
+    """``make run &`` in a script: the shell ignores SIGINT and SIGQUIT for what it starts, and children inherit it."""
+    before = signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    try:
+        child = started(replace(program, orphan_signal=signal.SIGQUIT), IDLE)
+    finally:
+        signal.signal(signal.SIGQUIT, before)
+    os.kill(child.process.pid, signal.SIGQUIT)
+    child.process.wait(timeout=15)
+    assert child.exit_code() == -signal.SIGQUIT
+
+
 def test_an_exit_is_told_in_words() -> None:
     assert describe_exit(3) == "exit status 3"
     assert describe_exit(-9) == "signal SIGKILL"
