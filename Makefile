@@ -25,7 +25,7 @@ test: setup  ## everything that CI runs, with services of its own
 
 faults: setup  ## every fault, every hostile file, thousands of odd requests: minutes to an hour
 	@WORKBENCH_FUZZ=full WORKBENCH_HOSTILE=all $(VENV) -m workbench.stack exec -- \
-		$(VENV) -m pytest -q -n 0 tests/faults
+		$(VENV) -m pytest -q -n 0 tests/faults tests/test_readers.py
 
 bench: setup  ## measure the figures of docs; SIZE=full for the large ones
 	@$(VENV) -m workbench.stack exec --migrated -- $(VENV) -m tests.bench $(SIZE)

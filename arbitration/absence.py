@@ -1,6 +1,8 @@
 """Not found, proved: the exhaustive keyword set searched in titles and lines (engines.md, section 1).
 
-Only words decide absence, never embeddings. The same search doubts a model that says "not found".
+Words alone are no proof: a paraphrase shares none with the passage that answers it. So absence is proved only where
+meaning fails too: no passage comes near. Where meaning comes near, there is no strong match, and a person decides. The
+same search doubts a model that says "not found".
 """
 
 from __future__ import annotations
@@ -15,6 +17,10 @@ from arbitration.text import is_code, supported_language
 NO_KEYWORD_MATCH = "no_keyword_match"
 ALL_DISCARDED = "all_discarded"
 _TERMS_NAMED = 12
+#: The cosine that no passage may reach for meaning to fail, for the encoder that ships. No answerable question of the
+#: labelled sets whose words were nowhere lay below. An encoder whose cosines are all higher proves nothing absent,
+#: which errs on the safe side.
+NEAR_FROM = 0.22
 
 
 def exhaustive_terms(question: ParsedQuestion) -> tuple[str, ...]:
@@ -36,11 +42,14 @@ def prove_absence(
     hits: Mapping[str, int],
     titles_hit: int,
     names_found_place: bool,
+    nearest: float | None = None,
 ) -> AbsenceProof:
-    """Absence holds iff no keyword stands in any title or line.
+    """Absence holds iff no keyword stands in any title or line and no candidate comes near by meaning (``nearest``, the
+    best cosine; ``None`` where nothing compares meanings).
 
     It is never proved for a question without keywords, for one that names a place the documents have, or for one in
-    a language none of the documents is written in and no dictionary translates.
+    a language none of the documents is written in, unless a dictionary of people's own translates it. The shipped
+    glossary is no such dictionary: it knows the usual words, not those of these documents.
     """
     terms = exhaustive_terms(question)
     empty = bool(terms) and not any(hits.get(term, 0) for term in terms) and not titles_hit
@@ -50,13 +59,16 @@ def prove_absence(
         titles_hit=titles_hit,
         titles_searched=profile.section_count,
         lines_searched=profile.line_count,
-        proved=empty and not names_found_place and _speaks_their_language(question, profile),
+        by_words=empty and not names_found_place and _speaks_their_language(question, profile),
+        nearest=nearest,
     )
+    proof = proof.model_copy(update={"proved": proof.by_words and (nearest is None or nearest < NEAR_FROM)})
     return proof.model_copy(update={"statement": _statement(proof, profile)}) if proof.proved else proof
 
 
 def _speaks_their_language(question: ParsedQuestion, profile: ScopeProfile) -> bool:
-    translated = any(keyword.source == "dictionary" for keyword in question.keywords)
+    shipped = set(question.gloss.terms) if question.gloss else set()
+    translated = any(k.source == "dictionary" and k.term not in shipped for k in question.keywords)
     languages = {supported_language(language) for language in set(profile.languages.values())}
     return translated or not languages or question.language in languages
 

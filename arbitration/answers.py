@@ -6,8 +6,7 @@ not found stays not found.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +14,9 @@ from pydantic import BaseModel, ConfigDict
 
 from arbitration.contracts import ConflictPair, QuoteCheck, Role
 from arbitration.decision import Decision
+from arbitration.evidence import LATE_WEIGHT, log_odds
 from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.sentences import Sentence, sentences_of
 from arbitration.strategies.base import CallRecord, StrategyServices, Verdict
 from arbitration.text import TermMatcher, word_count
 
@@ -69,6 +70,7 @@ class Answer(AnswerRecord):
 _STATEMENTS: dict[str, dict[str, str]] = {
     "en": {
         "extractive": "Quoted from the evidence, word for word; no model wrote this:",
+        "nearest": "No strong match. The nearest passages, word for word; a person should decide whether they answer:",
         "conflicts": "The evidence contradicts itself; see the conflicts.",
         "absent": "Not found. Searched for {terms} in {titles} titles and {lines} lines: no hit.",
         "discarded": "Not found. {count} passages were judged and none carries the answer; a person should confirm.",
@@ -77,6 +79,8 @@ _STATEMENTS: dict[str, dict[str, str]] = {
     },
     "es": {
         "extractive": "Citado de la evidencia, palabra por palabra; ningún modelo lo ha redactado:",
+        "nearest": "Sin coincidencia clara. Los pasajes más cercanos, palabra por palabra; "
+        "una persona debe decidir si responden:",
         "conflicts": "La evidencia se contradice; véanse los conflictos.",
         "absent": "No encontrado. Se buscó {terms} en {titles} títulos y {lines} líneas: ninguna coincidencia.",
         "discarded": "No encontrado. Se juzgaron {count} pasajes y ninguno contiene la respuesta; "
@@ -85,7 +89,6 @@ _STATEMENTS: dict[str, dict[str, str]] = {
         "undecided": "Sin respuesta: la evidencia está sin decidir y espera a una persona.",
     },
 }
-_SENTENCE_END = re.compile(r"(?<=[.?!])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[A-Z0-9ÁÉÍÓÚÑ¿¡•o])")
 _FEWEST_WORDS = 4
 LIST_FACTOR = 8  # a list needs more sentences than another answer
 
@@ -101,8 +104,9 @@ def write_answer(
     evidence = _evidence(pool, decision)
     if not evidence:
         return Answer(kind="undecided", language=language, statement=said["undecided"])
+    is_near_only = all(verdict.role is Role.TANGENTIAL for _, verdict in evidence)
     chosen = _chosen(evidence, pool)
-    statement = said["extractive"]
+    statement = said["nearest" if is_near_only else "extractive"]
     if decision.conflicts:
         statement = f"{said['conflicts']} {statement}"
     return Answer(
@@ -132,14 +136,22 @@ def may_answer(verdict: Verdict) -> bool:
     return not (verdict.injection_suspected or (verdict.needs_person and verdict.decided_by.kind == "llm"))
 
 
-def _evidence(pool: CandidatePool, decision: Decision) -> list[PoolCandidate]:
-    """Primary evidence; supporting where there is none; nothing weaker ever answers."""
-    for role in (Role.PRIMARY, Role.SUPPORTING):
-        ids = [v.candidate_id for v in decision.verdicts if v.role is role and may_answer(v)]
-        found = [candidate for identity in ids if (candidate := pool.candidate(identity)) is not None]
+_Evidence = list[tuple[PoolCandidate, Verdict]]
+
+
+def _evidence(pool: CandidatePool, decision: Decision) -> _Evidence:
+    """Primary evidence; supporting where there is none; else the nearest passages, as long as no model judged them."""
+    for role in (Role.PRIMARY, Role.SUPPORTING, Role.TANGENTIAL):
+        verdicts = [v for v in decision.verdicts if v.role is role and _may_be_quoted(v)]
+        found = [(c, v) for v in verdicts if (c := pool.candidate(v.candidate_id)) is not None]
         if found:
             return found
     return []
+
+
+def _may_be_quoted(verdict: Verdict) -> bool:
+    is_judged = verdict.decided_by.kind in {"llm", "person"}
+    return may_answer(verdict) and not (verdict.role is Role.TANGENTIAL and is_judged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,47 +162,52 @@ class _Sentence:
     order: tuple[int, int]
 
 
-def _chosen(evidence: Sequence[PoolCandidate], pool: CandidatePool) -> list[_Sentence]:
-    """The sentences with the most keywords, the best evidence first on ties, in the order of the evidence; a
-    list takes more of them."""
-    weights = {k.term: k.weight for k in pool.question.keywords}
-    sentences: list[_Sentence] = []
-    for rank, candidate in enumerate(evidence):
-        document = pool.document(candidate.document_id)
-        matcher = TermMatcher(pool.question.terms(), document.language if document else "en")
-        for index, (text, first, last) in enumerate(sentences_with_lines(candidate.anchor_text)):
-            if word_count(text) < _FEWEST_WORDS:
-                continue
-            weight = sum(weights.get(term, 0.0) for term in matcher.matched(text)) + 1.0 / (1 + rank)
-            citation = _citation(candidate, document.name if document else "", first, last)
-            sentences.append(_Sentence(text, citation, weight, (rank, index)))
+def _chosen(evidence: _Evidence, pool: CandidatePool) -> list[_Sentence]:
+    """The sentences that match the question best, in the order of the evidence; a list takes more of them. Where the
+    sentences were compared with the question word by word, the best one of the best evidence comes first."""
+    sentences = [
+        sentence
+        for rank, (candidate, verdict) in enumerate(evidence)
+        for sentence in _sentences(candidate, verdict, rank, pool)
+    ]
     limit = pool.settings.answer_sentences * (LIST_FACTOR if pool.question.answer_shape == "list" else 1)
     best = sorted(sentences, key=lambda s: -s.weight)[:limit]
-    return sorted(best, key=lambda s: s.order)
+    chosen = sorted(best, key=lambda s: s.order)
+    if not evidence[0][0].sentence_matches:
+        return chosen
+    lead = max((s for s in sentences if s.order[0] == 0), key=lambda s: s.weight, default=None)
+    return chosen if lead is None else [lead, *(s for s in chosen if s is not lead)][:limit]
 
 
-def sentences_with_lines(text: str) -> Iterator[tuple[str, int, int]]:
-    """Sentences of a text of several lines: (sentence on one line, first and last line index, 0-based)."""
-    flat = " ".join(line.strip() for line in text.split("\n"))
-    starts: list[int] = []
-    position = 0
-    for line in text.split("\n"):
-        starts.append(position)
-        position += len(line.strip()) + 1
-    begin = 0
-    cuts = [match.end() for match in _SENTENCE_END.finditer(flat)]
-    for end in (*cuts, len(flat)):
-        sentence = flat[begin:end].strip()
-        if sentence:
-            yield sentence, _line_of(begin, starts), _line_of(max(begin, end - 2), starts)
-        begin = end
+def _sentences(candidate: PoolCandidate, verdict: Verdict, rank: int, pool: CandidatePool) -> list[_Sentence]:
+    """The sentences of one candidate, with a weight: log-odds from their own match and the candidate's estimate, or
+    else their keywords."""
+    document = pool.document(candidate.document_id)
+    name, language = (document.name, document.language) if document else ("", "en")
+    found = sentences_of(candidate.anchor_text)
+    if len(candidate.sentence_matches) == len(found):
+        estimate = log_odds(verdict.probability or 0.0)
+        weights = [LATE_WEIGHT * match + estimate for match in candidate.sentence_matches]
+    else:
+        weights = _by_keywords(found, pool, language, rank)
+    return [
+        _Sentence(sentence.text, _citation(candidate, name, sentence), weight, (rank, index))
+        for index, (sentence, weight) in enumerate(zip(found, weights, strict=True))
+        if word_count(sentence.text) >= _FEWEST_WORDS
+    ]
 
 
-def _line_of(offset: int, starts: Sequence[int]) -> int:
-    return max(index for index, start in enumerate(starts) if start <= offset)
+def _by_keywords(sentences: Sequence[Sentence], pool: CandidatePool, language: str, rank: int) -> list[float]:
+    """The weight of each sentence's keywords, the best evidence first on ties."""
+    weights = {k.term: k.weight for k in pool.question.keywords}
+    matcher = TermMatcher(pool.question.terms(), language)
+    return [
+        sum(weights.get(term, 0.0) for term in matcher.matched(sentence.text)) + 1.0 / (1 + rank)
+        for sentence in sentences
+    ]
 
 
-def _citation(candidate: PoolCandidate, name: str, first: int, last: int) -> Citation:
+def _citation(candidate: PoolCandidate, name: str, sentence: Sentence) -> Citation:
     """Line numbers of a sentence; an anchor stands on one page unless a single line had to cross."""
     anchor = candidate.anchor
     numbers = candidate.anchor_lines
@@ -199,7 +216,7 @@ def _citation(candidate: PoolCandidate, name: str, first: int, last: int) -> Cit
         document_id=candidate.document_id,
         document_name=name,
         page_start=anchor.page_start,
-        line_start=numbers[first],
+        line_start=numbers[sentence.first],
         page_end=anchor.page_end,
-        line_end=numbers[last],
+        line_end=numbers[sentence.last],
     )

@@ -17,7 +17,7 @@ from arbitration.strategies.base import Verdict
 
 
 def assemble(*, pool: CandidatePool, decision: Decision) -> tuple[RetrievalResult, AuditedRetrievalResult]:
-    """The result (survivors and undecided ones, primary first) and the complete record behind it."""
+    """The result (survivors and undecided ones, in the decision's order) and the complete record behind it."""
     pairs = [
         (candidate, verdict)
         for verdict in decision.verdicts
@@ -35,6 +35,8 @@ def assemble(*, pool: CandidatePool, decision: Decision) -> tuple[RetrievalResul
         confidence=decision.confidence,
         conflicts=list(decision.conflicts) or None,
         needs_person=decision.needs_person,
+        ordered_by=decision.ordered_by,
+        no_strong_match=decision.no_strong_match or None,
     )
     return result, _audited(pool, decision, retrieved, [_provenance(c, v) for c, v in pairs])
 
@@ -59,6 +61,7 @@ def _retrieved(candidate: PoolCandidate, verdict: Verdict, pool: CandidatePool) 
         needs_person=verdict.needs_person,
         quotes=list(verdict.quotes) or None,
         counter_argument=verdict.counter_argument,
+        model_confidence=verdict.model_confidence,
     )
 
 
@@ -83,8 +86,10 @@ def _provenance(candidate: PoolCandidate, verdict: Verdict) -> CandidateProvenan
         needs_person=verdict.needs_person,
         needs_person_reasons=list(verdict.needs_person_reasons) or None,
         injection_suspected=verdict.injection_suspected,
+        injection_words=list(verdict.injection_words) or None,
         quotes=list(verdict.quotes) or None,
         counter_argument=verdict.counter_argument,
+        model_confidence=verdict.model_confidence,
     )
 
 

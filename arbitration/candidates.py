@@ -13,7 +13,9 @@ from arbitration.briefs import build_brief, snippet_of
 from arbitration.contracts import CandidateScope, candidate_id
 from arbitration.detectors.base import Anchor, DetectorContext, Span
 from arbitration.detectors.titles import NO_TITLE_MATCH, TitleMatch, title_matches
+from arbitration.expected_values import ExpectedValues
 from arbitration.fusion import ranks_of, rrf_score
+from arbitration.interaction import LateSignals, late_signals
 from arbitration.pool import CandidateSignals, PoolCandidate
 from arbitration.settings import METHODS
 from arbitration.wording import Wording, wordings
@@ -26,7 +28,13 @@ def build_candidates(units: Sequence[Unit], context: DetectorContext) -> list[Po
     context.match(line for unit in units for line in unit.lines)
     sections = {(u.section.document_id, u.section.section_id): u.section for u in units if u.section}
     titles = title_matches(sections.values(), context)
-    builder = _CandidateBuilder(context, _ranks_by_method(units), _wordings(units, context), titles)
+    builder = _CandidateBuilder(
+        context,
+        _ranks_by_method(units),
+        _wordings(units, context),
+        titles,
+        late_signals(units, context),
+    )
     drafts = [builder.draft(index, unit) for index, unit in enumerate(units)]
     beside = _cosines_beside(drafts)
     ordered = sorted(drafts, key=lambda d: (-d.rrf_score, d.span.document_id, *d.span.start))
@@ -81,15 +89,16 @@ def scope_of(span: Span, section_id: str | None) -> CandidateScope:
 
 
 def _wordings(units: Sequence[Unit], context: DetectorContext) -> list[Wording]:
-    """What of the question's wording stands in each unit."""
+    """What of the question's wording stands in each unit; of several wordings the best."""
     languages = context.languages
-    return wordings(
-        context.question.retrieval_text,
-        language=context.question.language,
-        passages=[
-            (unit.text, languages.get(unit.span.document_id, context.profile_language)) for unit in units
-        ],
-    )
+    passages = [(unit.text, languages.get(unit.span.document_id, context.profile_language)) for unit in units]
+    read = [
+        wordings(text, language=language, passages=passages) for text, language in context.question.wordings
+    ]
+    return [
+        Wording(coverage=max(w.coverage for w in each), phrase=max(w.phrase for w in each))
+        for each in zip(*read, strict=True)
+    ]
 
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -123,11 +132,14 @@ class _CandidateBuilder:
         ranks: Mapping[str, Mapping[int, int]],
         wordings: Sequence[Wording],
         titles: Mapping[tuple[str, str], TitleMatch],
+        late: Sequence[LateSignals],
     ) -> None:
         self._context = context
         self._ranks = ranks
         self._wordings = wordings
         self._titles = titles
+        self._late = late
+        self._values = ExpectedValues.of(context.question)
         singles = [k for k in context.question.keywords if not k.is_phrase]
         self._weights = {k.term: k.weight for k in singles}
         self._total = sum(self._weights.values()) or 1.0
@@ -171,6 +183,8 @@ class _CandidateBuilder:
             section_title=unit.section.title if unit.section else None,
             breadcrumb=breadcrumb,
             matched_keywords=matched,
+            matched_words=self._late[draft.index].words,
+            sentence_matches=self._late[draft.index].sentences,
             ranks=draft.ranks,
             scores={method: draft.scores[method] for method in methods},
             why={method: best[method].why for method in methods},
@@ -213,9 +227,15 @@ class _CandidateBuilder:
             word_coverage=wording.coverage,
             phrase_overlap=wording.phrase,
             neighbour_semantic=beside,
+            late=self._late[draft.index].weighted,
+            late_plain=self._late[draft.index].plain,
+            expected_value=self._values.signal([line.text for line in unit.lines], self._language(unit)),
             section_depth=unit.section.level if unit.section else 0,
             has_nested_content=unit.section.has_children if unit.section else False,
         )
+
+    def _language(self, unit: Unit) -> str:
+        return self._context.languages.get(unit.span.document_id, self._context.profile_language)
 
     def _title(self, unit: Unit) -> TitleMatch:
         if unit.section is None:

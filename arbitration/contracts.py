@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 
 class Role(StrEnum):
@@ -65,12 +65,22 @@ class CandidateBrief(Contract):
 
 
 class CandidateRanking(Contract):
-    """The arbiter's word on one candidate."""
+    """The arbiter's word on one candidate. ``confidence`` is its own, which nothing calibrates; one that lies outside
+    0 to 1 says nothing and costs no verdict. ``quote``: the words of the passage that carry the role. ``superseded``:
+    other text has replaced what it says, which makes it supporting."""
 
     candidate_id: str
     role: Role
     reason: str
     counter_argument: str | None = None
+    confidence: float | None = None
+    quote: str | None = None
+    superseded: bool | None = None
+
+    @field_validator("confidence")
+    @classmethod
+    def _on_its_scale(cls, value: float | None) -> float | None:
+        return value if value is not None and 0.0 <= value <= 1.0 else None
 
 
 class ConflictPair(Contract):
@@ -100,9 +110,10 @@ class QuoteCheck(Contract):
 
 
 class DecidedBy(Contract):
-    """Who or what gave the verdict: a rule, a gate, a model version, an LLM with its prompt, a person."""
+    """Who or what gave the verdict: a rule, a gate, the reranker's version by what it is (a neural network, "mlp", or a
+    logistic regression), an LLM with its prompt, a person; "fallback" where one of them stood in for an LLM."""
 
-    kind: Literal["rule", "gate", "mlp", "llm", "fallback", "baseline", "person", "undecided"]
+    kind: Literal["rule", "gate", "mlp", "logistic", "llm", "fallback", "baseline", "person", "undecided"]
     name: str
     version: str | None = None
 
@@ -128,10 +139,13 @@ class RetrievedCandidate(Contract):
     needs_person: bool | None = None
     quotes: list[QuoteCheck] | None = None
     counter_argument: str | None = None
+    model_confidence: Score | None = None  # the language model's own; ``probability`` is ours, calibrated
 
 
 class RetrievalResult(Contract):
     """The surviving evidence, primary first; discarded candidates live in the provenances.
+
+    A strategy that orders by a score of its own (``ordered_by`` is "score") puts the best score first instead.
 
     ``confidence`` is the calibrated probability of the best survivor, 0 when not found.
     """
@@ -145,6 +159,10 @@ class RetrievalResult(Contract):
     confidence: Score
     conflicts: list[ConflictPair] | None = None
     needs_person: bool | None = None
+    ordered_by: Literal["role", "score"] | None = None
+    no_strong_match: bool | None = (
+        None  # what is kept is the nearest there is; a person decides whether it answers
+    )
 
     @model_validator(mode="after")
     def _not_found_is_explained(self) -> RetrievalResult:
@@ -178,8 +196,10 @@ class CandidateProvenance(Contract):
     needs_person: bool | None = None
     needs_person_reasons: list[str] | None = None
     injection_suspected: bool | None = None
+    injection_words: list[str] | None = None  # of the passage, that raise the suspicion
     quotes: list[QuoteCheck] | None = None
     counter_argument: str | None = None
+    model_confidence: Score | None = None  # the language model's own; ``probability`` is ours, calibrated
 
 
 class AuditedRetrievalResult(Contract):
@@ -201,6 +221,7 @@ class AuditedRetrievalResult(Contract):
     llm_calls: int | None = None
     cost: float | None = None
     latency_ms: float | None = None
+    unpriced_calls: int | None = Field(default=None, ge=0)  # of unknown cost: the whole is at least ``cost``
 
 
 def candidate_id(scope: CandidateScope, document: str | None = None) -> str:

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from pydantic import Field
 
 from arbitration.absence import ALL_DISCARDED
-from arbitration.contracts import ROLE_ORDER, ConflictPair, DecidedBy, Role
+from arbitration.companions import read_along
+from arbitration.contracts import ROLE_ORDER, ConflictPair, DecidedBy, QuoteCheck, Role
+from arbitration.displacement import KEPT, find_displacement
 from arbitration.errors import ArbitrationError
 from arbitration.evidence import evidence_scores
 from arbitration.grounding import check_quotes
-from arbitration.injection import injection_reasons
+from arbitration.injection import suspicions
 from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.precedence.conflicts import conflicts_of
+from arbitration.precedence.settle import settled
 from arbitration.settings import Bars
 from arbitration.strategies.base import (
     CallRecord,
@@ -23,22 +28,28 @@ from arbitration.strategies.base import (
     StrategyRecord,
     StrategyServices,
     Verdict,
+    order_of,
 )
 from arbitration.strategies.rules import Rules
 
 _ABSENCE = DecidedBy(kind="rule", name="absence proved by the exhaustive keyword set")
 _SURVIVING = (Role.PRIMARY, Role.SUPPORTING, Role.TANGENTIAL)
-_KEPT = (Role.PRIMARY, Role.SUPPORTING)
 
 
 class Decision(StrategyRecord):
-    """The checked outcome of one strategy on one pool. ``verdicts`` are in ranked order: primary first,
-    then supporting, tangential, undecided, discarded; inside a role as the strategy ranked them."""
+    """The checked outcome of one strategy on one pool. ``verdicts`` are in ranked order: primary first, then
+    supporting, tangential, undecided, discarded; inside a role as the strategy ranked them. ``no_strong_match``: the
+    nearest passages are kept for a person, who decides whether the documents say anything at all.
+
+    Where a strategy orders by a score of its own, that score is the order of all survivors, whatever their roles
+    (docs/adr/0011)."""
 
     strategy: str
     verdicts: tuple[Verdict, ...]
+    ordered_by: Literal["role", "score"] = "role"
     not_found: bool
     not_found_reason: str | None = None
+    no_strong_match: bool = False
     confidence: float = Field(ge=0.0, le=1.0)
     needs_person: bool = False
     conflicts: tuple[ConflictPair, ...] = ()
@@ -71,23 +82,32 @@ def arbitrate(
     services.progress("check", {"verdicts": len(outcome.verdicts)})
     baseline = _Baseline(pool, services)
     checked = [_check(verdict, pool, baseline) for verdict in outcome.verdicts]
-    verdicts = _ranked(_doubted(checked, baseline))
+    displacement = find_displacement(
+        checked, above_noise=baseline.above_noise, accepts=baseline.accepts, groups=outcome.judged_together
+    )
+    ordered_by = order_of(strategy)
+    by_law = settled(displacement.marked(checked), pool)
+    verdicts = _ranked(read_along(by_law.verdicts, pool), by_score=ordered_by == "score")
     survivors = [verdict for verdict in verdicts if verdict.role in _SURVIVING]
     not_found = not survivors and not outcome.undecided_ids
     return Decision(
         strategy=strategy.name,
         verdicts=tuple(verdicts),
+        ordered_by=ordered_by,
         not_found=not_found,
         not_found_reason=_not_found_reason(pool) if not_found else None,
+        no_strong_match=outcome.no_strong_match and not not_found,
         confidence=0.0 if not_found else _confidence(survivors),
-        needs_person=any(v.needs_person for v in verdicts) or (not_found and not pool.absence.proved),
-        conflicts=outcome.conflicts,
+        needs_person=any(v.needs_person for v in verdicts)
+        or outcome.no_strong_match
+        or (not_found and not pool.absence.proved),
+        conflicts=(*outcome.conflicts, *conflicts_of(verdicts, pool, outcome.conflicts)),
         unknown_ids=outcome.unknown_ids,
         repeated_ids=outcome.repeated_ids,
         undecided_ids=outcome.undecided_ids,
         calls=outcome.calls,
-        notes=(*pool.notes, *outcome.notes),
-        artefacts=dict(outcome.artefacts),
+        notes=(*pool.notes, *outcome.notes, *displacement.notes),
+        artefacts=dict(outcome.artefacts) | displacement.artefacts | by_law.artefacts,
         latency_ms=1000 * (services.clock.monotonic() - started),
     )
 
@@ -105,7 +125,7 @@ def _decided(pool: CandidatePool, strategy: Strategy, services: StrategyServices
 
 
 def _absent(pool: CandidatePool) -> StrategyOutcome:
-    reason = "no keyword of the question stands in any title or line; found by meaning alone"
+    reason = "no keyword of the question stands in any title or line, and nothing comes near by meaning"
     verdicts = tuple(
         Verdict(
             candidate_id=candidate.candidate_id,
@@ -148,6 +168,10 @@ class _Baseline:
         """Whether a rule or the reranker accepts the candidate."""
         return candidate_id in self.accepted_by_rule or self.probabilities[candidate_id] >= self.bars.accept
 
+    def above_noise(self, candidate_id: str) -> bool:
+        """Whether rules and reranker do not reject the candidate by themselves."""
+        return self.accepts(candidate_id) or self.probabilities[candidate_id] > self.bars.reject
+
 
 def _check(verdict: Verdict, pool: CandidatePool, baseline: _Baseline) -> Verdict:
     """Quotes verified or repaired; suspicion of injection and departures from the rules marked for a person.
@@ -161,10 +185,11 @@ def _check(verdict: Verdict, pool: CandidatePool, baseline: _Baseline) -> Verdic
         verdict = verdict.model_copy(update={"probability": baseline.probabilities[verdict.candidate_id]})
     if verdict.decided_by.kind == "llm":
         verdict = _with_checked_quotes(verdict, candidate)
-    suspicions = injection_reasons(candidate.context_text)
-    if suspicions:
-        verdict = verdict.model_copy(update={"injection_suspected": True})
-        verdict = verdict.for_person(f"the text {suspicions[0]}")
+    suspected = suspicions(candidate.context_text)
+    if suspected:
+        words = tuple(dict.fromkeys(suspicion.words for suspicion in suspected))
+        verdict = verdict.model_copy(update={"injection_suspected": True, "injection_words": words})
+        verdict = verdict.for_person(f"injection_suspected: the text {suspected[0].why}")
     return _departure(verdict, candidate, baseline)
 
 
@@ -176,12 +201,16 @@ def _with_checked_quotes(verdict: Verdict, candidate: PoolCandidate) -> Verdict:
         update={
             "reason": reason.text,
             "counter_argument": counter.text or None,
-            "quotes": reason.quotes + counter.quotes,
+            "quotes": _each_once(verdict.quotes + reason.quotes + counter.quotes),
         }
     )
     if reason.all_stand and counter.all_stand:
         return verdict
     return verdict.for_person("a quote in the reason does not stand in the source")
+
+
+def _each_once(quotes: Iterable[QuoteCheck]) -> tuple[QuoteCheck, ...]:
+    return tuple({(quote.quote, quote.status): quote for quote in quotes}.values())
 
 
 def _departure(verdict: Verdict, candidate: PoolCandidate, baseline: _Baseline) -> Verdict:
@@ -193,7 +222,7 @@ def _departure(verdict: Verdict, candidate: PoolCandidate, baseline: _Baseline) 
     if verdict.decided_by.kind != "llm" or verdict.role is None:
         return verdict
     accepted = baseline.accepts(candidate.candidate_id)
-    if verdict.role in _KEPT:
+    if verdict.role in KEPT:
         return (
             verdict
             if accepted
@@ -202,27 +231,17 @@ def _departure(verdict: Verdict, candidate: PoolCandidate, baseline: _Baseline) 
     return verdict.for_person("the model rejects what rules or reranker accept") if accepted else verdict
 
 
-def _doubted(verdicts: Sequence[Verdict], baseline: _Baseline) -> list[Verdict]:
-    """Where a model keeps what neither rules nor reranker accept, its rejections of uncertain passages are for a
-    person as well: a passage that talks a model into keeping it may as well talk it out of the others."""
-    by_model = [verdict for verdict in verdicts if verdict.decided_by.kind == "llm"]
-    if not any(verdict.role in _KEPT and not baseline.accepts(verdict.candidate_id) for verdict in by_model):
-        return list(verdicts)
-    return [
-        verdict.for_person(
-            "uncertain, and the model that rejects it keeps what neither rules nor reranker accept"
-        )
-        if verdict.decided_by.kind == "llm"
-        and verdict.role in (Role.TANGENTIAL, Role.DISCARDED)
-        and baseline.probabilities[verdict.candidate_id] > baseline.bars.reject
-        else verdict
-        for verdict in verdicts
-    ]
-
-
-def _ranked(verdicts: Iterable[Verdict]) -> list[Verdict]:
+def _ranked(verdicts: Iterable[Verdict], *, by_score: bool) -> list[Verdict]:
     undecided_place = ROLE_ORDER[Role.TANGENTIAL] + 0.5
-    return sorted(verdicts, key=lambda v: undecided_place if v.role is None else float(ROLE_ORDER[v.role]))
+
+    def place(verdict: Verdict) -> float:
+        if verdict.role is None:
+            return undecided_place
+        if by_score and verdict.role in _SURVIVING:
+            return 0.0
+        return float(ROLE_ORDER[verdict.role])
+
+    return sorted(verdicts, key=place)
 
 
 def _confidence(survivors: Sequence[Verdict]) -> float:

@@ -13,6 +13,7 @@ from arbitration.absence import exhaustive_terms, prove_absence
 from arbitration.aggregation import aggregate
 from arbitration.candidates import build_candidates
 from arbitration.clock import SystemClock
+from arbitration.definitions import definitions_of
 from arbitration.detectors.base import Anchor, Detector, DetectorContext, StoreSession
 from arbitration.detectors.cooccurrence import CooccurrenceDetector
 from arbitration.detectors.embedding import EmbeddingDetector, nearest_passages
@@ -22,14 +23,16 @@ from arbitration.detectors.titles import TitleDetector
 from arbitration.detectors.toc_reasoning import TocReasoningDetector
 from arbitration.dispatcher import DispatchFacts, decide
 from arbitration.following import METHOD as FOLLOWING
-from arbitration.following import followed_references
+from arbitration.following import followed_references, operative_references
 from arbitration.pool import (
     AbsenceProof,
     CandidatePool,
     DetectorOutcome,
     PoolCandidate,
     PoolDocument,
+    Precedence,
 )
+from arbitration.precedence.search import find_precedence
 from arbitration.protocols import (
     CandidateStore,
     ChatModel,
@@ -100,10 +103,14 @@ def detect(
         clock or SystemClock(),
     )
     started = clock.monotonic()
-    parsed = (
-        question if isinstance(question, ParsedQuestion) else parse_question(question, dictionary=dictionary)
-    )
     session, profile = StoreSession(store), store.profile()
+    parsed = (
+        question
+        if isinstance(question, ParsedQuestion)
+        else parse_question(
+            question, dictionary=dictionary, document_languages=set(profile.languages.values())
+        )
+    )
     if embedder is not None and _embeds_always(settings):
         (executor or _shared_executor()).submit(nearest_passages, parsed, session, embedder, settings)
     hits = session.count_hits(exhaustive_terms(parsed)) if parsed.keywords else {}
@@ -119,22 +126,36 @@ def detect(
     candidates, notes = _candidates(runs, context)
     if FOLLOWING in plan.methods_run:
         runs.append(_run_one(_Following(candidates), context, clock))
-        candidates, notes = _candidates(runs, context)
+        if runs[-1].anchors:
+            candidates, notes = _candidates(runs, context)
     progress("aggregate", {"candidates": len(candidates)})
+    documents = _documents(profile, candidates)
     return CandidatePool(
         doc_id=profile.doc_id,
         is_collection=profile.is_collection,
-        documents=_documents(profile, candidates),
+        documents=documents,
         question=parsed,
         plan=plan,
         outcomes=tuple(run.outcome for run in runs),
-        absence=_absence(context, hits, runs),
+        absence=_absence(context, hits, runs, candidates),
         candidates=tuple(candidates),
         settings=settings,
         embedding_space=embedder.space if embedder is not None else None,
+        precedence=_precedence(candidates, documents, context),
         notes=(*notes, *context.notes),
         latency_ms=1000 * (clock.monotonic() - started),
     )
+
+
+def _precedence(
+    candidates: Sequence[PoolCandidate], documents: Sequence[PoolDocument], context: DetectorContext
+) -> tuple[Precedence, ...]:
+    """Which candidates prevail over which; a failure is put on record and costs no findings."""
+    try:
+        return find_precedence(candidates, documents, context)
+    except Exception as error:
+        context.notes.append(f"precedence was not read: {type(error).__name__}: {error}")
+        return ()
 
 
 def _embeds_always(settings: EngineSettings) -> bool:
@@ -158,6 +179,7 @@ def _facts(
         may_reason_over_toc=refused is None,
         toc_reasoning_refused=refused or "",
         follow_references=settings.follow_references,
+        reads_along=settings.references or settings.definitions,
     )
 
 
@@ -176,21 +198,28 @@ def _toc_reasoning_refused(profile: ScopeProfile, settings: EngineSettings, *, h
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    """References of what was found, as a detector of a second pass."""
+    """References of what was found, and the definitions of its terms, as a detector of a second pass."""
 
     candidates: Sequence[PoolCandidate]
     method: MethodName = FOLLOWING
 
     def detect(self, context: DetectorContext) -> list[Anchor]:
-        return followed_references(self.candidates, context)
+        settings = context.settings
+        found = definitions_of(self.candidates, context) if settings.definitions else []
+        if settings.follow_references or self.method in settings.forced_methods:
+            return [*followed_references(self.candidates, context), *found]
+        return [*(operative_references(self.candidates, context) if settings.references else ()), *found]
 
 
 def vocabulary_diverges(question: ParsedQuestion, hits: dict[str, int]) -> bool:
-    """Whether a word of the question, with all its variants, stands nowhere in the documents."""
+    """Whether a word of the question, with all its variants, stands nowhere in the documents. What the shipped
+    glossary adds speaks for no word: a translation that is found does not make the vocabulary the same."""
     asked = [k for k in question.keywords if not k.is_phrase and k.source in ("question", "code")]
     if not asked:
         return True
-    variants_hit = any(hits.get(k.term, 0) for k in question.keywords if k.source in ("dictionary", "alias"))
+    shipped = set(question.gloss.terms) if question.gloss else set()
+    variants = {k.term for k in question.keywords if k.source in ("dictionary", "alias")} - shipped
+    variants_hit = any(hits.get(term, 0) for term in variants)
     return any(not hits.get(keyword.term, 0) for keyword in asked) and not variants_hit
 
 
@@ -269,12 +298,17 @@ def _documents(profile: ScopeProfile, candidates: Sequence[PoolCandidate]) -> tu
             document_type=document.document_type,
             effective_date=document.effective_date,
             issuer=document.issuer,
+            title=document.title,
+            version_number=document.version_number,
+            is_superseded=document.is_superseded,
         )
         for document in (profile.documents if len(profile.documents) == 1 else profile.chosen(named))
     )
 
 
-def _absence(context: DetectorContext, hits: dict[str, int], runs: Sequence[_Run]) -> AbsenceProof:
+def _absence(
+    context: DetectorContext, hits: dict[str, int], runs: Sequence[_Run], candidates: Sequence[PoolCandidate]
+) -> AbsenceProof:
     found_by = [anchor.method for run in runs for anchor in run.anchors]
     return prove_absence(
         question=context.question,
@@ -282,4 +316,10 @@ def _absence(context: DetectorContext, hits: dict[str, int], runs: Sequence[_Run
         hits=hits,
         titles_hit=found_by.count("toc"),
         names_found_place="pattern" in found_by,
+        nearest=_nearest(candidates),
     )
+
+
+def _nearest(candidates: Sequence[PoolCandidate]) -> float | None:
+    """The best cosine of a passage with the question; ``None`` where none was measured."""
+    return max((c.signals.semantic for c in candidates if c.signals.semantic is not None), default=None)

@@ -28,6 +28,7 @@ class DispatchFacts:
     may_reason_over_toc: bool = False
     toc_reasoning_refused: str = "no language model is configured for it"
     follow_references: bool = False
+    reads_along: bool = False
 
 
 def decide(
@@ -104,6 +105,8 @@ def _toc_reasoning(facts: DispatchFacts) -> tuple[bool, str]:
 def _references(facts: DispatchFacts) -> tuple[bool, str]:
     if facts.follow_references:
         return True, "asked for: cross-references of the best passages are followed"
+    if facts.reads_along:
+        return True, "definitions and clauses that the best passages depend on are read along"
     return False, "following cross-references was not asked for"
 
 

@@ -248,12 +248,8 @@ def _known(candidates: Sequence[FeatureInput]) -> tuple[Floats, ...]:
 
 def pool_features(pool: CandidatePool, bias: Mapping[str, float] | None = None) -> Floats:
     """Feature rows of a pool, in the pool's order. ``bias`` maps section titles to adjustments in [-1, 1]."""
-    question = QuestionFacts(
-        text=pool.question.text,
-        language=pool.question.language,
-        term_hits=pool.absence.hits,
-        lines_searched=pool.absence.lines_searched,
-    )
+    text, language = pool.question.wording_in({document.language for document in pool.documents})
+    question = QuestionFacts(text, language, pool.absence.hits, pool.absence.lines_searched)
     types = {document.document_id: document.document_type for document in pool.documents}
     return candidate_features(question, [_feature_input(c, types, bias or {}) for c in pool.candidates])
 

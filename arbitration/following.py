@@ -1,12 +1,15 @@
-"""Cross-references, followed on request: "see clause 7.3" in a passage that was found leads to clause 7.3.
+"""Cross-references: "subject to clause 7.3" in a passage that was found leads to clause 7.3.
 
-One step only, from the best passages, inside their own document. What is reached this way is a candidate like any
-other; that something refers to it is no evidence by itself.
+What a passage depends on is read by default, every other reference on request. One step only, from the best passages,
+inside their own document. What is reached this way is a candidate like any other; that something refers to it is no
+evidence by itself.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from arbitration.detectors.base import Anchor, DetectorContext, section_span
 from arbitration.pool import PoolCandidate
@@ -20,6 +23,22 @@ METHOD: MethodName = "references"
 MOST_PASSAGES = 12
 MOST_SECTIONS = 24
 _WHOLE = 0.9  # the section named, or a part of it; not one that merely holds it
+#: The same of what is read by default, and lines of a section that are read then.
+MOST_DEPENDING, MOST_DEPENDED_ON, _LINES = 6, 6, 12
+_NEAR = 48  # characters between "subject to" and the number
+MOST_CHARACTERS = 4000
+_DEPENDS = re.compile(
+    r"\b(?:subject (?:always |only )?to|notwithstanding|without prejudice to|except(?:ing)? as|save as"
+    r"|in accordance with"
+    r"|(?:as|so|is|are|conditions|cases|manner|amounts?|periods?|requirements?|exceptions?|limits?) "
+    r"(?:set out|set forth|defined|described|specified|provided(?: for)?|listed|stated|laid down|referred to"
+    r"|mentioned) (?:in|under|by)"
+    r"|has the meaning (?:given|set out|set forth|assigned).{0,12} in|for the purposes? of"
+    r"|sujet[oa]s? a|sin perjuicio de|con arreglo a|de conformidad con|a los efectos de|salvo lo (?:dispuesto"
+    r"|previsto) en"
+    r"|(?:previst|establecid|definid|descrit|indicad)[oa]s? en)\b",
+    re.IGNORECASE,
+)
 
 
 def followed_references(candidates: Sequence[PoolCandidate], context: DetectorContext) -> list[Anchor]:
@@ -38,6 +57,42 @@ def followed_references(candidates: Sequence[PoolCandidate], context: DetectorCo
                 if key not in anchors and len(anchors) < MOST_SECTIONS:
                     anchors[key] = _anchor(row, candidate, reference, rank)
     return list(anchors.values())
+
+
+def depended_on(text: str) -> tuple[SectionReference, ...]:
+    """The places that a text depends on: it is subject to them, or leaves to them what it does not say itself."""
+    plain = " ".join(text[:MOST_CHARACTERS].split())
+    found: dict[SectionReference, None] = {}
+    for match in _DEPENDS.finditer(plain):
+        references, spans = parse_references(plain[match.end() : match.end() + 2 * _NEAR])
+        if references and min(start for start, _ in spans) <= _NEAR:
+            found[references[0]] = None
+    return tuple(found)
+
+
+def operative_references(candidates: Sequence[PoolCandidate], context: DetectorContext) -> list[Anchor]:
+    """Anchors of the first lines of the sections that the best candidates depend on."""
+    best = sorted(candidates, key=lambda candidate: candidate.rrf_rank)[:MOST_DEPENDING]
+    named = [(candidate, depended_on(candidate.anchor_text)) for candidate in best]
+    texts = list(dict.fromkeys(reference.text for _, references in named for reference in references))
+    if not texts:
+        return []
+    rows = context.session.sections_numbered(texts, limit=4 * MOST_DEPENDED_ON)
+    anchors: dict[tuple[str, str], Anchor] = {}
+    for rank, (candidate, references) in enumerate(named):
+        for reference in references:
+            for row in _meant(reference, candidate, rows)[:1]:
+                key = (row.document_id, row.section_id)
+                if key not in anchors and len(anchors) < MOST_DEPENDED_ON:
+                    anchors[key] = _beginning(_anchor(row, candidate, reference, rank))
+    return list(anchors.values())
+
+
+def _beginning(anchor: Anchor) -> Anchor:
+    """The first lines of a section instead of all of it."""
+    span = anchor.span
+    last = min((span.page_end, span.line_end), (span.page_start, span.line_start + _LINES - 1))
+    return replace(anchor, span=replace(span, page_end=last[0], line_end=last[1]), section=None)
 
 
 def _meant(

@@ -17,6 +17,7 @@ from arbitration.settings import EngineSettings
 
 MatchType = Literal["none", "partial", "exact"]
 PatternKind = Literal["none", "reference", "alias", "family", "opening"]
+PrecedenceKind = Literal["replaced", "version", "amended", "exception", "overridden", "ended"]
 
 
 class PoolRecord(BaseModel):
@@ -26,7 +27,7 @@ class PoolRecord(BaseModel):
 
 
 class PoolDocument(PoolRecord):
-    """A document that a candidate stands in."""
+    """A document that a candidate stands in. ``is_superseded``: a later version of it can be asked."""
 
     document_id: str
     name: str
@@ -35,6 +36,9 @@ class PoolDocument(PoolRecord):
     document_type: str = ""
     effective_date: str | None = None
     issuer: str = ""
+    title: str = ""
+    version_number: int = 1
+    is_superseded: bool = False
 
 
 class DispatchPlan(PoolRecord):
@@ -61,15 +65,29 @@ class DetectorOutcome(PoolRecord):
 
 
 class AbsenceProof(PoolRecord):
-    """The search of the exhaustive keyword set in titles and lines. ``proved`` only when nothing was hit."""
+    """The search of the exhaustive keyword set in titles and lines. ``by_words``: nothing was hit; ``proved``: and no
+    candidate comes near by meaning either. ``nearest`` is the best cosine of a passage, where one was measured.
+    """
 
     terms: tuple[str, ...]
     hits: dict[str, int] = Field(default_factory=dict)
     titles_hit: int = 0
     titles_searched: int = 0
     lines_searched: int = 0
+    by_words: bool = False
+    nearest: float | None = None
     proved: bool = False
     statement: str | None = None
+
+
+class WordMatch(PoolRecord):
+    """A word of the question and the word of the candidate that is nearest to it in meaning: the same word or
+    another. ``cosine`` in [-1, 1]; ``weight`` is the word's share of the score, 0 to 1."""
+
+    asked: str
+    met: str
+    cosine: float
+    weight: float
 
 
 class CandidateSignals(PoolRecord):
@@ -81,7 +99,11 @@ class CandidateSignals(PoolRecord):
     question by their rarity in the pool and ``phrase_overlap`` the share of a short question's word pairs, all 0
     to 1 (:mod:`arbitration.wording`); ``neighbour_semantic`` the best cosine of the candidates beside it;
     ``title_similarity`` the Jaccard index of question and title stems. ``heading_only``: the anchor holds nothing
-    beside its section's title, so that a matching title says where to look and nothing more.
+    beside its section's title, so that a matching title says where to look and nothing more. ``late`` is the
+    idf-weighted best match of the question's tokens and ``late_plain`` the mean of the best matches
+    (:mod:`arbitration.late_interaction`), both cosines. ``expected_value``: the share of the question's words in the
+    sentence that holds a value of the kind asked for, such as a duration (:mod:`arbitration.expected_values`), 0 to 1;
+    ``None`` also where no value is asked for.
     """
 
     semantic: float | None = None
@@ -101,12 +123,16 @@ class CandidateSignals(PoolRecord):
     word_coverage: float = 0.0
     phrase_overlap: float = 0.0
     neighbour_semantic: float | None = None
+    late: float | None = None
+    late_plain: float | None = None
+    expected_value: float | None = None
     section_depth: int = 0
     has_nested_content: bool = False
 
 
 class PoolCandidate(PoolRecord):
-    """One candidate: where it stands, what it says, and who found it why."""
+    """One candidate: where it stands, what it says, and who found it why. ``sentence_matches`` are the idf-weighted
+    best matches of its sentences (:func:`arbitration.sentences.sentences_of`), empty without vectors of tokens."""
 
     candidate_id: str
     document_id: str
@@ -118,6 +144,8 @@ class PoolCandidate(PoolRecord):
     section_title: str | None = None
     breadcrumb: str | None = None
     matched_keywords: tuple[str, ...] = ()
+    matched_words: tuple[WordMatch, ...] = ()
+    sentence_matches: tuple[float, ...] = ()
     ranks: dict[str, int]
     scores: dict[str, float]
     why: dict[str, str]
@@ -130,6 +158,18 @@ class PoolCandidate(PoolRecord):
     def methods(self) -> list[str]:
         """The detectors that found it, in the order they are run."""
         return list(self.ranks)
+
+
+class Precedence(PoolRecord):
+    """Of two candidates on one matter the one that prevails, and why: a text in force over the one that it replaces,
+    an exception over its rule. ``in_force_id`` is ``None`` where a text is over and nothing in the pool follows it.
+    The reasons are for people, in the question's language."""
+
+    in_force_id: str | None
+    replaced_id: str
+    kind: PrecedenceKind
+    reason: str
+    in_force_reason: str = ""
 
 
 class CandidatePool(PoolRecord):
@@ -145,6 +185,7 @@ class CandidatePool(PoolRecord):
     candidates: tuple[PoolCandidate, ...]
     settings: EngineSettings
     embedding_space: str | None = None
+    precedence: tuple[Precedence, ...] = ()
     notes: tuple[str, ...] = ()
     latency_ms: float = 0.0
 

@@ -35,6 +35,9 @@ class DocumentProfile:
     issuer: str = ""
     line_count: int = 0  # body lines, as the proof of absence states them
     section_count: int = 0  # titles likewise
+    title: str = ""  # as a person or the document itself gives it; empty: the name alone
+    version_number: int = 1
+    is_superseded: bool = False  # a later version can be asked
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,10 @@ class CandidateStore(Protocol):
     def vector(self, vectors: Sequence[Vector], *, limit: int = 50) -> list[PassageRow]:
         """Top passages by cosine; with several query vectors a passage's score is the MAX."""
 
+    def tokens_of_scopes(self, scopes: Sequence[tuple[str, int, int, int, int]]) -> list[list[bytes]]:
+        """For each span (as of ``lines_of_scopes``) the tokens of the passages that share a line with it, packed
+        (:class:`~arbitration.late_interaction.PassageTokens`), in reading order; empty where none are kept."""
+
     def lines_between(
         self, document_id: str, page_start: int, line_start: int, page_end: int, line_end: int
     ) -> list[LineRow]:
@@ -179,6 +186,19 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Unit vectors, shape (len(texts), width)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """What an encoder says of each token of a text, special tokens aside.
+
+    ``ids`` (n,) are the vocabulary's numbers, ``vectors`` (n, width) of length 1, ``offsets`` (n, 2) the characters
+    of the text from the first to one past the last.
+    """
+
+    ids: npt.NDArray[np.int32]
+    vectors: Vector
+    offsets: npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,11 @@ class EngineSettings(BaseModel):
     toc_reasoning_sections: int = Field(default=40, ge=1)  # a document with fewer is read by its titles alone
     follow_references: bool = False
 
+    # what lawyers do; each can be switched off to see what it is worth
+    precedence: bool = True
+    definitions: bool = True
+    references: bool = True
+
     # detection
     top_k: int = Field(default=40, ge=1, le=500)
     title_limit: int = Field(default=40, ge=1)
@@ -73,6 +78,13 @@ class EngineSettings(BaseModel):
     rules_reject: float = Field(default=0.08, ge=0.0, le=1.0)
     rules_primary: float = Field(default=0.45, ge=0.0, le=1.0)
     rules_named: float = Field(default=0.40, ge=0.0, le=1.0)
+
+    #: What late interaction puts near the question is discarded by no bar: so many of the first, and up to the limit
+    #: those whose estimate is this share of the best. At most one question in twenty of the natural and contract sets
+    #: loses its evidence with these (docs/evaluation.md).
+    nearest_kept: int = Field(default=3, ge=0)
+    near_share: float = Field(default=0.2, ge=0.0, le=1.0)
+    near_limit: int = Field(default=12, ge=0)
 
     # language models
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)

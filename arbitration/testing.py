@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arbitration.documents import Line, ParsedDocument, Section
+from arbitration.late_interaction import gives_tokens, passage_tokens
 from arbitration.protocols import (
     DocumentProfile,
     Embedder,
@@ -89,6 +90,7 @@ class InMemoryStore:
             character_count=sum(line.character_count for line in parsed.lines),
             line_count=len(self._lines[document.document_id]),
             section_count=len(parsed.sections),
+            title=parsed.title or document.name,
         )
 
     # --- titles and sections ---------------------------------------------------------------------
@@ -227,6 +229,47 @@ class InMemoryStore:
         terms = _passage_terms(query, language)
         scores = self._bm25.scores(terms + [f"={fold(code)}" for code in exact] * _EXACT_REPEATS)
         return self._top(scores, limit)
+
+    @cached_property
+    def _tokens(self) -> list[bytes]:
+        """The packed tokens of each passage; empty without an encoder of tokens."""
+        if not gives_tokens(self._embedder):
+            return []
+        _, tokens = self._embedder.embed_tokens([row.text for row in self._passages])
+        crumbs = list(dict.fromkeys(section.breadcrumb for section in self._sections.values()))
+        headings = dict(zip(crumbs, self._embedder.embed_tokens(crumbs)[1], strict=True))
+        return [
+            passage_tokens(
+                of_text,
+                text=row.text,
+                lines=self._placed_lines(row),
+                heading=headings.get(self._breadcrumb(row)),
+            ).packed()
+            for row, of_text in zip(self._passages, tokens, strict=True)
+        ]
+
+    def _breadcrumb(self, row: PassageRow) -> str:
+        section = self._sections.get((row.document_id, row.section_id or ""))
+        return section.breadcrumb if section else ""
+
+    def _placed_lines(self, row: PassageRow) -> list[tuple[tuple[int, int], str]]:
+        span = (row.document_id, row.page_start, row.line_start, row.page_end, row.line_end)
+        return [((line.page_num, line.line_num), line.text) for line in self.lines_between(*span)]
+
+    def tokens_of_scopes(self, scopes: Sequence[tuple[str, int, int, int, int]]) -> list[list[bytes]]:
+        """The packed tokens of the passages that share a line with each span."""
+        if not self._tokens:
+            return [[] for _ in scopes]
+        return [
+            [
+                tokens
+                for row, tokens in zip(self._passages, self._tokens, strict=True)
+                if row.document_id == document_id
+                and (row.page_start, row.line_start) <= (page_end, line_end)
+                and (page_start, line_start) <= (row.page_end, row.line_end)
+            ]
+            for document_id, page_start, line_start, page_end, line_end in scopes
+        ]
 
     def vector(self, vectors: Sequence[Vector], *, limit: int = 50) -> list[PassageRow]:
         """Top passages by cosine; with several query vectors the MAX."""

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Any
 
 import snowballstemmer
@@ -150,18 +150,19 @@ def detect_language(text: str, default: str = "en") -> str:
 
 _CODE = re.compile(
     r"""(?<![\w.])(?:
-        §+\s?\d+(?:\.\d+)*(?:\s?\([A-Za-z0-9]{1,4}\))*            # § 4.2(b)
+        (?<!§)§+\s?\d+(?:\.\d+)*(?:\s?\([A-Za-z0-9]{1,4}\))*            # § 4.2(b)
       | [A-Z]{1,6}(?:\.[A-Z]{1,4})*-\d+(?:\.\d+)*(?:\([a-z0-9]+\))*  # PR.AC-1, AC-2(1)
       | [A-Z]{2,6}(?:\.[A-Z]{2,4})+(?![a-z])                       # GV.OC
-      | [A-Z]{2,}/?[A-Z]*[ -]?\d{3,}(?:-\d+)*                      # ISO27001, ISO 27001
-      | [A-Z]{1,5}\d+[A-Z0-9]*                                     # FY2018, A4
-      | \d{1,3}(?:,\d{3})+(?:\.\d+)?                               # 32,502
+      | [A-Z]{2,}+(?:/[A-Z]*+)?[ -]?\d{3,}(?:-\d+)*               # ISO27001, ISO 27001
+      | [A-Z]{1,5}\d[A-Z0-9]*+                                     # FY2018, A4
+      | \d{1,3}(?:,\d{3}){1,8}(?:\.\d+)?                           # 32,502
       | \d{4,}                                                     # 2016
-      | [A-Z][A-Z&]{2,}s?(?![\w.])                                 # GDPR
+      | (?<![A-Z]&)[A-Z][A-Z&]{2,}s?(?![\w.])                      # GDPR
     )(?![A-Za-z0-9])""",
     re.VERBOSE,
 )
 _ACRONYM = re.compile(r"[A-Z][A-Z&]{2,}s?\Z")
+_MOST_FAMILIES = 12  # that a code is counted to; no real one has as many
 _CODE_PARTS = re.compile(r"[a-z]+|\d+|[^a-z\d\s]", re.IGNORECASE)
 
 
@@ -188,7 +189,7 @@ def is_code(term: str) -> bool:
 
 def code_prefixes(code: str) -> tuple[str, ...]:
     """The families a code belongs to, widest first, itself last: ``GV``, ``GV.OC``, ``GV.OC-01``."""
-    cuts = [match.start() for match in re.finditer(r"[.\-(]", code)]
+    cuts = [match.start() for match in islice(re.finditer(r"[.\-(]", code), _MOST_FAMILIES)]
     return tuple(dict.fromkeys([*(code[:cut] for cut in cuts if cut), code]))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from arbitration.features import FEATURE_NAMES
 from arbitration.pool import CandidatePool
 
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -23,6 +24,8 @@ Bias = Annotated[float, Field(ge=-1.0, le=1.0)]
 MAX_EVIDENCE_LOST = 0.01
 #: Share of the candidates a calibrated accept gate passes that must be evidence.
 ACCEPT_PRECISION = 0.90
+#: Cosine from which two questions count as the same in other words, measured for the shipped encoder (docs/adr/0010).
+SAME_IN_OTHER_WORDS = 0.90
 _MIN_ACCEPTED = 20  # evidence behind an accept gate, else it stays shut
 _SHUT = 1.0
 
@@ -35,8 +38,8 @@ class GateProfile(BaseModel):
     """Thresholds of one collection, on the cosine scale of one embedding space; all in [0, 1].
 
     ``minimum``, ``verify``, ``accept`` and ``gap`` are the gates. A keyword score counts from ``keyword``, a named
-    section or alias from ``alias``. ``query`` is the similarity from which another wording is the same question;
-    only an answer above ``confident`` is kept for reuse. ``bias`` adds to the candidates of a section title.
+    section or alias from ``alias``. ``query`` is the cosine from which another wording is linked as the same question;
+    only an answer at or above ``confident`` is kept for reuse. ``bias`` adds to the candidates of a section title.
     ``evidence_lost`` is the share of the evidence that calibration saw rejected, ``None`` if never calibrated.
     """
 
@@ -158,9 +161,17 @@ def triage(
     return Triaged("reject" if probability <= reject else "judge", "reranker", zone)
 
 
-def blended(semantic: float, probability: float, *, weight: float) -> float:
-    """``weight`` * semantic + (1 - ``weight``) * p. ARF ranks with weight .4; p alone (0) is ours."""
-    return weight * semantic + (1.0 - weight) * probability
+#: The feature that is blended with the probability. The weight is tuned on this one, so it is served on no other.
+BLEND_FEATURE = "semantic_score"
+_BLENDED = FEATURE_NAMES.index(BLEND_FEATURE)
+
+
+def blended(
+    features: npt.NDArray[np.float64], probabilities: npt.NDArray[np.float64], *, weight: float
+) -> npt.NDArray[np.float64]:
+    """``weight`` * semantic + (1 - ``weight``) * p of each row; training and serving both rank by it. ARF ranks with
+    weight .4; our weight is chosen on validation questions."""
+    return weight * features[:, _BLENDED] + (1.0 - weight) * probabilities
 
 
 VERIFIER_ACCEPTS = 5
@@ -320,4 +331,6 @@ def profile_for(space: str | None, profiles: Mapping[str, GateProfile]) -> GateP
 
 
 #: No calibration, no opinion: everything is verified.
-OPEN_GATES = GateProfile(name="open", minimum=_SHUT, verify=0.0, accept=_SHUT, gap=1.0)
+OPEN_GATES = GateProfile(
+    name="open", minimum=_SHUT, verify=0.0, accept=_SHUT, gap=1.0, query=SAME_IN_OTHER_WORDS
+)

@@ -6,7 +6,6 @@ change. The rules are deterministic and ask no model (system.md, "Life of a docu
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 from bisect import bisect_right
@@ -19,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 
+from arbitration.alignment import changes, matching_blocks
 from arbitration.text import normalise
 
 MatchState = Literal["unchanged", "changed", "gone"]
@@ -94,11 +94,9 @@ def words_of(text: str) -> list[str]:
 def word_diff(old: str, new: str) -> tuple[DiffPart, ...]:
     """What went and what came, by words, in reading order."""
     before, after = words_of(old), words_of(new)
-    # difflib's shortcut for frequent words keeps long texts quick; short ones are compared exactly.
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(before) + len(after) > 1000)
     parts: list[DiffPart] = []
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        if tag == "equal":
+    for kind, i1, i2, j1, j2 in changes(before, after):
+        if kind == "equal":
             parts.append(DiffPart("same", " ".join(before[i1:i2])))
             continue
         if i2 > i1:
@@ -211,8 +209,7 @@ class VersionText:
         # A little more on both sides, so that words put in or moved do not push the ends out.
         slack = max(3, width // 4)
         low, high = max(0, start - slack), min(len(words), start + width + slack)
-        matcher = difflib.SequenceMatcher(None, list(passage), words[low:high], autojunk=False)
-        blocks = [block for block in matcher.get_matching_blocks() if block.size]
+        blocks = matching_blocks(list(passage), words[low:high])
         if not blocks:
             return (), 0.0
         first = lines[low + blocks[0].b]
@@ -287,17 +284,15 @@ def section_changes(
     old: Sequence[VersionSection], new: Sequence[VersionSection]
 ) -> tuple[SectionChange, ...]:
     """The sections of both versions side by side, in the order of the new one."""
-    matcher = difflib.SequenceMatcher(
-        None, [section_key(s.title) for s in old], [section_key(s.title) for s in new], autojunk=False
-    )
-    changes: list[SectionChange] = []
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        if tag == "equal":
-            changes += [_change(a, b) for a, b in zip(old[i1:i2], new[j1:j2], strict=True)]
+    found: list[SectionChange] = []
+    titles = [section_key(s.title) for s in old], [section_key(s.title) for s in new]
+    for kind, i1, i2, j1, j2 in changes(*titles):
+        if kind == "equal":
+            found += [_change(a, b) for a, b in zip(old[i1:i2], new[j1:j2], strict=True)]
             continue
-        changes += [_change(section, None) for section in old[i1:i2]]
-        changes += [_change(None, section) for section in new[j1:j2]]
-    return tuple(changes)
+        found += [_change(section, None) for section in old[i1:i2]]
+        found += [_change(None, section) for section in new[j1:j2]]
+    return tuple(found)
 
 
 def _change(old: VersionSection | None, new: VersionSection | None) -> SectionChange:

@@ -1,7 +1,8 @@
 """Answers written by a language model from the surviving evidence, and checked before anyone reads them.
 
 A sentence is kept only when a passage it names exists and the words it quotes stand in that passage; what fails is
-left out, and the record says so. Where nothing stands, the extractive answer takes its place.
+left out, and the record says so. Where nothing stands, the extractive answer takes its place. Under ``consensus`` the
+final predictor writes the answer, from all that was kept, in the order its options ask for.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from arbitration.decision import Decision
 from arbitration.errors import LLMFailure
 from arbitration.grounding import check_quotes
 from arbitration.pool import CandidatePool, PoolCandidate
-from arbitration.prompting import fence, load_prompt
+from arbitration.prompting import RenderedPrompt, fence, load_prompt
 from arbitration.protocols import ChatRequest
+from arbitration.strategies import consensus
 from arbitration.strategies.base import Calls, StrategyServices
+from arbitration.strategies.shortlist import read_options
 
 PROMPT = "answer"
 MOST_PASSAGES = 12
@@ -54,12 +57,13 @@ def answer_with_model(*, pool: CandidatePool, decision: Decision, services: Stra
     model that fails, or of whose sentences none stands, leaves the extractive answer with a note.
     """
     extractive = write_answer(pool=pool, decision=decision, services=services)
-    evidence = _evidence(pool, decision)
+    is_consensus = decision.strategy == consensus.NAME
+    evidence = _kept(pool, decision, services) if is_consensus else _evidence(pool, decision)
     if services.chat is None or extractive.kind != "extractive" or not evidence:
         return extractive
     calls = Calls(services.chat)
     try:
-        reply = calls.complete(_request(pool, evidence))
+        reply = calls.complete((_final_request if is_consensus else _request)(pool, evidence))
     except LLMFailure as failure:
         return _instead(extractive, calls, f"no written answer: {failure.outcome}")
     assert isinstance(reply.parsed, AnswerDraft)
@@ -89,7 +93,7 @@ class _Passage:
     role: Role
 
 
-def _evidence(pool: CandidatePool, decision: Decision) -> dict[str, _Passage]:
+def _all_evidence(pool: CandidatePool, decision: Decision) -> dict[str, _Passage]:
     """Primary and supporting passages in the order of the decision."""
     found: dict[str, _Passage] = {}
     for verdict in decision.verdicts:
@@ -98,13 +102,38 @@ def _evidence(pool: CandidatePool, decision: Decision) -> dict[str, _Passage]:
             continue
         if verdict.role in (Role.PRIMARY, Role.SUPPORTING):
             found[verdict.candidate_id] = _Passage(candidate, verdict.role)
-    return dict(list(found.items())[:MOST_PASSAGES])
+    return found
+
+
+def _evidence(pool: CandidatePool, decision: Decision) -> dict[str, _Passage]:
+    return dict(list(_all_evidence(pool, decision).items())[:MOST_PASSAGES])
+
+
+def _kept(pool: CandidatePool, decision: Decision, services: StrategyServices) -> dict[str, _Passage]:
+    """What the final predictor reads: all that was kept, in the order that the strategy's options ask for."""
+    options = read_options(consensus.ConsensusOptions, services)
+    kept = _all_evidence(pool, decision)
+    return {identity: kept[identity] for identity in consensus.arranged(list(kept)[: options.k], options)}
+
+
+def _final_request(pool: CandidatePool, evidence: dict[str, _Passage]) -> ChatRequest:
+    prompt = load_prompt(consensus.ANSWER).render(
+        question=fence(pool.question.text, label="question"),
+        language=_language(pool),
+        shape=pool.question.answer_shape,
+        negative_cues="; ".join(pool.question.negative_cues),
+        passages=[
+            {"candidate_id": identity, "text": fence(passage.candidate.anchor_text, label=identity)}
+            for identity, passage in evidence.items()
+        ],
+    )
+    return _drafted(prompt, pool, temperature=0.0)
 
 
 def _request(pool: CandidatePool, evidence: dict[str, _Passage]) -> ChatRequest:
     prompt = load_prompt(PROMPT).render(
         question=fence(pool.question.text, label="question"),
-        language="Spanish" if pool.question.language == "es" else "English",
+        language=_language(pool),
         shape=pool.question.answer_shape,
         negative_cues="; ".join(pool.question.negative_cues),
         evidence=[
@@ -117,10 +146,18 @@ def _request(pool: CandidatePool, evidence: dict[str, _Passage]) -> ChatRequest:
             for identity, passage in evidence.items()
         ],
     )
+    return _drafted(prompt, pool, temperature=pool.settings.temperature)
+
+
+def _language(pool: CandidatePool) -> str:
+    return "Spanish" if pool.question.language == "es" else "English"
+
+
+def _drafted(prompt: RenderedPrompt, pool: CandidatePool, *, temperature: float) -> ChatRequest:
     return prompt.request(
         schema=AnswerDraft,
         max_output_tokens=pool.settings.output_tokens(2048),
-        temperature=pool.settings.temperature,
+        temperature=temperature,
         timeout_s=pool.settings.timeout_s,
         retries=1,
         stage="answer",

@@ -98,7 +98,7 @@ def product() -> Iterator[RunningProduct]:
     from tests.product import eventually, running_product
 
     with running_product({"DJANGO_SETTINGS_MODULE": "tests.integration.dev"}) as running:
-        eventually(lambda: _demo_is_ready(running), seconds=240, what="the demo documents are ready")
+        eventually(lambda: _demo_is_ready(running), seconds=600, what="the demo documents are ready")
         yield running
 
 

@@ -35,7 +35,7 @@ PASSWORD = "only-for-tests-of-the-demo"
 Seen = TypeVar("Seen")
 
 
-def eventually(look: Callable[[], Seen], *, seconds: float = 60.0, what: str = "") -> Seen:
+def eventually(look: Callable[[], Seen], *, seconds: float = 240.0, what: str = "") -> Seen:
     """What ``look`` returns once that is true; fails when it never is."""
     deadline = time.monotonic() + seconds
     while not (seen := look()):
@@ -58,7 +58,7 @@ class RunningProduct:
     def client(self, role: str, *, house: str = "demo") -> httpx.Client:
         """A browser session of a user of the demo, or of another house (analyst, reviewer, annotator, admin, auditor),
         for the API."""
-        client = httpx.Client(base_url=self.address, follow_redirects=True, timeout=30)
+        client = httpx.Client(base_url=self.address, follow_redirects=True, timeout=120)
         page = client.get("/accounts/login/")
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
         assert token, "the login page has no form"
@@ -105,7 +105,7 @@ class RunningProduct:
         )
 
     def pid(self, child: str) -> int:
-        """The process id of a child of the supervisor: web, worker, beat, postgres, valkey."""
+        """The process id of a child of the supervisor: web, questions, worker, beat, postgres, valkey."""
         state = stack_state.read(self.home.stack_state)
         assert state is not None
         return next(record.pid for record in state.children if record.name == child)
@@ -117,6 +117,11 @@ class RunningProduct:
         for victim in [process, *process.children(recursive=True)]:
             with_suppressed(victim)
         return pid
+
+    def kill_workers(self) -> None:
+        """SIGKILL to everything that does work: for questions, and for all else."""
+        for child in ("questions", "worker"):
+            self.kill(child)
 
     def manage(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A ``manage.py`` command against this product."""
@@ -166,13 +171,13 @@ def running_product(extra: Mapping[str, str] | None = None) -> Iterator[RunningP
         )
         product = RunningProduct(f"http://127.0.0.1:{port}", Home(Path(folder)), environment, fake, process)
         try:
-            eventually(lambda: _answers(product), seconds=420, what="the product answers")
+            eventually(lambda: _answers(product), seconds=600, what="the product answers")
             yield product
         finally:
             product.disconnect()
             process.terminate()
             try:
-                process.wait(timeout=60)
+                process.wait(timeout=240)
             except subprocess.TimeoutExpired:
                 process.kill()
 
@@ -196,6 +201,6 @@ FOREIGN = frozenset(
 def _answers(product: RunningProduct) -> bool:
     assert product.process.poll() is None, "the product stopped while starting"
     try:
-        return httpx.get(f"{product.address}/readyz", timeout=2).status_code == 200
+        return httpx.get(f"{product.address}/readyz", timeout=20).status_code == 200
     except httpx.HTTPError:
         return False

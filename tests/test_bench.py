@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import io
+import re
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import numpy as np
 import pypdfium2
+import pytest
 
+from arbitration.strategies.settable import call_plan
 from tests.bench.corpora import Language, _places
 from tests.bench.growth import drawn, series
 from tests.bench.ingest import a_pdf
+from tests.bench.prompt_sizes import PASSAGES, sizes_of
 
 
 def test_the_made_up_language_is_the_same_each_time_and_its_function_words_are_the_commonest() -> None:
@@ -46,3 +51,40 @@ def test_the_growth_is_drawn_as_well_formed_svg_with_every_line() -> None:
     picture = ElementTree.fromstring(drawn(lines))
     texts = " ".join(element.text or "" for element in picture.iter() if element.tag.endswith("text"))
     assert all(f"{name}:" in texts for name in lines)
+
+
+def test_what_an_estimate_says_of_a_strategy_is_no_less_than_what_its_calls_read() -> None:
+    for strategy in ("arbiter", "pointwise", "multi-criteria"):
+        sizes = sizes_of(strategy, {})
+        plan = call_plan(strategy, {}, candidates=PASSAGES)
+        others = 2  # reading the question, and the answer
+        assert plan.calls == sizes.calls + others
+        assert sizes.read <= plan.input_tokens
+
+
+def test_of_the_passages_behind_the_best_less_is_read() -> None:
+    default, whole, hints = (
+        sizes_of("arbiter", options).read for options in ({}, {"whole": PASSAGES}, {"hints": True})
+    )
+    assert default < 0.95 * whole
+    assert default < hints
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("`arbiter`", {}),
+        ("`arbiter` with `hints`", {"hints": True}),
+        ("`arbiter`, all passages whole", {"whole": PASSAGES}),
+        ("`pointwise`", {}),
+        ("`multi-criteria`", {}),
+    ],
+)
+def test_the_table_of_tokens_is_what_the_command_counts(name: str, options: dict[str, object]) -> None:
+    """The prompts' own part to the token; the passages roughly, which follow how documents are cut."""
+    rows = Path("docs/strategies.md").read_text(encoding="utf-8").split("\n")
+    row = next(row for row in rows if re.fullmatch(rf"\| {re.escape(name)} \| \d .*", row))
+    calls, fixed, read = (int(cell.split()[0].replace(",", "")) for cell in row.split("|")[2:5])
+    sizes = sizes_of(name.split("`")[1], options)
+    assert (calls, fixed) == (sizes.calls, sizes.fixed)
+    assert read == pytest.approx(sizes.read, rel=0.1)

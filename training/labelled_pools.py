@@ -12,7 +12,6 @@ from arbitration.evaluation.outcomes import ranked_anchor
 from arbitration.evaluation.records import EvalQuestion
 from arbitration.features import pool_features
 from arbitration.pool import CandidatePool
-from arbitration.text import word_count
 from arbitration.triage import GateProfile, LabelledGateInput, gate_inputs
 from training.run import LabelledPool
 
@@ -30,7 +29,7 @@ def labels_of_pool(
             ranked_anchor(
                 dataset_ids[candidate.document_id],
                 candidate.anchor,
-                words=word_count(candidate.anchor_text),
+                text=candidate.anchor_text,
             ),
         )
         for candidate in pool.candidates

@@ -23,6 +23,11 @@ class RerankerScorer:
         return self.manifest.version
 
     @property
+    def architecture(self) -> str:
+        """What it is: ``logistic``, or the name of a neural network."""
+        return self.manifest.architecture
+
+    @property
     def feature_version(self) -> int:
         """The FEATURE_VERSION it was trained on."""
         return self.manifest.feature_version

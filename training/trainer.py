@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from arbitration.evaluation.metrics import ndcg_at_10
+from arbitration.triage import blended
 from training.fitting import Architecture, Split, TrainingConfig, fit, grouped_splits
 from training.metrics import ClassifierMetrics, best_threshold, classifier_metrics, ranked_judgements
 from training.reranker import FittedModel, Floats, Reranker
@@ -80,15 +81,15 @@ def _candidate(
 
 
 def choose_blend_weight(data: Dataset, probabilities: Floats) -> float:
-    """The weight of the cosine (the first feature) in the final ranking with the best NDCG@10; the least on a tie.
+    """The weight of :data:`~arbitration.triage.BLEND_FEATURE` in the final ranking with the best NDCG@10; the least on
+    a tie.
 
     ``probabilities`` must be those of questions the model had not seen. The first hit alone (MRR) would favour
     weights that lose later evidence (ObliQA, .1 instead of 0: MRR +.002, R@10 -.007).
     """
-    semantic = data.features[:, 0]
 
     def quality(weight: float) -> float:
-        scores = weight * semantic + (1 - weight) * probabilities
+        scores = blended(data.features, probabilities, weight=weight)
         judged = ranked_judgements(data.labels, scores, data.lists)
         return float(ndcg_at_10(judged).mean()) if judged else 0.0
 

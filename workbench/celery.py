@@ -8,6 +8,10 @@ from typing import Any
 
 from celery import Celery
 from celery.signals import worker_init, worker_process_init
+from django.conf import settings
+
+from workbench.ops import alarm
+from workbench.private import close_home
 
 # Before the app is built: delay_on_commit needs Django's settings.
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.dev")
@@ -17,8 +21,20 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
+@worker_init.connect
+def take_the_home_from_others(**_sent: Any) -> None:
+    """A machine may run workers only."""
+    close_home(settings.WORKBENCH_HOME)
+
+
 #: Objects made and not let go before the collector looks for cycles: about as many as one question makes.
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
+
+
+@worker_process_init.connect
+def end_with_the_work(**_sent: Any) -> None:
+    """A process of the pool that hangs, or whose work was taken away, ends and is replaced."""
+    alarm.set_up()
 
 
 @worker_init.connect

@@ -7,12 +7,15 @@ import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.dev")
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 from workbench.ops.metrics.files import forget_the_dead
 from workbench.ops.preload import read_pages
 from workbench.ops.tracing import start_tracing
+from workbench.private import close_home
 
+close_home(settings.WORKBENCH_HOME)
 start_tracing()  # before the middlewares are loaded
 application = get_wsgi_application()
 # This module is loaded once, before the server forks.

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 import httpx2
 
+from arbitration import bounded_json
 from arbitration.adapters.breaker import CircuitBreaker
 from arbitration.adapters.endpoints import CHARACTERS_PER_TOKEN, Endpoint, Guard, Ledger, LedgerEntry, Usage
 from arbitration.adapters.http_client import AddressRule, call_deadline
@@ -123,7 +124,7 @@ class EndpointCaller:
         try:
             with call_deadline(timeout_s), as_call_failure(self.endpoint):
                 listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": timeout_s})
-                data = listed.json()["data"]
+                data = bounded_json.loads(listed.content)["data"]
         except CallFailure as failure:
             if failure.outcome == "bad_request":
                 return ()
@@ -177,9 +178,12 @@ class EndpointCaller:
             raise
         self._breaker.report("ok")
 
-    def _estimated_cost(self, request: ChatRequest) -> float:
+    def _estimated_cost(self, request: ChatRequest) -> float | None:
+        if self.endpoint.price is None:
+            return None
         characters = len(request.system) + len(request.user)
-        expected = Usage(-(-characters // CHARACTERS_PER_TOKEN), 0, request.max_output_tokens)
+        written = self.endpoint.output_limit(request.max_output_tokens)
+        expected = Usage(-(-characters // CHARACTERS_PER_TOKEN), 0, written)
         return expected.cost(self.endpoint.price)
 
     def _send(self, call: WireCall, *, timeout_s: float) -> tuple[int, str]:
@@ -261,6 +265,7 @@ class _AttemptRecord:
             outcome=self.outcome,
             finish_reason=self.finish_reason,
             status=self.status,
+            is_priced=self.usage.is_priced(self.endpoint.price),
         )
 
 

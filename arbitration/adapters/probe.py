@@ -74,6 +74,11 @@ class Prober:
                     raise
                 capabilities = adapted
 
+    def with_effort(self, capabilities: EndpointCapabilities) -> EndpointCapabilities:
+        """The capabilities, and whether the level that is tried is taken."""
+        taken = replace(capabilities, effort=True)
+        return taken if self.can(taken, user="Say hello.") else capabilities
+
     def can(
         self,
         capabilities: EndpointCapabilities,
@@ -135,7 +140,7 @@ def probe(
     address_rule: AddressRule | None = None,
     timeout_s: float = 30.0,
 ) -> EndpointCapabilities:
-    """What the endpoint can do, by about six tiny calls.
+    """What the endpoint can do, by about six tiny calls; a seventh where a level of effort is set.
 
     Raises ``LLMFailure`` when it cannot be said: unreachable, key refused, too busy, unknown model.
     """
@@ -148,6 +153,9 @@ def probe(
         timeout_s=timeout_s,
     )
     basics = prober.basics()  # first: the guard is asked before anything at all is sent
+    # Before the others, which a model that thinks at length may not finish within their limit.
+    if endpoint.effort is not None:
+        basics = prober.with_effort(replace(basics, effort_tried=endpoint.effort))
     models = prober.models()
     schema_alone, in_words = "Say hello.", "Say hello, as JSON."
     return replace(

@@ -9,17 +9,22 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from arbitration import bounded_json
+from arbitration.capped import MOST_CHARACTERS, MOST_OF_A_REPLY, capped_all
 from arbitration.errors import LLMFailure
+from arbitration.spans import without_spans
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
+_THINKING, _THOUGHT = "<think>", "</think>"
 _OPENING = re.compile(r"[{\[]")
 #: Places in a prose answer where a JSON value may begin that are tried before giving up.
 _MAX_STARTS = 50
 _PLAIN_NAME = re.compile(r"\w{1,40}")
 #: Keywords that OpenAI's strict mode does not take.
 _NOT_STRICT = ("default", "title", "minLength", "maxLength", "uniqueItems")
+#: A refusal opens an answer: how far its first words are looked for.
+_OPENING_WORDS = 400
 _REFUSALS = re.compile(
     r"\W*(?:i(?:['’]m| am) (?:very |really |so )?sorry|sorry|i apologi[sz]e|unfortunately|as an ai|lo siento|lamento)?"
     r"[\s,.;:-]*(?:pero |but )?(?:as an ai[^,.]{0,40}, )?"
@@ -87,13 +92,15 @@ def parse_answer(text: str, model: type[Model]) -> Model:
 
     Raises ``LLMFailure``: ``refused`` when the text says so instead of answering, ``unparseable`` when it
     holds no JSON, ``wrong_schema`` when the JSON is not what was asked for, or holds two answers that
-    differ: a passage quoted before the answer must not be taken for it.
+    differ: a passage quoted before the answer must not be taken for it. A text in it that is too long is cut
+    (:mod:`arbitration.capped`); a reply that is too long as a whole is ``unparseable``.
     """
+    check_length(text)
     answers: list[Model] = []
     misfit: ValidationError | None = None
     for candidate in _json_candidates(text):
         try:
-            answers.append(model.model_validate_json(candidate))
+            answers.append(model.model_validate_json(_with_short_texts(candidate)))
         except ValidationError as error:
             misfit = misfit or error
     if answers and all(answer == answers[0] for answer in answers):
@@ -109,19 +116,35 @@ def parse_answer(text: str, model: type[Model]) -> Model:
     raise LLMFailure("unparseable", "the answer holds no JSON")
 
 
+def check_length(text: str) -> None:
+    """Raises ``LLMFailure`` (``unparseable``) when a reply is longer than any that is asked for: it is not read."""
+    if len(text) > MOST_OF_A_REPLY:
+        raise LLMFailure("unparseable", f"the answer has {len(text)} characters, over {MOST_OF_A_REPLY}")
+
+
+def _with_short_texts(answer: str) -> str:
+    """JSON whose texts are cut where they are too long."""
+    if len(answer) <= MOST_CHARACTERS:
+        return answer
+    try:
+        return json.dumps(capped_all(json.loads(answer)))
+    except RecursionError:  # nested too deeply to be an answer, which the validation will say
+        return answer
+
+
 def looks_like_refusal(text: str) -> bool:
     """Whether a text opens with the usual words of refusal (English, Spanish)."""
-    return _REFUSALS.match(text) is not None
+    return _REFUSALS.match(text[:_OPENING_WORDS]) is not None
 
 
 def _json_candidates(text: str) -> list[str]:
     """The whole text when it is JSON; else every object or array that stands in it on its own."""
     whole = text.strip()
     try:
-        json.loads(whole)
+        bounded_json.loads(whole)
         return [whole]
-    except (ValueError, RecursionError):
-        return _embedded_json(_THINKING.sub("", whole))
+    except ValueError:
+        return _embedded_json(without_spans(whole, _THINKING, _THOUGHT))
 
 
 def _embedded_json(text: str) -> list[str]:

@@ -133,6 +133,11 @@ class StoreSession:
         """The lines of many spans in one query; see :meth:`CandidateStore.lines_of_scopes`."""
         return self._store.lines_of_scopes([span.as_tuple() for span in spans]) if spans else []
 
+    def tokens_of_spans(self, spans: Sequence[Span]) -> list[list[bytes]]:
+        """The packed tokens of the passages that many spans touch, in one query; see
+        :meth:`CandidateStore.tokens_of_scopes`."""
+        return self._store.tokens_of_scopes([span.as_tuple() for span in spans]) if spans else []
+
     def once(self, key: Hashable, ask: Callable[[], T]) -> T:
         """The answer to what is asked under this key, found by whoever asks first."""
         with self._lock:

@@ -130,7 +130,7 @@ def _why(meeting: Meeting, title_matches: bool, unit: str) -> str:
 def _passages(context: DetectorContext) -> Iterator[_Unit]:
     """In a collection the best lexical passages are the paragraphs to look at: the whole is never read."""
     rows = context.session.lexical(
-        context.question.retrieval_text,
+        context.question.lexical_text,
         exact=context.question.exact_codes,
         limit=context.settings.top_k,
     )

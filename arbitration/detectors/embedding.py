@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from arbitration.detectors.base import Anchor, DetectorContext, Span, StoreSession
 from arbitration.detectors.titles import matching_sections
 from arbitration.errors import ArbitrationError
-from arbitration.protocols import Embedder, PassageRow
+from arbitration.late_interaction import gives_tokens
+from arbitration.protocols import Embedder, PassageRow, TokenVectors, Vector
 from arbitration.questions.model import ParsedQuestion
 from arbitration.settings import EngineSettings, MethodName
 
@@ -15,11 +18,34 @@ def nearest_passages(
 ) -> list[PassageRow]:
     """The best passages by cosine for all wordings of a question, found by whoever asks first: embedding needs nothing
     but the question, so it may begin before it is known what else there is."""
-    wordings = [question.retrieval_text, *question.rewrites]
     return session.once(
         ("nearest passages",),
-        lambda: session.vector(list(embedder.embed(wordings)), limit=settings.top_k),
+        lambda: session.vector(
+            list(question_vectors(question, session, embedder).vectors), limit=settings.top_k
+        ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionVectors:
+    """All wordings of a question: ``vectors`` (n, width), and the tokens of each where the encoder gives them."""
+
+    texts: tuple[str, ...]
+    vectors: Vector
+    tokens: tuple[TokenVectors, ...] = ()
+
+
+def question_vectors(question: ParsedQuestion, session: StoreSession, embedder: Embedder) -> QuestionVectors:
+    """The question's vectors, found by whoever asks first."""
+    return session.once(("question vectors",), lambda: _embedded(question, embedder))
+
+
+def _embedded(question: ParsedQuestion, embedder: Embedder) -> QuestionVectors:
+    wordings = (question.retrieval_text, *question.rewrites)
+    if not gives_tokens(embedder):
+        return QuestionVectors(wordings, embedder.embed(wordings))
+    vectors, tokens = embedder.embed_tokens(wordings)
+    return QuestionVectors(wordings, vectors, tuple(tokens))
 
 
 class EmbeddingDetector:

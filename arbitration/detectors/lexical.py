@@ -20,7 +20,7 @@ class LexicalDetector:
         """Passages with a positive score, best first."""
         question = context.question
         rows = context.session.lexical(
-            question.retrieval_text,
+            question.lexical_text,
             exact=[code for code in question.exact_codes if _is_composed(code)],
             limit=context.settings.top_k,
         )

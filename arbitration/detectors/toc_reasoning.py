@@ -99,7 +99,7 @@ def _request(context: DetectorContext, shown: Sequence[SectionRow]) -> ChatReque
         for section in shown
     ]
     prompt = load_prompt(PROMPT).render(
-        question=fence(context.question.text, label="question"),
+        question=fence(context.question.retrieval_text, label="question"),
         keywords=", ".join(context.terms[:20]),
         contents=fence("\n".join(lines), label="contents"),
         most=MOST_SECTIONS_PICKED,

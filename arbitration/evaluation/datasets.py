@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from arbitration.evaluation.families import constitution, contracts, filings, obliqa, policyqa, xquad
+from arbitration.evaluation.families import constitution, contracts, filings, natural, obliqa, policyqa, xquad
 from arbitration.evaluation.labelfile import LabelRow, label_files, read_labels
 from arbitration.evaluation.records import DatasetDocument, DatasetError, EvalQuestion, LabelledSet
 
@@ -21,6 +21,7 @@ FAMILIES: dict[str, Family] = {
     "mmlongbench_admin": filings.load,
     "h2o_evals": filings.load,
     POLICYQA: policyqa.load,
+    "natural": natural.load,
     "xquad_en_es": xquad.load,
 }
 

@@ -18,9 +18,13 @@ from arbitration.evaluation.records import (
     PassageEvidence,
     RankedAnchor,
     SpanEvidence,
+    TextEvidence,
 )
+from arbitration.evaluation.wordforms import plain
 
 MAX_ANCHOR_WORDS = 120
+#: A candidate finds quoted evidence when its own text holds so many of the quote's first characters.
+QUOTED_CHARACTERS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +32,12 @@ class Judgement:
     """One ranked list against the evidence of its question.
 
     ``found[r]`` holds the indexes of the evidence units first found at rank r (0-based); ``relevances`` the
-    grade of each unit.
+    grade of each unit; ``holders`` the ranks that find some evidence on their own, in order.
     """
 
     found: tuple[tuple[int, ...], ...]
     relevances: tuple[int, ...]
+    holders: tuple[int, ...] = ()
 
     @property
     def first_hit(self) -> int | None:
@@ -49,14 +54,17 @@ class Judge:
 
     def judge(self, question: EvalQuestion, ranking: Sequence[RankedAnchor]) -> Judgement:
         """What each rank of the list finds that no earlier rank has found."""
-        open_units = dict(enumerate(question.evidence))
+        units = dict(enumerate(question.evidence))
+        seen: set[int] = set()
         found: list[tuple[int, ...]] = []
-        for anchor in ranking:
-            hits = self._hits(question.collection, anchor, open_units) if open_units else ()
-            for index in hits:
-                del open_units[index]
-            found.append(hits)
-        return Judgement(tuple(found), tuple(unit.relevance for unit in question.evidence))
+        holders: list[int] = []
+        for rank, anchor in enumerate(ranking):
+            hits = self._hits(question.collection, anchor, units)
+            if hits:
+                holders.append(rank)
+            found.append(tuple(index for index in hits if index not in seen))
+            seen.update(hits)
+        return Judgement(tuple(found), tuple(unit.relevance for unit in question.evidence), tuple(holders))
 
     def is_hit(self, question: EvalQuestion, anchor: RankedAnchor) -> bool:
         """Whether the anchor, on its own, finds any evidence: the label of a training pair."""
@@ -88,6 +96,9 @@ def _overlaps(unit: EvidenceUnit, anchor: RankedAnchor, spans: Sequence[UnitSpan
                 span.unit_id == unit.unit_id and span.start < unit.end and unit.start < span.end
                 for span in spans
             )
+        case TextEvidence():
+            is_short = anchor.word_count is not None and anchor.word_count <= MAX_ANCHOR_WORDS
+            return is_short and plain(unit.text)[:QUOTED_CHARACTERS] in plain(anchor.text)
 
 
 def _on_page(unit: PageEvidence, anchor: RankedAnchor) -> bool:

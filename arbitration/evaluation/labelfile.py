@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from arbitration import bounded_json
 from arbitration.evaluation.records import DatasetError
 
 LABEL_FILES = ("labels.jsonl", "xquad_labels.jsonl")
@@ -27,10 +27,12 @@ class EvidenceRow(BaseModel):
     page_to: Annotated[int, Field(ge=0)] | None = None
     start: Annotated[int, Field(ge=0)] | None = None
     end: Annotated[int, Field(ge=0)] | None = None
+    anchor: str | None = None
+    role: str = ""
     relevance: int = Field(default=1, ge=0)
 
 
-Unit = Literal["section", "passage", "page", "page_range", "char"]
+Unit = Literal["section", "passage", "page", "page_range", "char", "text"]
 
 _NEEDED: dict[Unit, tuple[str, ...]] = {
     "section": ("section_id",),
@@ -38,6 +40,7 @@ _NEEDED: dict[Unit, tuple[str, ...]] = {
     "page": ("page",),
     "page_range": ("page_from", "page_to"),
     "char": ("start", "end"),
+    "text": ("anchor",),
 }
 
 
@@ -59,6 +62,8 @@ class LabelRow(BaseModel):
     question_es: str = ""
     answer: str | None = None
     category: str = ""
+    doc: str = ""
+    kind: str = ""
     base: Path = Path()
 
     @model_validator(mode="after")
@@ -96,9 +101,10 @@ def jsonl_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _json_object(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise DatasetError(f"{path}, line {number}: not valid JSON ({error.msg}); correct it") from error
+        record = bounded_json.loads(line)
+    except ValueError as error:
+        problem = getattr(error, "msg", error)
+        raise DatasetError(f"{path}, line {number}: not valid JSON ({problem}); correct it") from error
     if not isinstance(record, dict):
         raise DatasetError(f"{path}, line {number}: expected a JSON object; correct the line")
     return record
@@ -106,7 +112,11 @@ def _json_object(path: Path, number: int, line: str) -> dict[str, Any]:
 
 def _label_row(path: Path, number: int, record: dict[str, Any]) -> LabelRow:
     try:
-        return LabelRow.model_validate({**record, "lang": record.get("lang") or "en", "base": path.parent})
+        return LabelRow.model_validate(
+            # Rows that quote their evidence name a document and no unit.
+            ({"unit": "text"} if "doc" in record else {})
+            | {**record, "lang": record.get("lang") or "en", "base": path.parent}
+        )
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "row"
@@ -116,6 +126,6 @@ def _label_row(path: Path, number: int, record: dict[str, Any]) -> LabelRow:
 def read_json(path: Path) -> Any:
     """The content of one JSON file, or a :class:`DatasetError` that names it."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        return bounded_json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise DatasetError(f"{path} cannot be read as JSON ({error}); replace the file") from error

@@ -3,8 +3,8 @@
 A candidate can find several evidence units at once (a clause that holds two labelled spans). Reciprocal rank
 and precision count such a candidate once; recall counts the units found by the first k candidates; average
 precision and NDCG rank the units, those of one candidate in consecutive ranks. With one unit per candidate
-all are the usual definitions, and the number of evidence units is the denominator throughout. The values
-come from ``ir_measures``.
+all are the usual definitions, and the number of evidence units is the denominator throughout. ``hit@10`` says
+whether the first ten hold any evidence at all. The values come from ``ir_measures``.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import Any
 
 import ir_measures
 import numpy as np
-from ir_measures import AP, RR, P, R, nDCG
+from ir_measures import AP, RR, P, R, Success, nDCG
 
 from arbitration.evaluation.intervals import Bootstrap, Floats, Interval
 from arbitration.evaluation.judge import Judgement
 from arbitration.evaluation.records import RankedAnchor
+from arbitration.evaluation.wordforms import plain
 
 RANKING_METRICS = (
     "MRR",
@@ -29,16 +30,31 @@ RANKING_METRICS = (
     "R@1",
     "R@5",
     "R@10",
+    "hit@10",
     "MAP@10",
     "NDCG@5",
     "NDCG@10",
 )
 NOT_FOUND_METRICS = ("not_found_precision", "not_found_recall")
 COST_METRICS = ("llm_share", "calls", "tokens", "cost", "p50_ms", "p95_ms", "p99_ms")
-METRICS = (*RANKING_METRICS, *NOT_FOUND_METRICS, *COST_METRICS)
+#: What becomes of evidence and of the questions, and what it costs people.
+TRUST_METRICS = (
+    "pool",
+    "lost",
+    "silent_loss",
+    "false_absent",
+    "absent_flagged",
+    "answerable_flagged",
+    "to_people",
+    "kept",
+    "first_sentence",
+)
+METRICS = (*RANKING_METRICS, *NOT_FOUND_METRICS, *TRUST_METRICS, *COST_METRICS)
+#: Characters in a row that an answer's first sentence and quoted evidence share where the sentence answers.
+SHARED_CHARACTERS = 30
 
 #: Who decided a candidate; reported as ``share_<decider>`` beside the metrics.
-DECIDERS = ("pattern", "gate", "mlp", "llm", "person")
+DECIDERS = ("pattern", "gate", "mlp", "logistic", "llm", "person")
 
 Run = dict[str, dict[str, float]]
 _ALL = 1_000_000
@@ -50,11 +66,16 @@ class QuestionOutcome:
 
     ``ranking`` is the whole list: survivors in order, then the discarded by score. ``decided`` counts
     candidates by who decided them (:data:`DECIDERS`; others are allowed and only add to the total).
+    ``no_strong_match``: answered with the nearest passages and a person's help; ``asks_to_confirm``: a person is
+    asked whether the documents really do not say. ``first_sentence`` is the answer's; ``None`` where none was asked.
     ``error`` is set when the question could not be answered at all: it counts as finding nothing.
     """
 
     ranking: tuple[RankedAnchor, ...] = ()
     not_found: bool = False
+    no_strong_match: bool = False
+    asks_to_confirm: bool = False
+    first_sentence: str | None = None
     latency_ms: float | None = None
     llm_calls: int = 0
     tokens: int = 0
@@ -68,12 +89,14 @@ class QuestionOutcome:
 @dataclass(frozen=True, slots=True)
 class JudgedQuestion:
     """One outcome with its judgement; ``cluster`` is the question it belongs to when rows repeat one.
-    ``judgement`` is ``None`` for questions that ranking metrics leave out."""
+    ``judgement`` is ``None`` for questions that ranking metrics leave out. ``quotes`` are the texts of its quoted
+    evidence."""
 
     cluster: str
     answerable: bool
     outcome: QuestionOutcome
     judgement: Judgement | None
+    quotes: tuple[str, ...] = ()
 
 
 def ranking_values(judgements: Sequence[Judgement]) -> dict[str, Floats]:
@@ -83,7 +106,11 @@ def ranking_values(judgements: Sequence[Judgement]) -> dict[str, Floats]:
     qrels = _qrels(judgements)
     by_candidate = _run(judgements, lambda ranked: ranked[:1])
     by_unit = _run(judgements, lambda ranked: ranked)
-    values = _values({"MRR": RR, "MRR@10": RR @ 10, "P@1": P @ 1, "P@5": P @ 5}, qrels, by_candidate)
+    values = _values(
+        {"MRR": RR, "MRR@10": RR @ 10, "P@1": P @ 1, "P@5": P @ 5, "hit@10": Success @ 10},
+        qrels,
+        by_candidate,
+    )
     values |= _values({"MAP@10": AP @ 10, "NDCG@5": nDCG @ 5, "NDCG@10": nDCG @ 10}, qrels, by_unit)
     for k in (1, 5, 10):
         first_k = _run([_cut(judged, k) for judged in judgements], lambda ranked: ranked)
@@ -151,6 +178,7 @@ def strategy_metrics(questions: Sequence[JudgedQuestion], *, seed: int = 0) -> d
     return (
         figures
         | _not_found(questions, bootstrap)
+        | _trust(questions, bootstrap)
         | _costs(questions, bootstrap)
         | _shares(questions, bootstrap)
     )
@@ -163,6 +191,43 @@ def _not_found(questions: Sequence[JudgedQuestion], bootstrap: Bootstrap) -> dic
         "not_found_precision": bootstrap.ratio(said * absent, said),
         "not_found_recall": bootstrap.ratio(said * absent, absent),
     }
+
+
+def _trust(questions: Sequence[JudgedQuestion], bootstrap: Bootstrap) -> dict[str, Interval]:
+    """What is lost, what people see of it, and what that costs them; means over questions."""
+    columns = [_trust_values(question) for question in questions]
+    return {
+        name: bootstrap.mean(np.array([values.get(name, np.nan) for values in columns], dtype=np.float64))
+        for name in TRUST_METRICS
+    }
+
+
+def _trust_values(question: JudgedQuestion) -> dict[str, float]:
+    """The values of one question; a measure that does not apply to it is missing."""
+    outcome = question.outcome
+    flagged = float(outcome.not_found or outcome.no_strong_match)
+    values = {
+        "to_people": float(sum(anchor.asks_person for anchor in outcome.ranking)),
+        "kept": float(sum(anchor.is_kept for anchor in outcome.ranking)),
+        "answerable_flagged" if question.answerable else "absent_flagged": flagged,
+    }
+    if question.answerable:
+        values["false_absent"] = float(outcome.not_found)
+        if question.quotes and outcome.first_sentence is not None:
+            values["first_sentence"] = float(_answers(outcome.first_sentence, question.quotes))
+    if question.judgement is not None:
+        holders = [outcome.ranking[rank] for rank in question.judgement.holders]
+        lost = bool(holders) and not any(anchor.is_kept for anchor in holders)
+        seen = outcome.asks_to_confirm or any(anchor.asks_person for anchor in holders)
+        values |= {"pool": float(bool(holders)), "lost": float(lost), "silent_loss": float(lost and not seen)}
+    return values
+
+
+def _answers(sentence: str, quotes: Sequence[str]) -> bool:
+    """Whether a sentence and a quote share enough characters in a row."""
+    said, width = plain(sentence), SHARED_CHARACTERS
+    runs = {said[at : at + width] for at in range(len(said) - width + 1)}
+    return any(run in plain(quote) for quote in quotes for run in runs)
 
 
 def _costs(questions: Sequence[JudgedQuestion], bootstrap: Bootstrap) -> dict[str, Interval]:

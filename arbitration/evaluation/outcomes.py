@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from arbitration.contracts import CandidateScope
+from arbitration.contracts import CandidateScope, Role
 from arbitration.decision import Decision
 from arbitration.evaluation.metrics import QuestionOutcome
 from arbitration.evaluation.records import RankedAnchor
@@ -21,6 +21,7 @@ def outcome_of(
     *,
     dataset_ids: Mapping[str, str],
     latency_ms: float | None = None,
+    first_sentence: str | None = None,
 ) -> QuestionOutcome:
     """The outcome of one question. ``dataset_ids`` maps the product's document ids to those of the labelled set.
 
@@ -30,11 +31,18 @@ def outcome_of(
     ranking = []
     for verdict in decision.verdicts:
         candidate = candidates[verdict.candidate_id]
-        words = word_count(candidate.anchor_text)
-        ranking.append(ranked_anchor(dataset_ids[candidate.document_id], candidate.anchor, words=words))
+        text = candidate.anchor_text
+        anchor = ranked_anchor(dataset_ids[candidate.document_id], candidate.anchor, text=text)
+        is_kept = verdict.role is not Role.DISCARDED
+        ranking.append(
+            anchor._replace(is_kept=is_kept, asks_person=verdict.needs_person or verdict.role is None)
+        )
     return QuestionOutcome(
         ranking=tuple(ranking),
         not_found=decision.not_found,
+        no_strong_match=decision.no_strong_match,
+        asks_to_confirm=decision.no_strong_match or (decision.not_found and not pool.absence.proved),
+        first_sentence=first_sentence,
         latency_ms=latency_ms,
         llm_calls=len(decision.calls),
         tokens=sum(call.input_tokens + call.output_tokens for call in decision.calls),
@@ -45,11 +53,12 @@ def outcome_of(
     )
 
 
-def ranked_anchor(document_id: str, scope: CandidateScope, *, words: int | None = None) -> RankedAnchor:
-    """A scope as the judge takes it."""
-    return RankedAnchor(
-        document_id, scope.page_start, scope.line_start, scope.page_end, scope.line_end, words
-    )
+def ranked_anchor(document_id: str, scope: CandidateScope, *, text: str | None = None) -> RankedAnchor:
+    """A scope as the judge takes it, with the anchor's text where it is at hand."""
+    lines = (scope.page_start, scope.line_start, scope.page_end, scope.line_end)
+    if text is None:
+        return RankedAnchor(document_id, *lines)
+    return RankedAnchor(document_id, *lines, word_count(text), text)
 
 
 def decider_of(verdict: Verdict) -> str:

@@ -46,7 +46,16 @@ class SpanEvidence:
     relevance: int = 1
 
 
-EvidenceUnit = PassageEvidence | PageEvidence | SpanEvidence
+@dataclass(frozen=True, slots=True)
+class TextEvidence:
+    """Words that the document says: found by a candidate whose own text holds their beginning."""
+
+    document_id: str
+    text: str
+    relevance: int = 1
+
+
+EvidenceUnit = PassageEvidence | PageEvidence | SpanEvidence | TextEvidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +120,7 @@ class EvalQuestion:
     answer: str | None = None
     variant: str = ""
     category: str = ""
+    kind: str = ""
 
     @property
     def key(self) -> str:
@@ -176,7 +186,8 @@ class RankedAnchor(NamedTuple):
     """Where a ranked candidate stands: lines of one document, 1-based, both ends inclusive.
 
     ``word_count`` lets the judge accept a short anchor that crosses a page; documents whose text the judge
-    knows are counted from the text instead.
+    knows are counted from the text instead. ``text`` is the anchor's own text, for evidence that is quoted.
+    ``is_kept`` says that it was not discarded, ``asks_person`` that a person is asked about it.
     """
 
     document_id: str
@@ -185,3 +196,6 @@ class RankedAnchor(NamedTuple):
     page_end: int
     line_end: int
     word_count: int | None = None
+    text: str = ""
+    is_kept: bool = True
+    asks_person: bool = False

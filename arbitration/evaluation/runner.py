@@ -3,7 +3,7 @@ callable that answers one question."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -12,7 +12,7 @@ from arbitration.evaluation.intervals import Interval
 from arbitration.evaluation.judge import Judge
 from arbitration.evaluation.metrics import JudgedQuestion, QuestionOutcome, strategy_metrics
 from arbitration.evaluation.question_groups import shared_questions
-from arbitration.evaluation.records import EvalQuestion, LabelledSet
+from arbitration.evaluation.records import EvalQuestion, LabelledSet, TextEvidence
 
 
 class RunQuestion(Protocol):
@@ -40,11 +40,13 @@ class QuestionRow:
 
 @dataclass(frozen=True, slots=True)
 class StrategyReport:
-    """The figures of one strategy; ``variants`` breaks a bilingual set down by language pair."""
+    """The figures of one strategy; ``variants`` breaks a bilingual set down by language pair, ``kinds`` a set whose
+    questions are of several kinds."""
 
     metrics: dict[str, Interval]
     rows: tuple[QuestionRow, ...]
     variants: dict[str, dict[str, Interval]] = field(default_factory=dict)
+    kinds: dict[str, dict[str, Interval]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """{metric: {value, low, high, n}}."""
@@ -73,14 +75,18 @@ class EvaluationReport:
             "overlap_question_texts": list(self.overlap_questions),
             "strategies": {name: report.as_json() for name, report in self.strategies.items()},
         }
-        variants = {name: _variants_json(strategy) for name, strategy in self.strategies.items()}
-        return report | ({"variants": variants} if any(variants.values()) else {})
+        variants = {name: _parts_json(strategy.variants) for name, strategy in self.strategies.items()}
+        kinds = {name: _parts_json(strategy.kinds) for name, strategy in self.strategies.items()}
+        return (
+            report
+            | ({"variants": variants} if any(variants.values()) else {})
+            | ({"kinds": kinds} if any(kinds.values()) else {})
+        )
 
 
-def _variants_json(report: StrategyReport) -> dict[str, Any]:
+def _parts_json(parts: Mapping[str, Mapping[str, Interval]]) -> dict[str, Any]:
     return {
-        variant: {name: figure.as_json() for name, figure in figures.items()}
-        for variant, figures in report.variants.items()
+        part: {name: figure.as_json() for name, figure in figures.items()} for part, figures in parts.items()
     }
 
 
@@ -145,20 +151,25 @@ def _outcome(run_question: RunQuestion, question: EvalQuestion, strategy: str) -
 def judge_outcome(judge: Judge, question: EvalQuestion, outcome: QuestionOutcome) -> JudgedQuestion:
     """The outcome with its judgement; none for questions that ranking metrics leave out."""
     judgement = judge.judge(question, outcome.ranking) if question.is_ranked else None
-    return JudgedQuestion(question.qid, question.answerable, outcome, judgement)
+    quotes = tuple(unit.text for unit in question.evidence if isinstance(unit, TextEvidence))
+    return JudgedQuestion(question.qid, question.answerable, outcome, judgement, quotes)
 
 
 def strategy_report(
     judged: Sequence[tuple[EvalQuestion, JudgedQuestion]], *, seed: int = 0
 ) -> StrategyReport:
-    """Figures over all rows, and per variant where the set has variants."""
+    """Figures over all rows, and per variant and per kind of question where the set has them."""
     variants = list(dict.fromkeys(question.variant for question, _ in judged if question.variant))
+    kinds = list(dict.fromkeys(question.kind for question, _ in judged if question.kind))
     return StrategyReport(
         metrics=strategy_metrics([row for _, row in judged], seed=seed),
         rows=tuple(_question_row(question, row) for question, row in judged),
         variants={
             variant: strategy_metrics([row for q, row in judged if q.variant == variant], seed=seed)
             for variant in variants
+        },
+        kinds={
+            kind: strategy_metrics([row for q, row in judged if q.kind == kind], seed=seed) for kind in kinds
         },
     )
 

@@ -1,10 +1,11 @@
-"""The isolated child: ``python -m arbitration.parsing [--render | --recognise]``.
+"""The isolated child: ``python -m arbitration.parsing [--render | --recognise | --doors]``.
 
-Reads one JSON request from standard input (the password comes this way only). Writes the ParsedDocument as JSON, with
-``--render`` the image of a page, or with ``--recognise`` the lines found on it, to standard output and exits 0; or
-writes ``{"code": ..., "message": ...}`` and exits 3; or writes the numbers of the pages that must be recognised first
-and exits 4. It limits itself before it touches the file; the parent in :mod:`arbitration.parsing.isolation` watches
-the clock and the size of the output.
+Reads one JSON request from standard input (the password comes this way only); its ``source`` is the inherited
+descriptor of the file, since the child can open no path. Writes the ParsedDocument as JSON, with ``--render`` the image
+of a page, with ``--recognise`` the lines found on it, or with ``--doors`` what this system let it give up, to standard
+output and exits 0; or writes ``{"code": ..., "message": ...}`` and exits 3; or writes the numbers of the pages that
+must be recognised first and exits 4. It limits itself before it touches the file; the parent in
+:mod:`arbitration.parsing.isolation` watches the clock and the size of the output.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ import resource
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import fields
-from pathlib import Path
+from dataclasses import asdict, fields
 from typing import Any
 
 from arbitration.errors import ParseFailure, TextInImages
-from arbitration.parsing.limits import ParseLimits
-from arbitration.parsing.sandbox import close_doors
+from arbitration.parsing.limits import ParseLimits, within
+from arbitration.parsing.sandbox import Doors, close_doors
 
 FAILED = 3
 TEXT_IN_IMAGES = 4
+#: Processor seconds between the signal that the time is up and the end.
+_LAST_SECONDS = 5
 _OPEN_FILES = 32
 
 
@@ -37,8 +39,11 @@ def main() -> int:
     os.dup2(2, 1)  # whatever a library prints must not mix with the answer
     request = json.loads(sys.stdin.buffer.read())
     limits = ParseLimits(**{item.name: request["limits"][item.name] for item in fields(ParseLimits)})
-    _limit_self(limits)
-    close_doors()
+    doors = shut_in(request, limits)
+    if "--doors" in sys.argv[1:]:
+        output.write(json.dumps(asdict(doors)).encode())
+        output.close()
+        return 0
     try:
         answer, status = _task()(request, limits), 0
     except TextInImages as found:
@@ -56,6 +61,20 @@ def main() -> int:
         output.write(answer)
         output.close()
     return status
+
+
+def shut_in(request: dict[str, Any], limits: ParseLimits) -> Doors:
+    """Everything that this process gives up, before it looks at its input; what the system let it give up."""
+    _limit_self(limits)
+    return close_doors(post=request.get("post"))
+
+
+def _input(request: dict[str, Any], limits: ParseLimits) -> bytes:
+    """The file, from its beginning: the parent's other children may have read the same descriptor."""
+    with os.fdopen(request["source"], "rb") as source:
+        within(limits, os.fstat(source.fileno()).st_size)
+        source.seek(0)
+        return source.read()
 
 
 def _task() -> Callable[[dict[str, Any], ParseLimits], bytes]:
@@ -76,7 +95,7 @@ def _parse(request: dict[str, Any], limits: ParseLimits) -> bytes:
         else None
     )
     finished = parse_here(
-        Path(request["path"]),
+        _input(request, limits),
         filename=request["filename"],
         limits=limits,
         password=request.get("password"),
@@ -91,7 +110,7 @@ def _recognise(request: dict[str, Any], limits: ParseLimits) -> bytes:
     from arbitration.parsing.ocr import recognise_here
 
     lines = recognise_here(
-        Path(request["path"]),
+        _input(request, limits),
         page_num=request["page_num"],
         limits=limits,
         password=request.get("password"),
@@ -104,7 +123,7 @@ def _render(request: dict[str, Any], limits: ParseLimits) -> bytes:
     from arbitration.parsing.render import render_here
 
     return render_here(
-        Path(request["path"]),
+        _input(request, limits),
         page_num=request["page_num"],
         scale=request["scale"],
         limits=limits,
@@ -127,8 +146,10 @@ def _limit_self(limits: ParseLimits) -> None:
         (resource.RLIMIT_NOFILE, _OPEN_FILES),
         (resource.RLIMIT_CORE, 0),
     ):
+        # At the hard limit of processor time the kernel kills without a word; a little below it, it says why.
+        hard = value + _LAST_SECONDS if kind == resource.RLIMIT_CPU else value
         with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(kind, (value, value))
+            resource.setrlimit(kind, (value, hard))
     # Should the parent be gone, the clock still ends this process.
     signal.setitimer(signal.ITIMER_REAL, limits.wall_s + 1.0)
 

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from arbitration.errors import ParseFailure, PasswordRequired
 from arbitration.parsing.archive import Archive
@@ -33,11 +32,6 @@ _MAX_QUOTED = 60  # characters of a tracked change that a warning quotes
 _CONTENTS_STYLE = re.compile(r"^(?:toc|tdc|table of figures)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"^(.{4,100}?)[.:](?=\s)")
 _CONTAINERS = frozenset({"w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo", "w:smartTag"})
-
-
-def parse_docx(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
-    """The file as a draft. Raises what :func:`draft_of_docx` raises."""
-    return draft_of_docx(path.read_bytes(), limits=limits, password=password)
 
 
 def draft_of_docx(data: bytes, *, limits: ParseLimits, password: str | None = None) -> Draft:

@@ -26,6 +26,7 @@ _MIN_HEADINGS = 2
 _LEADERS = re.compile(r"\.{4,}|(?:\.\s){4,}|…{2,}|_{4,}|-{4,}")
 _PAGE_AT_END = re.compile(r"\s\d{1,4}$")
 _CONTENTS_LINE = re.compile(r"(?:\.{3,}|(?:\.\s){3,}|…|\s{2,}|_{3,}|-{3,})\s*(?:\d{1,4}|[ivxl]{1,6})$")
+_LINE_END = 60  # characters in which leaders and a page number are looked for
 _PAGE_CHARACTERS = frozenset("0123456789ivxl")
 _MIN_CONTENTS = 5
 _ABSTRACT = re.compile(
@@ -116,7 +117,7 @@ def _contents_pages(body: Iterable[DraftLine]) -> set[int]:
     ending: Counter[int] = Counter()
     for line in body:
         total[line.page_num] += 1
-        if line.text[-1:] in _PAGE_CHARACTERS and _CONTENTS_LINE.search(line.text):
+        if line.text[-1:] in _PAGE_CHARACTERS and _CONTENTS_LINE.search(line.text[-_LINE_END:]):
             ending[line.page_num] += 1
     return {page for page, count in ending.items() if count >= _MIN_CONTENTS and count >= 0.4 * total[page]}
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from pathlib import Path
 
 from arbitration.errors import ParseFailure
 from arbitration.parsing.docx_styles import written
@@ -49,6 +48,7 @@ _CLOSES: dict[str, frozenset[str]] = {
 }
 _SCOPES = frozenset({"table", "ul", "ol", "dl", "select", "html", "body"})
 _BOLD = frozenset({"b", "strong", "th"})
+_STYLE, _STYLE_END = re.compile(r"<style\b", re.IGNORECASE), re.compile("</style", re.IGNORECASE)
 _LEVEL = re.compile(r"^h([1-6])$")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]{2,30})", re.IGNORECASE)
 _XML_CHARSET = re.compile(rb"^<\?xml[^>]{0,100}encoding\s*=\s*[\"']([\w-]{2,30})", re.IGNORECASE)
@@ -59,11 +59,6 @@ _PLAIN_CODEC = re.compile(
 )
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _LONG_CELL = 300  # characters
-
-
-def parse_html(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
-    """The file as a draft; ``password`` is ignored. Raises what :func:`draft_of_html` raises."""
-    return draft_of_html(decode_html(path.read_bytes()), limits=limits)
 
 
 def decode_html(data: bytes, *, charset: str = "") -> str:
@@ -162,7 +157,7 @@ class HtmlReader(HTMLParser):
 
     def read(self, text: str) -> None:
         """The whole page."""
-        for sheet in re.findall(r"<style\b[^>]*>(.*?)</style", text[:2_000_000], re.IGNORECASE | re.DOTALL):
+        for sheet in _sheets(text[:2_000_000]):
             self._rules.add_sheet(sheet)  # before the text: a rule may stand below what it hides
         self.feed(text)
         self.close()
@@ -415,3 +410,15 @@ def _run_in(visible: Sequence[tuple[str, bool]]) -> str:
             return title.rstrip(" .:–—") if ends and 3 <= len(title) <= 110 else ""
         title += text
     return ""
+
+
+def _sheets(text: str) -> Iterator[str]:
+    """What stands in each ``style`` element that has an end."""
+    place = 0
+    while opening := _STYLE.search(text, place):
+        start = text.find(">", opening.end()) + 1
+        closing = _STYLE_END.search(text, start) if start else None
+        if closing is None:
+            return
+        yield text[start : closing.start()]
+        place = closing.end()

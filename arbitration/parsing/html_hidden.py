@@ -6,12 +6,13 @@ Scripts may hide or show anything; they are never run, so what they would do is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_RULE = re.compile(r"([^{}]{1,500})\{([^{}]{0,4000})\}")
+from arbitration.spans import without_spans
+
+_MAX_SELECTORS, _MAX_BODY = 500, 4000  # characters of one rule
 _SIMPLE = re.compile(r"^(?:[a-z][a-z0-9]*)?[.#][\w-]+$|^[a-z][a-z0-9]*$")
-_NUMBER = re.compile(r"^(-?\d*\.?\d+)\s*(px|pt|em|rem|%)?$")
+_NUMBER = re.compile(r"^(-?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12}))\s*(px|pt|em|rem|%)?$")
 _MAX_SHEET = 500_000  # characters
 _TINY = {"px": 1.5, "pt": 1.5, "em": 0.1, "rem": 0.1, "%": 10.0, None: 0.0}
 _FAR = -500.0  # a place this far to the left or above is off every screen
@@ -79,9 +80,9 @@ class HiddenRules:
 
     def add_sheet(self, text: str) -> None:
         """Take the rules of one ``style`` element in; rules inside ``@media print`` and the like do not count."""
-        text = _COMMENT.sub("", text[: _MAX_SHEET - self._read])
+        text = without_spans(text[: _MAX_SHEET - self._read], "/*", "*/")
         self._read += len(text)
-        for selectors, body in _RULE.findall(_without_blocks(text)):
+        for selectors, body in _rules(_without_blocks(text)):
             if hides(declarations(body)):
                 self._hidden.update(s for s in map(str.strip, selectors.split(",")) if _SIMPLE.match(s))
 
@@ -94,12 +95,20 @@ class HiddenRules:
         return any(key in self._hidden for key in keys)
 
 
+def _rules(text: str) -> Iterator[tuple[str, str]]:
+    """Selectors and body of each innermost rule."""
+    for piece in text.split("}")[:-1]:
+        before, brace, body = piece.rpartition("{")
+        if brace and len(body) <= _MAX_BODY:
+            yield before.rpartition("{")[2][-_MAX_SELECTORS:], body
+
+
 def _without_blocks(text: str) -> str:
     """The sheet without ``@`` blocks, nested rules and all."""
     kept: list[str] = []
     depth, skip_from = 0, -1
     start = 0
-    for match in re.finditer(r"@[\w-]+[^{};]*\{|[{}]", text):
+    for match in re.finditer(r"@[\w-]++[^{};@]*\{|[{}]", text):
         brace = match.group(0)
         if brace.endswith("}"):
             depth -= 1

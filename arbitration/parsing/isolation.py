@@ -1,8 +1,9 @@
 """Parsing and rendering in a child process with hard limits: whatever a file does, it fails alone.
 
-The child (:mod:`arbitration.parsing.__main__`) runs in a session of its own with an empty environment and bounds its
-memory, processor time, file writes and open files. The parent bounds time and output, kills the whole process
-group at the end, and turns every outcome into a result or a :class:`~arbitration.errors.ParseFailure`.
+The child (:mod:`arbitration.parsing.__main__`) runs in a session of its own with an empty environment, bounds its
+memory, processor time, file writes and open files, and closes every door (:mod:`arbitration.parsing.sandbox`). It gets
+its input as an open descriptor. The parent bounds time and output, kills the whole process group at the end, and turns
+every outcome into a result or a :class:`~arbitration.errors.ParseFailure`.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ from typing import IO, Any
 
 from pydantic import ValidationError
 
+from arbitration import bounded_json
 from arbitration.documents import ParsedDocument
 from arbitration.errors import ParseFailure, PasswordRequired, TextInImages
 from arbitration.parsing.limits import ImageFormat, ParseLimits
+from arbitration.parsing.sandbox import Doors
+from arbitration.parsing.unknown_calls import UnknownCalls
 
-__all__ = ["OnEnded", "OnRecognised", "ParseLimits", "parse_isolated", "render_page"]
+__all__ = ["Doors", "OnEnded", "OnRecognised", "ParseLimits", "closed_doors", "parse_isolated", "render_page"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _CHILD = (sys.executable, "-E", "-s", "-B", "-m", "arbitration.parsing")
@@ -78,15 +82,17 @@ def parse_isolated(
 
     Raises :class:`PasswordRequired` (``encrypted``, ``wrong_password``) and :class:`ParseFailure` with one of the codes
     ``unsupported_type``, ``type_mismatch``, ``empty``, ``corrupt``, ``forbidden_content``, ``too_large``,
-    ``too_many_pages``, ``no_text``, ``time_out``, ``out_of_memory``, ``crashed``, ``misbehaved``.
+    ``too_many_pages``, ``no_text``, ``time_out``, ``out_of_memory``, ``crashed``, ``misbehaved``,
+    ``missing`` (the path cannot be opened).
     """
     limits = limits or ParseLimits()
-    request = {"path": str(path.resolve()), "filename": filename, "password": password}
-    try:
-        output = _answer(_CHILD, {**request, "asks_for_text": True}, limits, on_ended)
-    except TextInImages as found:
-        lines, warnings = _recognise(found.pages, request, limits, on_recognised, on_ended)
-        output = _answer(_CHILD, {**request, "recognised": lines, "warnings": warnings}, limits, on_ended)
+    with _opened(path) as source:
+        request = {"source": source.fileno(), "filename": filename, "password": password}
+        try:
+            output = _answer(_CHILD, {**request, "asks_for_text": True}, limits, on_ended)
+        except TextInImages as found:
+            lines, warnings = _recognise(found.pages, request, limits, on_recognised, on_ended)
+            output = _answer(_CHILD, {**request, "recognised": lines, "warnings": warnings}, limits, on_ended)
     try:
         return ParsedDocument.model_validate_json(output)
     except ValidationError as error:
@@ -117,7 +123,7 @@ def _recognise(
             break
         try:
             asked = {**request, "page_num": page}
-            lines[page] = json.loads(_answer((*_CHILD, "--recognise"), asked, per_page, on_ended))
+            lines[page] = _value(_answer((*_CHILD, "--recognise"), asked, per_page, on_ended))
         except ParseFailure as failure:
             warnings.append(f"page {page} is an image whose text could not be recognised: {failure.message}")
     return lines, warnings
@@ -139,23 +145,42 @@ def render_page(
     Raises like :func:`parse_isolated`, and ``no_such_page``.
     """
     limits = limits or ParseLimits(cpu_s=30, wall_s=45.0)
-    request = {
-        "path": str(path.resolve()),
-        "page_num": page_num,
-        "scale": scale,
-        "image_format": image_format,
-        "filename": filename,
-        "password": password,
-    }
-    return _answer((*_CHILD, "--render"), request, limits)
+    with _opened(path) as source:
+        request = {
+            "source": source.fileno(),
+            "page_num": page_num,
+            "scale": scale,
+            "image_format": image_format,
+            "filename": filename,
+            "password": password,
+        }
+        return _answer((*_CHILD, "--render"), request, limits)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        logger.warning("a file to parse could not be opened: %s", error)
+        raise ParseFailure("missing", "The stored file cannot be opened. Upload it again.") from error
+
+
+def closed_doors() -> Doors:
+    """What this system lets a parser's process give up, found out by a child that does. Raises ParseFailure where not
+    even that child runs."""
+    with open(os.devnull, "rb") as source:
+        answer = _answer(
+            (*_CHILD, "--doors"), {"source": source.fileno()}, ParseLimits(cpu_s=10, wall_s=30.0)
+        )
+    return Doors(**json.loads(answer))
 
 
 def _answer(
     command: Sequence[str], request: dict[str, Any], limits: ParseLimits, on_ended: OnEnded | None = None
 ) -> bytes:
-    """The child's output when it did as asked; else raises what its end means."""
-    body = json.dumps({**request, "limits": asdict(limits)}).encode()
-    outcome = _run(command, body, limits)
+    """The child's output when it did as asked; else raises what its end means. ``request["source"]`` is the open
+    descriptor of the file."""
+    outcome = _run(command, {**request, "limits": asdict(limits)}, limits)
     if on_ended is not None:
         on_ended(outcome.peak_bytes)
     if outcome.stderr:
@@ -172,14 +197,15 @@ def _answer(
     if outcome.status == 0:
         return outcome.output
     if outcome.status == _TEXT_IN_IMAGES:
-        raise TextInImages(json.loads(outcome.output))
+        raise TextInImages(_value(outcome.output))
     if outcome.status == _FAILED:
         raise _reported(outcome.output)
     if outcome.status == -signal.SIGSYS:
         logger.warning("parser asked for what it may not have")
         raise ParseFailure(
             "misbehaved",
-            "The file made the parser reach for the network. It was stopped; do not open this file.",
+            "The file made the parser reach for the network or for other programs. It was stopped; do not open "
+            "this file.",
         )
     if outcome.status == -signal.SIGKILL or outcome.peak_bytes > _NEAR_LIMIT * limits.memory_bytes:
         raise ParseFailure(
@@ -196,18 +222,53 @@ def _crashed() -> ParseFailure:
     )
 
 
+def _value(output: bytes) -> Any:
+    """What the child wrote, which a file may have taken over."""
+    try:
+        return bounded_json.loads(output)
+    except ValueError as error:
+        raise _crashed() from error
+
+
 def _reported(output: bytes) -> ParseFailure:
     try:
-        report = json.loads(output)
+        report = bounded_json.loads(output)
         code, message = str(report["code"]), str(report["message"])
     except (ValueError, KeyError, TypeError):
         return _crashed()
     return PasswordRequired(code, message) if code in _PASSWORD_CODES else ParseFailure(code, message)
 
 
-def _run(command: Sequence[str], body: bytes, limits: ParseLimits) -> _Outcome:
+def _run(command: Sequence[str], request: dict[str, Any], limits: ParseLimits) -> _Outcome:
     deadline = time.monotonic() + limits.wall_s
-    child = subprocess.Popen(
+    with UnknownCalls() as calls:
+        child = _started(command, request["source"], calls.theirs)
+        calls.close_theirs()
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                child.stdin.write(json.dumps({**request, "post": calls.theirs}).encode())
+                child.stdin.close()
+            output, stderr, in_time = _read(
+                child.stdout, child.stderr, deadline, limits.max_output_bytes, calls
+            )
+            too_much = len(output) > limits.max_output_bytes
+            if not in_time or too_much:
+                _kill(child)
+            status, peak = _reap(child, deadline)
+            return _Outcome(status, bytes(output), bytes(stderr), peak, not in_time, too_much)
+        finally:
+            if child.returncode is None:
+                _kill(child)
+                child.wait()
+            child.stdout.close()
+            child.stderr.close()
+
+
+def _started(command: Sequence[str], *inherited: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -215,45 +276,33 @@ def _run(command: Sequence[str], body: bytes, limits: ParseLimits) -> _Outcome:
         cwd=_ROOT,
         env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"},
         start_new_session=True,
-        close_fds=True,
+        pass_fds=inherited,
     )
-    assert child.stdin is not None
-    assert child.stdout is not None
-    assert child.stderr is not None
-    try:
-        with contextlib.suppress(BrokenPipeError):
-            child.stdin.write(body)
-            child.stdin.close()
-        output, stderr, in_time = _read(child.stdout, child.stderr, deadline, limits.max_output_bytes)
-        too_much = len(output) > limits.max_output_bytes
-        if not in_time or too_much:
-            _kill(child)
-        status, peak = _reap(child, deadline)
-        return _Outcome(status, bytes(output), bytes(stderr), peak, not in_time, too_much)
-    finally:
-        if child.returncode is None:
-            _kill(child)
-            child.wait()
-        child.stdout.close()
-        child.stderr.close()
 
 
 def _read(
-    stdout: IO[bytes], stderr: IO[bytes], deadline: float, max_output: int
+    stdout: IO[bytes], stderr: IO[bytes], deadline: float, max_output: int, calls: UnknownCalls
 ) -> tuple[bytearray, bytearray, bool]:
-    """Both streams until they end, the deadline passes or the output is too long; the tail of stderr only."""
+    """Both streams until they end, the deadline passes or the output is too long; the tail of stderr only. Meanwhile
+    the child's unknown system calls are answered."""
     output, errors = bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:
         selector.register(stdout, selectors.EVENT_READ, output)
         selector.register(stderr, selectors.EVENT_READ, errors)
-        while selector.get_map():
+        calls.listen(selector)
+        streams = 2
+        while streams:
             left = deadline - time.monotonic()
             if left <= 0:
                 return output, errors, False
             for key, _ in selector.select(timeout=left):
+                if key.data is calls:
+                    calls.hear(selector)
+                    continue
                 chunk = os.read(key.fd, _CHUNK)
                 if not chunk:
                     selector.unregister(key.fileobj)
+                    streams -= 1
                     continue
                 key.data.extend(chunk)
                 del errors[:-_STDERR_TAIL]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from arbitration.errors import ParseFailure
 from arbitration.parsing.drafts import Kind
 
 _HEAD = 4096
+_BLANK = b"\x00 \t\r\n\x0c"
 _PDF_WITHIN = 1024  # ISO 32000-1, annex H: the header may stand within the first 1024 bytes
 EXTENSIONS: dict[str, Kind] = {
     ".pdf": "pdf",
@@ -42,14 +43,14 @@ _FIELD = re.compile(rb"[!-9;-~]{1,80}[ \t]*:")
 _UTF_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-def detect_kind(source: Path | bytes, filename: str) -> Kind:
-    """The kind of a file, given as path or as its (first) bytes.
+def detect_kind(data: bytes, filename: str) -> Kind:
+    """The kind of a file, given as its bytes.
 
     Raises :class:`ParseFailure`: ``empty``, ``unsupported_type`` (by extension) or ``type_mismatch`` (name and
     content disagree).
     """
-    head = source[:_HEAD] if isinstance(source, bytes) else _head_of(source)
-    if not head.strip(b"\x00 \t\r\n\x0c") and (isinstance(source, bytes) or not _has_content(source)):
+    head = data[:_HEAD]
+    if not head.strip(_BLANK) and not data.strip(_BLANK):
         raise ParseFailure("empty", "The file is empty. Upload one that holds text.")
     extension = PurePath(filename).suffix.lower()
     kind = EXTENSIONS.get(extension)
@@ -59,19 +60,6 @@ def detect_kind(source: Path | bytes, filename: str) -> Kind:
         raise ParseFailure("unsupported_type", f"{named} cannot be read. Accepted are {accepted}.")
     _check(kind, extension, head)
     return kind
-
-
-def _head_of(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_HEAD)
-
-
-def _has_content(path: Path) -> bool:
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            if chunk.strip(b"\x00 \t\r\n\x0c"):
-                return True
-    return False
 
 
 def _check(kind: Kind, extension: str, head: bytes) -> None:

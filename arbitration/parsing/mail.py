@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from email.header import decode_header, make_header
 from email.message import Message
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from arbitration.errors import ParseFailure
 from arbitration.parsing.drafts import Draft, DraftLine, DraftPage, Kind, TocEntry
@@ -101,17 +101,6 @@ class _Assembly:
             page_num = None if entry.page_num is None else entry.page_num + offset
             self.toc.append(replace(entry, level=entry.level + level, page_num=page_num))
         self.warnings.extend(f"{title}: {warning}" for warning in draft.warnings)
-
-
-def parse_mail(
-    path: Path,
-    *,
-    limits: ParseLimits,
-    password: str | None = None,
-    recognised: Recognised = NOTHING_RECOGNISED,
-) -> Draft:
-    """The message as a draft; ``password`` is tried on its attachments. Raises what :func:`draft_of_mail` raises."""
-    return draft_of_mail(path.read_bytes(), limits=limits, password=password, recognised=recognised)
 
 
 def draft_of_mail(

@@ -5,20 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from arbitration.parsing.drafts import Draft, DraftLine, DraftPage, TocEntry
-from arbitration.parsing.limits import ParseLimits
 from arbitration.parsing.offsets import PAGE_LINES, wrap
-from arbitration.parsing.plain_text import read_text
+from arbitration.spans import without_code_marks, without_spans
 
 _FRONT_MATTER = re.compile(
     r"\A\ufeff?---[ \t]*\r?\n(?P<body>.*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL
 )
-_FRONT_TITLE = re.compile(r"^title:\s*(?P<title>.+?)\s*$", re.MULTILINE)
+_FRONT_TITLE = re.compile(r"^title:[ \t]*(?P<title>\S.*)$", re.MULTILINE)
 _LINK = re.compile(
     r"!?\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]"
     r"\((?P<target>[^()\s]*(?:\([^()]*\)[^()\s]*)*)(?:\s+\"[^\"]*\")?\)"
@@ -26,21 +24,15 @@ _LINK = re.compile(
 _REFERENCE_LINK = re.compile(r"\[(?P<text>[^\[\]]+)\]\[[^\[\]]*\]")
 _EMPHASIS = re.compile(r"(?<![\w*\\])(\*{1,3})(?=\S)(?P<text>[^*]+?)(?<=[^\s\\])\1(?![\w*])")
 _UNDERSCORE = re.compile(r"(?<![\w_\\])(_{1,3})(?=\S)(?P<text>[^_]+?)(?<=[^\s\\])\1(?![\w_])")
-_CODE = re.compile(r"(`+)(?P<text>.+?)\1")
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->")
-_HEADING_MARK = re.compile(r"^ {0,3}#{1,6}[ \t]+|[ \t]+#+[ \t]*$")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_HEADING_MARK = re.compile(r"^ {0,3}#{1,6}[ \t]+|(?<![ \t])[ \t]+#+[ \t]*$")
 _QUOTE_MARK = re.compile(r"^(?:[ \t]{0,3}>[ \t]?)+")
 _BULLET = re.compile(r"^[ \t]*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?")
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!<>|~-])")
-_ATTRIBUTES = re.compile(r"\s*\{[#.:][^{}]*\}\s*$")
+_ATTRIBUTES = re.compile(r"(?<!\s)\s*\{[#.:][^{}]*\}\s*$")
 _BLOCKS = frozenset({"paragraph_open", "heading_open", "list_item_open", "html_block"})
 _MAX_INLINE = 20_000  # characters; a longer row is no prose, and patterns would take long on it
-_RULE = re.compile(r"^[ \t]*(?:[-*_=][ \t]*){3,}$|^[ \t]*\|?[ \t:|-]*-[ \t:|-]*\|[ \t:|-]*$")
-
-
-def parse_markdown(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
-    """The file as a draft; ``password`` is ignored. Raises what ``plain_text.read_text`` raises."""
-    return draft_of_markdown(read_text(path, limits=limits))
+_RULE_MARKS, _TABLE_MARKS = frozenset("-*_="), frozenset(" \t:|-")
 
 
 def draft_of_markdown(text: str) -> Draft:
@@ -62,7 +54,7 @@ def _front_matter(text: str) -> tuple[str | None, int]:
     if match is None:
         return None, 0
     found = _FRONT_TITLE.search(match.group("body"))
-    title = found.group("title").strip("'\" ") if found else None
+    title = found.group("title").strip().strip("'\" ") if found else None
     return title or None, len(match.group(0).splitlines())
 
 
@@ -124,7 +116,7 @@ def _row_text(row: str, kind: str) -> str:
     """One row without its markup; rows that hold markup only become empty."""
     if kind == "code":
         return "" if row.strip().startswith(("```", "~~~")) else row.rstrip()
-    if _RULE.match(row):
+    if _is_rule(row):
         return ""
     if kind == "table":
         return "  ".join(cell for cell in (plain(cell) for cell in _cells(row)) if cell)
@@ -133,6 +125,15 @@ def _row_text(row: str, kind: str) -> str:
     bullet = _BULLET.match(text)
     rest = plain(text[bullet.end() :]) if bullet else plain(text)
     return f"• {rest}" if bullet and rest else rest
+
+
+def _is_rule(row: str) -> bool:
+    """Whether a row holds marks only: a line across the page, an underline, or what parts a table's head from its
+    body."""
+    marks = "".join(row.split())
+    if len(marks) >= 3 and _RULE_MARKS.issuperset(marks):
+        return True
+    return _TABLE_MARKS.issuperset(row) and 0 <= row.find("-") < row.rfind("|")
 
 
 def _cells(row: str) -> list[str]:
@@ -149,8 +150,8 @@ def plain(text: str) -> str:
             break
         text = reduced
     text = _REFERENCE_LINK.sub(lambda match: match.group("text"), text)
-    text = _TAG.sub("", text)
-    text = _CODE.sub(lambda match: match.group("text"), text)
+    text = _TAG.sub("", without_spans(text, "<!--", "-->"))
+    text = without_code_marks(text)
     for _ in range(2):
         text = _EMPHASIS.sub(lambda match: match.group("text"), text)
         text = _UNDERSCORE.sub(lambda match: match.group("text"), text)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from pathlib import Path
 from typing import Any
 
 from arbitration.errors import ParseFailure
@@ -28,14 +27,19 @@ _SETTINGS: dict[str, object] = {
 
 
 def recognise_here(
-    path: Path, *, page_num: int, limits: ParseLimits, password: str | None = None, filename: str = "page.pdf"
+    source: bytes,
+    *,
+    page_num: int,
+    limits: ParseLimits,
+    password: str | None = None,
+    filename: str = "page.pdf",
 ) -> list[RecognisedLine]:
     """Lines of a page (1-based) with their boxes and confidences, as the models find them.
 
     Raises what ``render.render_here`` raises, and ``ocr_unavailable`` where the models are not installed.
     """
     page = drawn_page(
-        path, page_num=page_num, scale=SCALE, limits=limits, password=password, filename=filename
+        source, page_num=page_num, scale=SCALE, limits=limits, password=password, filename=filename
     )
     found = _engine()(page.pixels)
     if found.boxes is None or found.txts is None or found.scores is None:

@@ -22,8 +22,8 @@ _BLANK = " \t\u00a0\u200b\ufeff\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\
 _SENTENCE = re.compile(r"[.!?;:][\"'”’)\]]*(?=\s)")
 # Converters that drop line breaks leave a run of spaces where a paragraph ended.
 _LOST_BREAK = re.compile(
-    r"(?<=[.;:\"”)])[ \t\u00a0]{3,}(?=[\"“(\dA-ZÁÉÍÓÚÑ§•])"
-    r"|[ \t\u00a0]{3,}(?=(?:Section|SECTION|Article|ARTICLE|Clause|Artículo|Cláusula)\s+[\dIVX])"
+    r"(?<=[.;:\"”)])[ \t\u00a0]{3,}+(?=[\"“(\dA-ZÁÉÍÓÚÑ§•])"
+    r"|(?<![ \t\u00a0])[ \t\u00a0]{3,}+(?=(?:Section|SECTION|Article|ARTICLE|Clause|Artículo|Cláusula)\s+[\dIVX])"
 )
 _LABEL = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxlcIVXLC]{1,6})[.):]+")
 _LONG_SHARE = 0.5  # of the characters in rows longer than a line: every row is a paragraph

@@ -17,7 +17,7 @@ TARGET_WORDS = 60
 MAX_WORDS = 120
 _MIN_WORDS = 25  # a shorter rest joins its neighbour where the limit allows
 _HYPHENS = ("-", "\u2010")
-_BROKEN_WORD = re.compile(r"(\w+)[-\u2010]$")
+_BROKEN_WORD = re.compile(r"(?<!\w)(\w+)[-\u2010]$")
 _SENTENCE_END = re.compile(r"[.!?:;][\"'”’)\]]*$")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 

@@ -64,17 +64,6 @@ def _open_failure(error: pdfium.PdfiumError, password: str | None) -> ParseFailu
     )
 
 
-def parse_pdf(
-    path: Path,
-    *,
-    limits: ParseLimits,
-    password: str | None = None,
-    recognised: Recognised = NOTHING_RECOGNISED,
-) -> Draft:
-    """The document as a draft. Raises what :func:`draft_of_pdf` raises."""
-    return draft_of_pdf(path, limits=limits, password=password, recognised=recognised)
-
-
 def draft_of_pdf(
     source: Path | bytes,
     *,

@@ -64,15 +64,29 @@ def find_columns(segments: Sequence[Segment], *, hint: Columns = SINGLE) -> Colu
     edges = _left_edges(segments)
     left = min(segment.x0 for segment in segments)
     for count in range(min(_MAX_COLUMNS, len(edges) + 1), 1, -1):
-        for chosen in _choices(edges, count - 1):
-            columns = Columns((left, *chosen))
-            if _is_prose(columns, segments):
-                return columns
+        found = _least_crossed([Columns((left, *chosen)) for chosen in _choices(edges, count - 1)], segments)
+        if found is not None:
+            return found
     if hint.count > 1:
         hint = _snapped(hint, everything)
         if _follows(hint, segments):
             return hint
     return SINGLE
+
+
+def _least_crossed(choices: Sequence[Columns], segments: Sequence[Segment]) -> Columns | None:
+    """Of several columns that prose stands in, those that the fewest segments cross: the indented edge of a list is
+    shared by many lines too, but the others of its column cross it."""
+    best: tuple[int, Columns] | None = None
+    for columns in choices:
+        if best is not None and best[0] == 0:
+            break
+        if not _is_prose(columns, segments):
+            continue
+        crossing = sum(1 for segment in segments if columns.index_of(segment) is None)
+        if best is None or crossing < best[0]:
+            best = crossing, columns
+    return best[1] if best else None
 
 
 def _left_edges(segments: Sequence[Segment]) -> list[float]:

@@ -1,7 +1,8 @@
 """Tables drawn with lines: whose cells wrap, so that reading along a baseline would mix their sentences.
 
-A table row in which two or more cells hold wrapped text is read cell by cell; every other row stays what it looks
-like, one line from left to right. Without drawn lines there is no telling, and rows are read along the baseline.
+A table row is read cell by cell where two or more cells hold wrapped text, or one does beside cells of one line;
+every other row stays what it looks like, one line from left to right. Without drawn lines there is no telling, and rows
+are read along the baseline.
 """
 
 from __future__ import annotations
@@ -180,16 +181,17 @@ def _take_band(segments: list[Segment], top: float, bottom: float, edges: Sequen
 
 
 def _must_be_read_by_cell(cells: Sequence[Sequence[Row]]) -> bool:
-    """Whether at least two cells hold a wrapped text.
+    """Whether at least two cells hold a wrapped text, or one beside cells of one line each.
 
     Their words show it; or cells of several lines beside cells of one, all beginning at the top, which several
     entries below each other would not leave empty.
     """
-    if sum(1 for rows in cells if _is_wrapped(rows)) >= 2:
+    wrapped = sum(1 for rows in cells if _is_wrapped(rows))
+    several = sum(1 for rows in cells if len(rows) > 1)
+    alone = len(cells) - several
+    if wrapped >= 2 or (wrapped == several == 1 and alone >= 1):
         return True
     tops = [rows[0].baseline for rows in cells]
-    several = sum(1 for rows in cells if len(rows) > 1)
-    alone = sum(1 for rows in cells if len(rows) == 1)
     return several >= 2 and alone >= 1 and max(tops) - min(tops) <= _SAME
 
 
@@ -203,9 +205,22 @@ def _is_wrapped(rows: Sequence[Row]) -> bool:
 
 
 def _block(rows: Sequence[Sequence[Row]], top: float, edges: Sequence[float]) -> Segment:
-    """A segment without height that stands for the lines of a table row, cell after cell."""
-    block = [row for cell_rows in rows for row in cell_rows]
+    """A segment without height that stands for the lines of a table row, cell after cell.
+
+    Beside the only cell of several lines, neighbours of one line each stay together: a row of figures.
+    """
+    is_only = sum(1 for cell_rows in rows if len(cell_rows) > 1) == 1
+    block: list[Row] = []
+    beside: Row | None = None
     for cell_rows in rows:
+        is_alone = is_only and len(cell_rows) == 1
+        if is_alone and beside is not None and abs(cell_rows[0].baseline - beside.baseline) <= _SAME:
+            for segment in cell_rows[0].segments:
+                beside.add(segment)
+            continue
+        for row in cell_rows[:1]:
+            row.starts_cell = True
+        block.extend(cell_rows)
         if cell_rows:
-            cell_rows[0].starts_cell = True
+            beside = cell_rows[0] if is_alone else None
     return Segment([], edges[0], top, edges[-1], top, top, 0.1, 0, 0, block)

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby, pairwise
-from pathlib import Path
 
 from arbitration.errors import ParseFailure
 from arbitration.parsing.clauses import find_clauses, find_numbered
@@ -34,7 +33,7 @@ _NOT_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _UNDERLINE = re.compile(r"^(?:={3,}|-{3,}|~{3,}|_{3,}|\*{3,})$")
 # Where line breaks were lost, a clause begins after the end of the one before.
 _CLAUSE_ENDS = (".", ";", ":", "”", '"', ")")
-_LEADERS = re.compile(r"\.{4,}|_{3,}|\s{4,}\S+$")
+_LEADERS = re.compile(r"\.{4,}|_{3,}|(?<!\s)\s{4,}+\S+$")
 _BINARY_SHARE = 0.02
 
 
@@ -69,20 +68,15 @@ def _decoded(data: bytes) -> str:
         return data.decode("cp1252", "replace")
 
 
-def read_text(path: Path, *, limits: ParseLimits) -> str:
+def read_text(data: bytes, *, limits: ParseLimits) -> str:
     """The decoded file. Raises ``too_large`` beyond ``limits.max_characters`` and what :func:`decode` raises."""
-    text = decode(path.read_bytes())
+    text = decode(data)
     if len(text) > limits.max_characters:
         raise ParseFailure(
             "too_large",
             f"The text has {len(text):,} characters; at most {limits.max_characters:,} are read. Split the file.",
         )
     return text
-
-
-def parse_text(path: Path, *, limits: ParseLimits, password: str | None = None) -> Draft:
-    """The file as a draft; ``password`` is ignored. Raises what :func:`read_text` raises."""
-    return draft_of_text(read_text(path, limits=limits))
 
 
 def draft_of_text(text: str) -> Draft:

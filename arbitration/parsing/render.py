@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -21,7 +21,7 @@ MAX_SCALE = 8.0
 
 
 def render_here(
-    path: Path,
+    source: bytes,
     *,
     page_num: int,
     scale: float,
@@ -35,7 +35,7 @@ def render_here(
     A page that would exceed ``limits.max_pixels`` is drawn smaller. Raises :class:`ParseFailure` (``no_such_page``,
     ``corrupt``) and what ``open_pdf`` raises.
     """
-    with _bitmap(path, page_num, scale, limits, password, filename) as (bitmap, _):
+    with _bitmap(source, page_num, scale, limits, password, filename) as (bitmap, _):
         buffer = io.BytesIO()
         bitmap.to_pil().convert("RGB").save(buffer, **_options(image_format))
         return buffer.getvalue()
@@ -50,20 +50,20 @@ class DrawnPage:
 
 
 def drawn_page(
-    path: Path, *, page_num: int, scale: float, limits: ParseLimits, password: str | None, filename: str
+    source: bytes, *, page_num: int, scale: float, limits: ParseLimits, password: str | None, filename: str
 ) -> DrawnPage:
     """The page (1-based) as pixels, for text recognition. Raises what :func:`render_here` raises."""
-    with _bitmap(path, page_num, scale, limits, password, filename) as (bitmap, actual):
+    with _bitmap(source, page_num, scale, limits, password, filename) as (bitmap, actual):
         return DrawnPage(bitmap.to_numpy()[:, :, :3].copy(), actual)
 
 
 @contextmanager
 def _bitmap(
-    path: Path, page_num: int, scale: float, limits: ParseLimits, password: str | None, filename: str
+    source: bytes, page_num: int, scale: float, limits: ParseLimits, password: str | None, filename: str
 ) -> Iterator[tuple[pdfium.PdfBitmap, float]]:
     """The page as PDFium draws it, and the scale that the limit on pixels allowed."""
-    source, page_num = _source(path, filename, page_num, limits, password)
-    document = open_pdf(source, password=password)
+    pdf, page_num = _pdf_with(source, filename, page_num, limits, password)
+    document = open_pdf(pdf, password=password)
     try:
         if not 1 <= page_num <= len(document):
             raise ParseFailure(
@@ -81,15 +81,15 @@ def _bitmap(
         document.close()
 
 
-def _source(
-    path: Path, filename: str, page_num: int, limits: ParseLimits, password: str | None
-) -> tuple[Path | bytes, int]:
+def _pdf_with(
+    source: bytes, filename: str, page_num: int, limits: ParseLimits, password: str | None
+) -> tuple[bytes, int]:
     """The PDF that holds the page, and the page's number there."""
     if EXTENSIONS.get(PurePath(filename).suffix.lower()) != "email":
-        return path, page_num
+        return source, page_num
     from arbitration.parsing.mail import page_source
 
-    found = page_source(path.read_bytes(), page_num, limits=limits, password=password)
+    found = page_source(source, page_num, limits=limits, password=password)
     if found is None:
         raise ParseFailure("no_such_page", f"Page {page_num} of this message is text and has no image.")
     return found.pdf, found.page_num

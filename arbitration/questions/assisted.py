@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from arbitration.prompting import fence, load_prompt
 from arbitration.protocols import ChatRequest
 from arbitration.questions.model import Intent, Keyword, KeywordGroup, ParsedQuestion
-from arbitration.questions.parser import PRIMARY_WEIGHT, SECONDARY_WEIGHT
+from arbitration.questions.parser import PRIMARY_WEIGHT, SECONDARY_WEIGHT, without_exclusions
 from arbitration.text import TermMatcher, normalise, words
 
 PROMPT = "question"
@@ -59,22 +59,26 @@ def reading_request(question: ParsedQuestion, *, documents: Sequence[str], timeo
 def with_reading(question: ParsedQuestion, reading: QuestionReading) -> ParsedQuestion:
     """The parsed question with what the model added; the parser's own findings stay."""
     corrected = normalise(reading.corrected_question)
-    own, foreign = _split(reading.extracted_keywords[:MOST_EXTRACTED], question, corrected)
-    rewritten = [*foreign, *_terms(reading.rewritten_keywords)[:MOST_REWRITTEN]]
+    own, foreign = _split(
+        reading.extracted_keywords[:MOST_EXTRACTED], question, without_exclusions(corrected)
+    )
+    rewritten = [*foreign, *_wanted(_terms(reading.rewritten_keywords), question)[:MOST_REWRITTEN]]
     added = [
         *(Keyword(term=term, source="question", weight=PRIMARY_WEIGHT, group="primary") for term in own),
         *(Keyword(term=t, source="rewrite", weight=SECONDARY_WEIGHT, group="secondary") for t in rewritten),
     ]
     parts = [normalise(part) for part in reading.sub_questions[:MOST_PARTS] if part.strip()]
-    wordings = [corrected] if corrected and corrected.casefold() != question.normalised.casefold() else []
+    searched = [without_exclusions(part) for part in parts]
+    is_corrected = bool(corrected) and corrected.casefold() != question.normalised.casefold()
+    wordings = [without_exclusions(corrected)] if is_corrected else []
     if rewritten:
         wordings.append(" ".join(rewritten))
     return question.model_copy(
         update={
             "keywords": _distinct([*question.keywords, *added]),
-            "rewrites": tuple(dict.fromkeys([*question.rewrites, *wordings, *parts])),
+            "rewrites": tuple(dict.fromkeys([*question.rewrites, *wordings, *searched])),
             "intent": reading.intent if question.intent == "qa" else question.intent,
-            "corrected": corrected if wordings and corrected == wordings[0] else None,
+            "corrected": corrected if is_corrected else None,
             "sub_questions": tuple(parts),
             "hints": tuple(hint.strip() for hint in reading.hints if hint.strip())[:MOST_PARTS],
             "clarification": (reading.clarification or "").strip() or None,
@@ -99,13 +103,22 @@ def _edited(terms: Iterable[str], group: KeywordGroup, weight: float) -> list[Ke
 
 def _split(terms: Sequence[str], question: ParsedQuestion, corrected: str) -> tuple[list[str], list[str]]:
     """Terms that stand in the question or its corrected form, and the others."""
-    candidates = _terms(terms)
+    candidates = _wanted(_terms(terms), question)
     matcher = TermMatcher(candidates, question.language)
-    standing = {*matcher.matched(question.normalised), *matcher.matched(corrected)}
+    standing = {*matcher.matched(question.retrieval_text), *matcher.matched(corrected)}
     # A corrected word may enter only where the question has a word like it, not a new subject.
-    allowed = len(words(corrected)) <= len(words(question.normalised)) + 2
+    allowed = len(words(corrected)) <= len(words(question.retrieval_text)) + 2
     own = [term for term in candidates if term in standing and allowed]
     return own, [term for term in candidates if term not in own]
+
+
+def _wanted(terms: Sequence[str], question: ParsedQuestion) -> list[str]:
+    """The terms without those that the question rules out: they stand there and nowhere else in it."""
+    matcher = TermMatcher(terms, question.language)
+    ruled_out = {term for cue in question.negative_cues for term in matcher.matched(cue)}
+    return [
+        term for term in terms if term not in ruled_out or term in matcher.matched(question.retrieval_text)
+    ]
 
 
 def _terms(given: Iterable[str]) -> list[str]:

@@ -63,11 +63,14 @@ def _phrases(run: Sequence[str]) -> Iterator[Chunk]:
 
 def _tagged(text: str, language: str, masked: Sequence[tuple[int, int]]) -> Iterator[_Token]:
     tokens = [(m[0], m.start()) for m in _TOKEN.finditer(text)]
+    is_hidden = bytearray(len(text))
+    for low, high in masked:
+        is_hidden[low:high] = b"\x01" * (min(high, len(text)) - low)
     previous = ""
     for position, (raw, start) in enumerate(tokens):
         following = tokens[position + 1][0] if position + 1 < len(tokens) else ""
         word = _POSSESSIVE.sub("", raw)
-        hidden = any(low <= start < high for low, high in masked)
+        hidden = bool(is_hidden[start])
         tag = "break" if hidden else _tag(word, previous, following, language)
         yield _Token(word, start, tag)
         previous = "" if hidden else word.lower()

@@ -52,28 +52,32 @@ _DOCUMENT = (
     r"(?:contract|agreement|document|policy|report|paper|act|regulation|filing|lease|order|deed|letter"
     r"|contrato|acuerdo|documento|política|informe|reglamento)"
 )
+#: What a person asks: each pattern needs a question word, so that no label set's way of describing its own labels
+#: ("The name of the contract") counts as a question.
+_ASKS = r"\b(?:what(?:'s| is| was| are| were)?|which|how|tell me|cuál(?:es)?|qué|cómo)\b[^.?!]{0,20}"
 _FACT_PATTERNS: tuple[tuple[DocumentFact, str], ...] = (
     (
         "name",
-        rf"\b(?:name|title) of (?:the|this) {_DOCUMENT}\b|\b(?:the|this) {_DOCUMENT} called\b"
-        rf"|\b(?:nombre|título) (?:del|de la|de este|de esta) {_DOCUMENT}\b",
+        rf"{_ASKS}\b(?:name|title) of (?:the|this) {_DOCUMENT}\b|{_ASKS}\b(?:the|this) {_DOCUMENT} (?:called|titled)\b"
+        rf"|{_ASKS}\b(?:nombre|título) (?:del|de la|de este|de esta) {_DOCUMENT}\b",
     ),
     (
         "parties",
-        rf"\bparties\b.{{0,30}}\b(?:sign|signed|entered into|(?:to|of) (?:the|this) {_DOCUMENT})\b"
-        r"|\bwho (?:are|were) the (?:contracting )?parties\b|\bwho (?:has )?signed\b|\bbetween whom\b"
-        rf"|\bpartes (?:que firm\w+|firmantes|contratantes|(?:del|de la) {_DOCUMENT})\b",
+        r"\bwho (?:are|were) the (?:contracting )?parties\b|^\W*who (?:has )?signed\b|\bbetween whom\b"
+        rf"|{_ASKS}\bparties (?:to|of) (?:the|this) {_DOCUMENT}\b|\bwhich parties (?:have )?(?:signed|entered)\b"
+        r"|\bquiénes (?:son|eran) las partes\b|\bquién(?:es)? (?:firma|firman|firmó|firmaron)\b",
     ),
     (
         "date",
-        rf"\bdate of (?:the|this) {_DOCUMENT}\b|\bdate (?:when|on which) (?:the|this) {_DOCUMENT} (?:is|was|becomes?)\b"
+        rf"{_ASKS}\bdate of (?:the|this) {_DOCUMENT}\b"
         rf"|\bwhen (?:was|is|did|does) (?:the|this) {_DOCUMENT} "
         r"(?:signed|made|dated|entered|executed|concluded|published|issued|effective|take effect|come into)\b"
-        rf"|\bfecha (?:del|de la|de este|de esta) {_DOCUMENT}\b|\bcuándo se firmó\b",
+        rf"|{_ASKS}\bfecha (?:del|de la|de este|de esta) {_DOCUMENT}\b|\bcuándo se firmó\b",
     ),
     (
         "authors",
-        rf"\bwho wrote (?:the|this) {_DOCUMENT}\b|\bauthors? of (?:the|this) {_DOCUMENT}\b|\bquién escribió\b",
+        rf"\bwho wrote (?:the|this) {_DOCUMENT}\b|\bwho (?:are|were|is|was) the authors?\b"
+        rf"|\bquién escribió\b",
     ),
 )
 _FACTS = tuple((fact, re.compile(pattern, re.IGNORECASE)) for fact, pattern in _FACT_PATTERNS)

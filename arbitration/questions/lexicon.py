@@ -89,9 +89,3 @@ DOCUMENT_TYPES: dict[str, str] = {
     "filing": "filing", "10-k": "filing", "10-q": "filing",
     "handbook": "handbook", "manual": "handbook",
 }  # fmt: skip
-
-NEGATIVE_CUE = re.compile(
-    r"\b(?:excluding|exclude|except(?:ing)?(?: for)?|other than|not including|apart from|aside from|ignoring|"
-    r"but not|excepto|salvo|sin incluir|excluyendo|aparte de|pero no)\s+(?P<what>[^,.;?!()]+)",
-    re.IGNORECASE,
-)

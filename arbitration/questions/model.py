@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from arbitration.text import supported_language
 
 KeywordSource = Literal["question", "rewrite", "dictionary", "code", "alias"]
 KeywordGroup = Literal["primary", "secondary"]
@@ -47,10 +50,20 @@ class SectionReference(Frozen):
 
 
 class ScopeFilters(Frozen):
-    """Limits the question itself sets on where to look."""
+    """Limits the question itself names. Pages narrow the search. Document types are on record only: a person narrows
+    by them, because a document of which nobody said its type would be lost otherwise."""
 
     document_types: tuple[str, ...] = ()
     pages: tuple[int, ...] = ()
+
+
+class Gloss(Frozen):
+    """What the shipped glossary makes of a question for documents in another language: the question word by word,
+    empty where it knows none of them, and the keywords it adds. To search by; it proves nothing."""
+
+    language: str
+    text: str = ""
+    terms: tuple[str, ...] = ()
 
 
 class ParsedQuestion(Frozen):
@@ -76,10 +89,35 @@ class ParsedQuestion(Frozen):
     hints: tuple[str, ...] = ()
     clarification: str | None = None
     vocabulary_diverges: bool | None = None  # known only once the documents have been asked
+    gloss: Gloss | None = None  # only where a document in scope is in another language
 
     def terms(self, group: KeywordGroup | None = None) -> tuple[str, ...]:
         """The terms of one group, or of both, in order, each once."""
         return tuple(dict.fromkeys(k.term for k in self.keywords if group in (None, k.group)))
+
+    @property
+    def wordings(self) -> tuple[tuple[str, str], ...]:
+        """The question as it is searched and its gloss, where it has one, each with its language."""
+        own = (self.retrieval_text, self.language)
+        return (own, (self.gloss.text, self.gloss.language)) if self.gloss and self.gloss.text else (own,)
+
+    @property
+    def lexical_text(self) -> str:
+        """The words to search by: the question's own, and those of its gloss that it does not have itself."""
+        if self.gloss is None:
+            return self.retrieval_text
+        own = {word.casefold() for word in self.retrieval_text.split()}
+        return " ".join(
+            [self.retrieval_text, *(word for word in self.gloss.text.split() if word.casefold() not in own)]
+        )
+
+    def wording_in(self, languages: Collection[str]) -> tuple[str, str]:
+        """The wording to compare with documents in some languages, and its own: the gloss where none of them is in
+        the question's language."""
+        spoken = {supported_language(language) for language in languages}
+        if self.gloss and self.gloss.text and spoken and self.language not in spoken:
+            return self.gloss.text, self.gloss.language
+        return (self.retrieval_text if self.negative_cues else self.text), self.language
 
     @property
     def two_distinct_terms(self) -> bool:

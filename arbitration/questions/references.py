@@ -40,7 +40,7 @@ _NUMBER = (
 _KIND = "|".join(sorted((re.escape(kind) for kind in _KINDS), key=len, reverse=True))
 _ORDINAL = "|".join(sorted(map(re.escape, ORDINALS), key=len, reverse=True))
 _STEP = re.compile(
-    rf"(?P<ordinal>\d+(?:st|nd|rd|th)|{_ORDINAL})\s+(?P<named>amendment|article|section|enmienda|part|chapter)\b"
+    rf"(?P<ordinal>(?<!\d)\d+(?:st|nd|rd|th)|{_ORDINAL})\s+(?P<named>amendment|article|section|enmienda|part|chapter)\b"
     rf"|(?<![\w§])(?P<kind>{_KIND})\.?\s*(?:no\.?\s*)?(?P<number>{_NUMBER})(?!\w)",
     re.IGNORECASE,
 )
@@ -55,7 +55,7 @@ _HEADING_ROMAN = re.compile(r"\s*(?:[IVXLC]+|[A-Z])\.(?=\s)")
 _AFTER_ADDRESS = " \t.:;,)–—-"
 _STEP_GAP = re.compile(r"[\s,>/]*(?:of\s+(?:the\s+)?)?\Z", re.IGNORECASE)
 _ITEM = re.compile(r"\(([A-Za-z0-9]{1,4})\)")
-_BREADCRUMB = re.compile(r"\s+[>›»/|]\s+")
+_BREADCRUMB = re.compile(r"(?<!\s)\s+[>›»/|]\s+")
 _PAGES = re.compile(
     r"\b(?:pages?|pp?\.|páginas?|paginas?|pág\.?)\s*(?P<first>\d{1,5})(?:\s*(?:-|–|to|and|a|y)\s*(?P<last>\d{1,5}))?",
     re.IGNORECASE,

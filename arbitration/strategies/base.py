@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
+from arbitration.capped import ModelText
 from arbitration.clock import SystemClock
 from arbitration.contracts import ConflictPair, DecidedBy, QuoteCheck, Role
 from arbitration.errors import LLMFailure, StrategyUnavailable
@@ -45,7 +46,7 @@ class Verdict(StrategyRecord):
 
     candidate_id: str
     role: Role | None
-    reason: str
+    reason: ModelText
     decided_by: DecidedBy
     probability: float | None = Field(default=None, ge=0.0, le=1.0)
     raw_score: float | None = None
@@ -53,9 +54,13 @@ class Verdict(StrategyRecord):
     normalised_score: float | None = Field(default=None, ge=0.0, le=1.0)
     needs_person: bool = False
     needs_person_reasons: tuple[str, ...] = ()
-    counter_argument: str | None = None
+    counter_argument: ModelText | None = None
+    model_confidence: float | None = Field(default=None, ge=0.0, le=1.0)  # as the model that judged it says
     quotes: tuple[QuoteCheck, ...] = ()
     injection_suspected: bool = False
+    injection_words: tuple[
+        str, ...
+    ] = ()  # of the passage, that raise the suspicion; see arbitration.injection
     terms: dict[str, float] = Field(default_factory=dict)  # parts of a composite score, by name
 
     def for_person(self, reason: str) -> Verdict:
@@ -82,13 +87,18 @@ class CallRecord(StrategyRecord):
 
 
 class StrategyOutcome(StrategyRecord):
-    """Everything a strategy says. ``verdicts`` holds each candidate of the pool exactly once, best first."""
+    """Everything a strategy says. ``verdicts`` holds each candidate of the pool exactly once, best first.
+
+    ``judged_together``: the candidates of each call, where a strategy spreads them over several. What a passage says
+    of others reaches those of its own call. ``no_strong_match``: what is kept is the nearest there is, no more."""
 
     verdicts: tuple[Verdict, ...]
+    no_strong_match: bool = False
     conflicts: tuple[ConflictPair, ...] = ()
     unknown_ids: tuple[str, ...] = ()
     repeated_ids: tuple[str, ...] = ()
     undecided_ids: tuple[str, ...] = ()
+    judged_together: tuple[frozenset[str], ...] = ()
     calls: tuple[CallRecord, ...] = ()
     notes: tuple[str, ...] = ()
     artefacts: dict[str, str] = Field(default_factory=dict)  # such as an inferred rubric, as JSON
@@ -155,6 +165,11 @@ class Strategy(Protocol):
     def decide(self, pool: CandidatePool, *, services: StrategyServices) -> StrategyOutcome:
         """One verdict per candidate, best first. Raises :class:`StrategyUnavailable` before any work when a
         requirement is missing; a model's failure is an outcome, not an exception."""
+
+
+def order_of(strategy: Strategy) -> Literal["role", "score"]:
+    """What orders the survivors of a strategy: their roles, or, where it says ``orders_by_score``, its score alone."""
+    return "score" if getattr(strategy, "orders_by_score", False) else "role"
 
 
 class Calls:
@@ -261,6 +276,12 @@ def undecided(candidate: PoolCandidate, why: str) -> Verdict:
 def by_model(prompt_version: str, prompt_name: str, model: str) -> DecidedBy:
     """The decider of a model's verdict: model and prompt."""
     return DecidedBy(kind="llm", name=model, version=f"{prompt_name} {prompt_version}")
+
+
+def by_reranker(scorer: Scorer) -> DecidedBy:
+    """The decider of a deployed model's verdict, named by what it is; a scorer that does not say is a network."""
+    is_logistic = getattr(scorer, "architecture", "") == "logistic"
+    return DecidedBy(kind="logistic" if is_logistic else "mlp", name="reranker", version=scorer.version)
 
 
 def in_pool_order(pool: CandidatePool, verdicts: Iterable[Verdict]) -> Sequence[Verdict]:

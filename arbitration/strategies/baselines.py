@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from arbitration.contracts import DecidedBy, Role
+from arbitration.evidence import match_scores, word_estimates
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.strategies.base import Requirement, StrategyOutcome, StrategyServices, Verdict
 
@@ -92,6 +93,17 @@ def semantic_with_keywords(pool: CandidatePool) -> dict[str, float]:
 
 KEYWORD_SCORE = 0.70
 
+
+def late_interaction(pool: CandidatePool) -> dict[str, float]:
+    """The idf-weighted best matches of the question's tokens (:mod:`arbitration.late_interaction`)."""
+    return {c.candidate_id: c.signals.late for c in pool.candidates if c.signals.late is not None}
+
+
+def late_interaction_with_words(pool: CandidatePool) -> dict[str, float]:
+    """Late interaction, and the estimate from the words as far as they are the document's."""
+    return match_scores(pool, word_estimates(pool))
+
+
 BASELINES: tuple[BaselineStrategy, ...] = (
     BaselineStrategy("bm25", "Baseline: ranking by BM25 alone.", bm25),
     BaselineStrategy("semantic", "Baseline: ranking by cosine alone.", semantic, ("embedder",)),
@@ -100,6 +112,18 @@ BASELINES: tuple[BaselineStrategy, ...] = (
         "semantic+keyword",
         "Baseline: cosine, raised where keywords meet.",
         semantic_with_keywords,
+        ("embedder",),
+    ),
+    BaselineStrategy(
+        "late-interaction",
+        "Baseline: each word of the question by its best match in the passage.",
+        late_interaction,
+        ("embedder",),
+    ),
+    BaselineStrategy(
+        "late-interaction+words",
+        "Baseline: best matches by meaning, and the estimate where the question uses the document's words.",
+        late_interaction_with_words,
         ("embedder",),
     ),
 )

@@ -1,7 +1,8 @@
 """``multi-criteria``: relevance is not all you need (REBEL; engines.md, section 5).
 
 The model returns scores; the composite, relevance + sum(w_i * property_i), is computed here and every term of
-it is on the verdict. One turn has five fixed properties; two turns infer the criteria for the question first.
+it is on the verdict. Relevance gives the role, the composite the order. One turn has five fixed properties; two turns
+first infer the criteria for the question, and what relevance to it means.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from arbitration.contracts import DecidedBy, Role
+from arbitration.contracts import DecidedBy, QuoteCheck, Role
 from arbitration.errors import LLMFailure, StrategyUnavailable
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.prompting import RenderedPrompt, fence, load_prompt
+from arbitration.shown import language_name, passage_values, places_for_ids, shuffled
 from arbitration.strategies.base import (
     Calls,
     Parsed,
@@ -27,116 +29,49 @@ from arbitration.strategies.base import (
     ask_structured,
     undecided,
 )
+from arbitration.strategies.judgements import quote_check, with_quote
+from arbitration.strategies.rubrics import (
+    COMMON_SCALE,
+    PROPERTIES,
+    Assessment,
+    Criterion,
+    FixedAssessments,
+    InferredAssessments,
+    InferredRubric,
+    InferredScale,
+    RelevanceAssessments,
+    Rubric,
+)
 from arbitration.strategies.shortlist import (
+    MOST_SEED,
     Fallback,
     Shortlist,
     StrategyOptions,
+    as_json,
     one_line,
     read_options,
     short_ids,
 )
+from arbitration.strategies.stand_in import StandIn, StandInReport
 
 ONE_TURN, RUBRIC, RANKED = "multi-criteria", "multi-criteria-rubric", "multi-criteria-ranked"
-PROPERTIES = ("depth", "diversity", "clarity", "authoritativeness", "recency")
+SCALE, RELEVANCE = "multi-criteria-relevance-rubric", "multi-criteria-relevance"
 AUTHORITY = "authoritativeness"
 DEFAULT_WEIGHT = 0.5
 RELEVANCE_FLOOR = 3
 _TOP_RELEVANCE, _TOP_PROPERTY = 10, 5
 
 
-class Criterion(BaseModel):
-    """One secondary criterion, scored 0 to 5; ``zero`` and ``five`` say what the ends mean."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    name: str = Field(min_length=1)
-    definition: str
-    zero: str
-    five: str
-    weight: float = Field(ge=0.0, le=1.0)
-
-
-class Rubric(BaseModel):
-    """The criteria inferred for one question; stored, shown, and editable before a re-run."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    criteria: list[Criterion] = Field(min_length=1, max_length=8)
-
-
-class FixedAssessment(BaseModel):
-    """What the model says of one passage in one turn; the reasoning comes before the scores."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    candidate_id: str
-    reasoning: str
-    relevance: int = Field(ge=0, le=10)
-    depth: int = Field(ge=0, le=5)
-    diversity: int = Field(ge=0, le=5)
-    clarity: int = Field(ge=0, le=5)
-    authoritativeness: int = Field(ge=0, le=5)
-    recency: int = Field(ge=0, le=5)
-
-    def properties(self) -> dict[str, float]:
-        """Property scores by name."""
-        return {name: float(getattr(self, name)) for name in PROPERTIES}
-
-
-class FixedAssessments(BaseModel):
-    """One assessment per passage."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    assessments: list[FixedAssessment]
-
-
-class CriterionScore(BaseModel):
-    """The score of one inferred criterion."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    criterion: str
-    score: int = Field(ge=0, le=5)
-
-
-class InferredAssessment(BaseModel):
-    """What the model says of one passage under an inferred rubric."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    candidate_id: str
-    reasoning: str
-    relevance: int = Field(ge=0, le=10)
-    scores: list[CriterionScore]
-
-    def properties(self) -> dict[str, float]:
-        """Criterion scores by name; of a criterion named twice the first counts."""
-        found: dict[str, float] = {}
-        for item in self.scores:
-            found.setdefault(item.criterion.strip().lower(), float(item.score))
-        return found
-
-
-class InferredAssessments(BaseModel):
-    """One assessment per passage."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    assessments: list[InferredAssessment]
-
-
-Assessment = FixedAssessment | InferredAssessment
-
-
 class MultiCriteriaOptions(StrategyOptions):
     """``weights`` of the fixed properties, 0 to 1, 0 for one that is not named (default .5 each). ``rubric`` is an
-    edited rubric for a re-run of two turns; ``relevance_only`` is the ablation that ignores every property."""
+    edited rubric for a re-run of two turns; ``relevance_only`` is the ablation: no criterion is inferred, shown or
+    scored. ``seed`` gives the order inside a call."""
 
     k: int = Field(default=40, ge=1, le=200)
     weights: dict[str, float] = Field(default_factory=lambda: dict.fromkeys(PROPERTIES, DEFAULT_WEIGHT))
     rubric: Rubric | None = None
     relevance_only: bool = False
+    seed: int = Field(default=0, ge=0, le=MOST_SEED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +129,8 @@ class MultiCriteriaStrategy:
     description: str
     turns: int
     requires: tuple[Requirement, ...] = ("chat",)
+    #: The composite is the order of the candidates, whatever their roles (docs/adr/0011).
+    orders_by_score: bool = True
 
     def decide(self, pool: CandidatePool, *, services: StrategyServices) -> StrategyOutcome:
         """One verdict per candidate. Raises :class:`StrategyUnavailable` without a chat model."""
@@ -204,7 +141,8 @@ class MultiCriteriaStrategy:
             raise StrategyUnavailable(
                 f"There is no property {', '.join(sorted(unknown))}; use {', '.join(PROPERTIES)}."
             )
-        return _Ranking(pool, options, calls, Fallback.of(pool, services), self.turns).run()
+        fallback = Fallback.of(pool, services)
+        return _Ranking(pool, services, options, calls, fallback, self.turns).run()
 
 
 MULTI_CRITERIA = MultiCriteriaStrategy(
@@ -222,6 +160,7 @@ MULTI_CRITERIA_2 = MultiCriteriaStrategy(
 @dataclass
 class _Ranking:
     pool: CandidatePool
+    services: StrategyServices
     options: MultiCriteriaOptions
     calls: Calls
     fallback: Fallback
@@ -229,6 +168,7 @@ class _Ranking:
     rubric: Rubric | None = None
     composites: dict[str, Composite] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    quotes: dict[str, QuoteCheck | None] = field(default_factory=dict)
     deciders: dict[str, DecidedBy] = field(default_factory=dict)
     unscored: dict[str, list[str]] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
@@ -244,8 +184,16 @@ class _Ranking:
         if failure is None and missing:
             self.notes.append(f"{len(missing)} candidates missing from the first answer; asked once more")
             failure = self._assess(missing, stage="repair")
-        verdicts = [self._verdict(candidate, failure) for candidate in shortlist.asked]
+        stand_in = StandIn(self.pool, self.services)
+        verdicts = [self._verdict(candidate, failure, stand_in) for candidate in shortlist.asked]
         verdicts.sort(key=self._sort_key)
+        artefacts = {"order": as_json({"seed": self.options.seed})}
+        if self.rubric:
+            artefacts["rubric"] = self.rubric.model_dump_json()
+        if failure is not None:
+            report = StandInReport.of(verdicts, failure)
+            self.notes.append(report.note)
+            artefacts |= report.artefact
         return StrategyOutcome(
             verdicts=(*verdicts, *shortlist.beyond()),
             unknown_ids=tuple(dict.fromkeys(self.unknown)),
@@ -253,7 +201,7 @@ class _Ranking:
             undecided_ids=tuple(v.candidate_id for v in verdicts if v.role is None),
             calls=self.calls.records,
             notes=tuple(self.notes),
-            artefacts={"rubric": self.rubric.model_dump_json()} if self.rubric else {},
+            artefacts=artefacts,
         )
 
     def _sort_key(self, verdict: Verdict) -> tuple[float, float]:
@@ -266,12 +214,21 @@ class _Ranking:
             self.rubric = self.options.rubric
             self.notes.append("ranked by a rubric that a person edited")
             return None
-        prompt = load_prompt(RUBRIC).render(question=self.pool.question.normalised)
-        inferred = self._complete(prompt, Rubric, stage="rubric")
+        question = fence(self.pool.question.normalised, label="question")
+        inferred: Structured[InferredScale] | Structured[InferredRubric] | LLMFailure = (
+            self._complete(load_prompt(SCALE).render(question=question), InferredScale, stage="rubric")
+            if self.options.relevance_only
+            else self._complete(load_prompt(RUBRIC).render(question=question), InferredRubric, stage="rubric")
+        )
         if isinstance(inferred, LLMFailure):
             return inferred
-        self.rubric = inferred.value
+        self.rubric = Rubric.model_validate(inferred.value.model_dump())
         return None
+
+    @property
+    def criteria(self) -> list[Criterion]:
+        """The inferred criteria in force."""
+        return self.rubric.criteria if self.rubric is not None and not self.options.relevance_only else []
 
     def _complete(
         self, prompt: RenderedPrompt, schema: type[Parsed], *, stage: str
@@ -282,13 +239,21 @@ class _Ranking:
         return answered
 
     def _assess(self, candidates: Sequence[PoolCandidate], *, stage: str) -> LLMFailure | None:
-        by_id = short_ids(candidates)
+        question = self.pool.question.normalised
+        by_id = short_ids(shuffled(candidates, seed=self.options.seed, question=question))
         prompt = self._prompt(by_id)
-        answered: Structured[FixedAssessments] | Structured[InferredAssessments] | LLMFailure = (
-            self._complete(prompt, InferredAssessments, stage=stage)
-            if self.turns == 2
-            else self._complete(prompt, FixedAssessments, stage=stage)
+        answered: (
+            Structured[FixedAssessments]
+            | Structured[InferredAssessments]
+            | Structured[RelevanceAssessments]
+            | LLMFailure
         )
+        if prompt.name == RELEVANCE:
+            answered = self._complete(prompt, RelevanceAssessments, stage=stage)
+        elif prompt.name == RANKED:
+            answered = self._complete(prompt, InferredAssessments, stage=stage)
+        else:
+            answered = self._complete(prompt, FixedAssessments, stage=stage)
         if isinstance(answered, LLMFailure):
             return answered
         for assessment in answered.value.assessments:
@@ -296,29 +261,19 @@ class _Ranking:
         return None
 
     def _prompt(self, by_id: Mapping[str, PoolCandidate]) -> RenderedPrompt:
-        passages = [
-            {"id": i, "source": fence(self._source(c), label="source"), "text": fence(c.anchor_text, label=i)}
-            for i, c in by_id.items()
-        ]
-        question = self.pool.question.normalised
+        question = self.pool.question
+        asked: dict[str, object] = {
+            "question": fence(question.normalised, label="question"),
+            "language": language_name(question.language),
+            "passages": [passage_values(self.pool, c, label=i) for i, c in by_id.items()],
+        }
+        scale = (self.rubric.relevance if self.rubric is not None else None) or COMMON_SCALE
+        if self.options.relevance_only or (self.rubric is not None and not self.criteria):
+            return load_prompt(RELEVANCE).render(relevance=scale.model_dump(), **asked)
         if self.rubric is None:
-            return load_prompt(ONE_TURN).render(question=question, passages=passages)
-        criteria = [criterion.model_dump() for criterion in self.rubric.criteria]
-        return load_prompt(RANKED).render(question=question, criteria=criteria, passages=passages)
-
-    def _source(self, candidate: PoolCandidate) -> str:
-        """What is known of the document: evidence of authority and recency."""
-        document = self.pool.document(candidate.document_id)
-        if document is None:
-            return candidate.breadcrumb or "unknown"
-        parts = (
-            document.name,
-            document.document_type,
-            document.issuer,
-            document.effective_date,
-            candidate.breadcrumb,
-        )
-        return "; ".join(part for part in parts if part)
+            return load_prompt(ONE_TURN).render(**asked)
+        criteria = [c.model_dump() for c in self.criteria]
+        return load_prompt(RANKED).render(criteria=criteria, relevance=scale.model_dump(), **asked)
 
     def _take(self, assessment: Assessment, by_id: Mapping[str, PoolCandidate], decider: DecidedBy) -> None:
         candidate = by_id.get(assessment.candidate_id.strip())
@@ -334,21 +289,24 @@ class _Ranking:
             self.composites[candidate.candidate_id] = Composite(
                 float(assessment.relevance), properties, weights
             )
-            self.reasons[candidate.candidate_id] = one_line(assessment.reasoning) or "no reasoning given"
+            reason = places_for_ids(one_line(assessment.reasoning), by_id, self.pool)
+            self.reasons[candidate.candidate_id] = reason or "no reasoning given"
+            self.quotes[candidate.candidate_id] = quote_check(assessment.quote, candidate)
             self.deciders[candidate.candidate_id] = decider
 
     def _weights(self) -> dict[str, float]:
+        if self.options.relevance_only:
+            return {}
         if self.rubric is not None:
-            weights = {c.name.strip().lower(): c.weight for c in self.rubric.criteria}
-        else:
-            weights = {name: self.options.weights.get(name, 0.0) for name in PROPERTIES}
-        return dict.fromkeys(weights, 0.0) if self.options.relevance_only else weights
+            return {c.name.strip().lower(): c.weight for c in self.criteria}
+        return {name: self.options.weights.get(name, 0.0) for name in PROPERTIES}
 
-    def _verdict(self, candidate: PoolCandidate, failure: LLMFailure | None) -> Verdict:
+    def _verdict(self, candidate: PoolCandidate, failure: LLMFailure | None, stand_in: StandIn) -> Verdict:
         composite = self.composites.get(candidate.candidate_id)
+        if composite is None and failure is not None:
+            return stand_in.verdict(candidate, failure)
         if composite is None:
-            why = f"no verdict: {failure.message}" if failure else "no verdict: left out twice by the model"
-            return undecided(candidate, why)
+            return undecided(candidate, "no verdict: left out twice by the model")
         verdict = Verdict(
             candidate_id=candidate.candidate_id,
             role=composite.role,
@@ -359,15 +317,8 @@ class _Ranking:
             normalised_score=min(1.0, composite.total / composite.top),
             terms=composite.terms(),
         )
+        verdict = with_quote(verdict, self.quotes[candidate.candidate_id])
         left_out = self.unscored[candidate.candidate_id]
         return (
             verdict.for_person(f"the model gave no score for {', '.join(left_out)}") if left_out else verdict
         )
-
-
-def rubric_from_json(text: str) -> Rubric:
-    """An edited rubric. Raises :class:`StrategyUnavailable` saying what is wrong with it."""
-    try:
-        return Rubric.model_validate_json(text)
-    except ValidationError as error:
-        raise StrategyUnavailable(f"The edited rubric is not valid: {error.errors()[0]['msg']}") from error

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from arbitration.contracts import DecidedBy, Role
-from arbitration.evidence import evidence_scores
+from arbitration.evidence import evidence_scores, is_match_weak
 from arbitration.pool import CandidatePool, PoolCandidate
-from arbitration.settings import Bars
-from arbitration.strategies.base import Requirement, StrategyOutcome, StrategyServices, Verdict
+from arbitration.settings import Bars, EngineSettings
+from arbitration.strategies.base import Requirement, StrategyOutcome, StrategyServices, Verdict, by_reranker
 from arbitration.strategies.rules import RuleReading, Rules, role_by_bars
 
 _RULE_VERSION = "2"
+#: Why a person is asked about what would have been accepted.
+NO_STRONG_MATCH = "no_strong_match: among the nearest passages, and none comes close"
 _RULES = DecidedBy(kind="rule", name="rules of detection", version=_RULE_VERSION)
 
 
 @dataclass(frozen=True)
 class OfflineStrategy:
     """Accepted = primary where rule 1 or 2 fired, else supporting; uncertain = tangential and for a person;
-    rejected = discarded. The probability is the deployed model's, or else the rules' own estimate."""
+    rejected = discarded. The probability is the deployed model's, or else the rules' own estimate. Where even the
+    nearest passages are far away they are tangential at most, and a person decides whether anything answers."""
 
     name: str = "offline"
     description: str = "No language model: rules over the briefs; the uncertain go to people."
@@ -39,7 +43,51 @@ class OfflineStrategy:
                 _beside_the_rules(verdict, reading, estimates[c.candidate_id], own_bars)
                 for verdict, (c, reading) in zip(verdicts, read, strict=True)
             ]
-        return StrategyOutcome(verdicts=tuple(verdicts))
+        if learned is None:
+            near = _nearest(ordered, probabilities, pool.settings)
+            verdicts = [
+                _kept_near(verdict) if verdict.candidate_id in near else verdict for verdict in verdicts
+            ]
+        is_weak = learned is None and _is_weak(pool, [reading for _, reading in read])
+        if is_weak:
+            verdicts = [_only_near(verdict) for verdict in verdicts]
+        return StrategyOutcome(verdicts=tuple(verdicts), no_strong_match=is_weak)
+
+
+def _nearest(
+    ordered: Sequence[PoolCandidate], probabilities: Mapping[str, float], settings: EngineSettings
+) -> frozenset[str]:
+    """The candidates that no bar discards: the first few, and as many more as come near the best in estimate. Shares
+    are small where many passages are alike, and a bar alone would discard all of them. None without late interaction,
+    whose shares alone need this."""
+    measured = [c.candidate_id for c in ordered if c.signals.late is not None][: settings.near_limit]
+    floor = settings.near_share * max(probabilities.values(), default=0.0)
+    return frozenset(
+        name
+        for rank, name in enumerate(measured, start=1)
+        if rank <= settings.nearest_kept or probabilities[name] >= floor
+    )
+
+
+def _kept_near(verdict: Verdict) -> Verdict:
+    if verdict.role is not Role.DISCARDED:
+        return verdict
+    return verdict.model_copy(update={"role": Role.TANGENTIAL}).for_person(
+        "uncertain: below the bar, but among the nearest"
+    )
+
+
+def _is_weak(pool: CandidatePool, readings: Sequence[RuleReading]) -> bool:
+    """No strong match, unless the question names a place that is there."""
+    if any(1 in reading.fired for reading in readings):
+        return False
+    return is_match_weak(pool)
+
+
+def _only_near(verdict: Verdict) -> Verdict:
+    if verdict.role not in {Role.PRIMARY, Role.SUPPORTING}:
+        return verdict
+    return verdict.model_copy(update={"role": Role.TANGENTIAL}).for_person(NO_STRONG_MATCH)
 
 
 def _beside_the_rules(verdict: Verdict, reading: RuleReading, estimate: float, bars: Bars) -> Verdict:
@@ -62,7 +110,7 @@ def _beside_the_rules(verdict: Verdict, reading: RuleReading, estimate: float, b
 
 def _decider(services: StrategyServices, learned: bool) -> DecidedBy:
     if learned and services.scorer is not None:
-        return DecidedBy(kind="mlp", name="reranker", version=services.scorer.version)
+        return by_reranker(services.scorer)
     return _RULES
 
 
@@ -74,7 +122,7 @@ def _verdict(
     decider: DecidedBy,
 ) -> Verdict:
     role = role_by_bars(reading, probability, bars)
-    estimate = f"{'reranker p' if decider.kind == 'mlp' else 'estimate'} = {probability:.2f}"
+    estimate = f"{'reranker p' if decider != _RULES else 'estimate'} = {probability:.2f}"
     verdict = Verdict(
         candidate_id=candidate.candidate_id,
         role=role,

@@ -6,7 +6,6 @@ scored by the fallback reranker and marked so, and what the fallback keeps is fo
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -16,10 +15,12 @@ from typing import TypeGuard
 
 from pydantic import Field
 
+from arbitration import bounded_json
 from arbitration.contracts import DecidedBy, Role
 from arbitration.errors import LLMFailure
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.prompting import fence, load_prompt
+from arbitration.shown import passage_values, shuffled
 from arbitration.strategies.base import (
     Calls,
     Requirement,
@@ -30,6 +31,7 @@ from arbitration.strategies.base import (
 )
 from arbitration.strategies.rules import Rules
 from arbitration.strategies.shortlist import (
+    MOST_SEED,
     Fallback,
     Shortlist,
     StrategyOptions,
@@ -37,6 +39,7 @@ from arbitration.strategies.shortlist import (
     read_options,
     short_ids,
 )
+from arbitration.strategies.streams import MergeRule, merged, split, stream_of
 
 PROMPT = "pointwise"
 LOWEST_GRADE = 5
@@ -45,8 +48,9 @@ _OBJECT = re.compile(r"\{[^{}]*\}", re.DOTALL)
 
 
 class PointwiseOptions(StrategyOptions):
-    """K candidates in N parallel calls. ``per_stream`` caps the candidates of one document type, so that a
-    large stream does not crowd out a small one; the merge is by grade over all streams."""
+    """K candidates in N parallel calls. With ``streams`` each document type has a like share of K and calls of its
+    own, and ``merge`` orders what they graded; ``per_stream`` caps the candidates of one type, and is its quota.
+    ``seed`` gives the order inside a call."""
 
     k: int = Field(default=40, ge=1, le=400)
     n: int = Field(default=4, ge=1, le=32)
@@ -55,7 +59,10 @@ class PointwiseOptions(StrategyOptions):
     primary: int = Field(default=8, ge=0, le=10)
     supporting: int = Field(default=6, ge=0, le=10)
     tangential: int = Field(default=5, ge=0, le=10)
-    per_stream: int | None = Field(default=None, ge=1)
+    per_stream: int | None = Field(default=None, ge=1, le=400)
+    streams: bool = False
+    merge: MergeRule = "score"
+    seed: int = Field(default=0, ge=0, le=MOST_SEED)
 
     def role(self, grade: int) -> Role:
         """>= 8 primary, 6-7 supporting, 5 tangential, else discarded."""
@@ -116,7 +123,7 @@ def _only_object(text: str) -> list[tuple[str, object]]:
     if len(objects) > 1:
         raise LLMFailure("wrong_schema", f"the model's answer holds {len(objects)} different objects")
     try:
-        pairs: list[tuple[str, object]] = json.loads(next(iter(objects)), object_pairs_hook=list)
+        pairs: list[tuple[str, object]] = bounded_json.loads(next(iter(objects)), object_pairs_hook=list)
     except ValueError as error:
         raise LLMFailure("unparseable", "the model's grades are not valid JSON") from error
     return pairs
@@ -165,18 +172,55 @@ class _Grading:
 
     def run(self) -> StrategyOutcome:
         options = self.options
-        shortlist = Shortlist.of(self.pool, self.fallback, limit=options.k, per_stream=options.per_stream)
-        shards = self._all_shards(batches(shortlist.asked, options.n))
+        shortlist = Shortlist.of(
+            self.pool,
+            self.fallback,
+            limit=options.k,
+            per_stream=options.per_stream,
+            streams=options.streams,
+        )
+        shards = self._all_shards(self._groups(shortlist.asked))
         verdicts = [verdict for shard in shards for verdict in self._verdicts(shard)]
         verdicts.sort(key=lambda v: (-(v.raw_score or 0.0), -self.fallback.probabilities[v.candidate_id]))
+        verdicts = self._merged(verdicts)
         lost = [shard for shard in shards if shard.grades is None]
         return StrategyOutcome(
             verdicts=(*verdicts, *shortlist.beyond()),
             unknown_ids=tuple(dict.fromkeys(self.unknown)),
             repeated_ids=tuple(dict.fromkeys(self.repeated)),
+            judged_together=tuple(
+                frozenset(c.candidate_id for c in shard.candidates.values()) for shard in shards
+            ),
             calls=self.calls.records,
             notes=tuple(self.notes),
-            artefacts={"shards": as_json({"asked": len(shards), "lost": len(lost)})},
+            artefacts={
+                "shards": as_json({"asked": len(shards), "lost": len(lost)}),
+                "order": as_json({"seed": self.options.seed}),
+            },
+        )
+
+    def _groups(self, asked: Sequence[PoolCandidate]) -> list[list[PoolCandidate]]:
+        """The batches. Those of streams hold one document type each, and each stream has its part of the N calls, one
+        at least."""
+        n = self.options.n
+        if not self.options.streams:
+            return batches(asked, n)
+        streams = split(asked, lambda candidate: stream_of(self.pool, candidate))
+        counted = ", ".join(f"{name or 'no type'} {len(own)}" for name, own in streams.items())
+        self.notes.append(f"graded in streams by document type ({counted}), merged by {self.options.merge}")
+        parts = {name: max(1, round(n * len(own) / len(asked))) for name, own in streams.items()}
+        return [batch for name, own in streams.items() for batch in batches(own, parts[name])]
+
+    def _merged(self, verdicts: list[Verdict]) -> list[Verdict]:
+        """The verdicts, best first, in the order of the merge rule."""
+        if not self.options.streams:
+            return verdicts
+        streams = {c.candidate_id: stream_of(self.pool, c) for c in self.pool.candidates}
+        return merged(
+            verdicts,
+            lambda verdict: streams[verdict.candidate_id],
+            rule=self.options.merge,
+            quota=self.options.per_stream,
         )
 
     def _all_shards(self, groups: Sequence[Sequence[PoolCandidate]]) -> list[_Shard]:
@@ -185,7 +229,7 @@ class _Grading:
             return []
         workers = ThreadPoolExecutor(len(groups), "pointwise")
         try:
-            futures = [workers.submit(self._shard, short_ids(group)) for group in groups]
+            futures = [workers.submit(self._shard, self._by_id(group)) for group in groups]
             wait(futures, timeout=self.timeout_s + _GRACE_S)
             return [self._finished(f, group) for f, group in zip(futures, groups, strict=True)]
         finally:
@@ -195,12 +239,17 @@ class _Grading:
         if future.done():
             return future.result()
         hanging = LLMFailure("timeout", f"no answer within {self.timeout_s:g} s")
-        return _Shard(short_ids(group), None, None, hanging)
+        return _Shard(self._by_id(group), None, None, hanging)
+
+    def _by_id(self, group: Sequence[PoolCandidate]) -> dict[str, PoolCandidate]:
+        """A batch by short ids, in an order that says nothing of what the reranker thinks."""
+        question = self.pool.question.normalised
+        return short_ids(shuffled(group, seed=self.options.seed, question=question))
 
     def _shard(self, candidates: dict[str, PoolCandidate]) -> _Shard:
         prompt = load_prompt(PROMPT).render(
-            question=self.pool.question.normalised,
-            passages=[{"id": i, "text": fence(c.anchor_text, label=i)} for i, c in candidates.items()],
+            question=fence(self.pool.question.normalised, label="question"),
+            passages=[passage_values(self.pool, c, label=i) for i, c in candidates.items()],
         )
         request = prompt.request(
             max_output_tokens=self.pool.settings.output_tokens(self.options.max_output_tokens),

@@ -1,7 +1,7 @@
 """``r-flow``: pattern match, gates and reranker first; a language model only for what they leave uncertain.
 
-The route of each candidate is :func:`arbitration.triage.triage`. Candidates are ordered by the blend of cosine and
-probability, for verified ones times the verifier's multiplier. Options, each with a default: ``gates`` (a
+The route of each candidate is :func:`arbitration.triage.triage`. Candidates are ordered by the blend of semantic score
+and probability, for verified ones times the verifier's multiplier. Options, each with a default: ``gates`` (a
 :class:`~arbitration.triage.GateProfile`) and ``blend_weight``. Without a deployed model the rules' own estimate
 stands in for the probability; without a language model the uncertain go to people.
 """
@@ -9,11 +9,14 @@ stands in for the probability; without a language model the uncertain go to peop
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+
+import numpy as np
 
 from arbitration.contracts import DecidedBy, Role
 from arbitration.evidence import evidence_scores
+from arbitration.features import pool_features
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.strategies.base import (
     Calls,
@@ -21,8 +24,10 @@ from arbitration.strategies.base import (
     StrategyOutcome,
     StrategyServices,
     Verdict,
+    by_reranker,
     undecided,
 )
+from arbitration.strategies.judgements import quote_check, with_quote
 from arbitration.strategies.rules import RuleReading, Rules, accepted_role
 from arbitration.strategies.verifier import Verification, verify
 from arbitration.triage import (
@@ -78,11 +83,12 @@ class _Flow:
     def __init__(self, pool: CandidatePool, services: StrategyServices) -> None:
         self._pool = pool
         self._services = services
+        services = _measured_once(pool, services)
         learned = services.probabilities(pool)
         self._probabilities: Mapping[str, float] = learned or evidence_scores(pool)
         self._is_learned = learned is not None
         self._gates = _gates(services)
-        self._weight = _blend_weight(services)
+        self._bases = _bases(pool, services, self._probabilities)
         self._bars = services.bars(pool)
 
     @cached_property
@@ -154,7 +160,7 @@ class _Flow:
             why = f"no verdict: {failure.message}" if failure else "no verdict"
             return undecided(candidate, why).model_copy(update=self._scores(candidate, base))
         accepted = Role.PRIMARY if self._readings[candidate.candidate_id].accepts else Role.SUPPORTING
-        return Verdict(
+        verdict = Verdict(
             candidate_id=candidate.candidate_id,
             role=accepted if verifier_accepts(reply.score) else Role.DISCARDED,
             reason=f"{' '.join(reply.reason.split()) or 'no reason given'} (verifier {reply.score} of 9)",
@@ -163,6 +169,7 @@ class _Flow:
             terms={"verifier": float(reply.score), "base": base},
             **self._scores(candidate, verified_score(base, reply.score)),
         )
+        return with_quote(verdict, quote_check(reply.quote, candidate))
 
     def notes(self, verifications: list[Verification], *, has_judge: bool) -> tuple[str, ...]:
         """What a reader of the run should know besides the verdicts."""
@@ -176,8 +183,7 @@ class _Flow:
         return tuple(notes)
 
     def _base(self, candidate: PoolCandidate) -> float:
-        semantic = max(0.0, candidate.signals.semantic or 0.0)
-        return blended(semantic, self._probabilities[candidate.candidate_id], weight=self._weight)
+        return self._bases[candidate.candidate_id]
 
     def _scores(self, candidate: PoolCandidate, score: float) -> dict[str, float | str]:
         return {
@@ -201,7 +207,7 @@ class _Flow:
         if triaged.by == "gate":
             return DecidedBy(kind="gate", name=self._gates.name)
         if self._is_learned and self._services.scorer is not None:
-            return DecidedBy(kind="mlp", name="reranker", version=self._services.scorer.version)
+            return by_reranker(self._services.scorer)
         return DecidedBy(kind="rule", name="rules of detection", version=_RULES_VERSION)
 
 
@@ -217,6 +223,27 @@ def _blend_weight(services: StrategyServices) -> float:
     if not isinstance(given, int | float) or not 0.0 <= given <= 1.0:
         raise ValueError(f"blend_weight is {given!r}; it must lie between 0 and 1")
     return float(given)
+
+
+def _measured_once(pool: CandidatePool, services: StrategyServices) -> StrategyServices:
+    """The services with this pool's feature rows as measured: reranker and blend read the same ones."""
+    if services.feature_rows is None or services.scorer is None or not pool.candidates:
+        return services
+    rows = services.feature_rows(pool)
+    return replace(services, feature_rows=lambda _pool: rows)
+
+
+def _bases(
+    pool: CandidatePool, services: StrategyServices, probabilities: Mapping[str, float]
+) -> dict[str, float]:
+    """The score of each candidate before any judge, with the very feature that the weight was tuned on."""
+    weight = _blend_weight(services)
+    if not weight:
+        return dict(probabilities)
+    ids = [candidate.candidate_id for candidate in pool.candidates]
+    rows = (services.feature_rows or pool_features)(pool)
+    scores = blended(rows, np.array([probabilities[identity] for identity in ids]), weight=weight)
+    return {identity: float(score) for identity, score in zip(ids, scores, strict=True)}
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Literal
 
 from arbitration.errors import StrategyUnavailable
 from arbitration.strategies.arbiter import ArbiterStrategy
-from arbitration.strategies.base import Strategy
+from arbitration.strategies.base import Strategy, order_of
 from arbitration.strategies.baselines import BASELINES
 from arbitration.strategies.consensus import ConsensusStrategy
 from arbitration.strategies.multi_criteria import MULTI_CRITERIA, MULTI_CRITERIA_2
@@ -31,6 +32,11 @@ _STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in _ALL
 
 #: Every strategy there is, by name, in the order they are offered.
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(_STRATEGIES)
+
+
+def order_by_name(name: str) -> Literal["role", "score"]:
+    """What orders the survivors of a strategy; roles, for one that is no longer there."""
+    return order_of(_STRATEGIES[name]) if name in _STRATEGIES else "role"
 
 
 def get_strategy(name: str) -> Strategy:

@@ -24,10 +24,12 @@ _NAMED: dict[PatternKind, float] = {"reference": 0.6, "alias": 0.6, "family": 0.
 
 @dataclass(frozen=True, slots=True)
 class RuleReading:
-    """Which rules speak for or against a candidate, in words."""
+    """Which rules speak for or against a candidate, in words. ``is_measured``: late interaction compared it with the
+    question word by word, so that what meaning alone found is no blind guess."""
 
     fired: tuple[int, ...]
     reasons: tuple[str, ...]
+    is_measured: bool = False
 
     @property
     def accepts(self) -> bool:
@@ -41,13 +43,14 @@ class RuleReading:
 
 
 def accepted_role(reading: RuleReading, probability: float, bars: Bars) -> Role:
-    """The role of an accepted candidate: primary where rule 1 or 2 fired and it reaches that rule's bar.
+    """The role of an accepted candidate: primary where rule 1 or 2 fired and it reaches that rule's bar, or where late
+    interaction compared it and it reaches the bar of rule 2.
 
     Without a bar for rule 1 every piece of a long section whose title matches went before better ones (H2O: six
     primaries a question, a quarter of them right, MRR .782; with it three, two fifths of them right, .797).
     """
     named = 1 in reading.fired and probability >= bars.named
-    met = 2 in reading.fired and probability >= bars.primary
+    met = (2 in reading.fired or reading.is_measured) and probability >= bars.primary
     return Role.PRIMARY if named or met else Role.SUPPORTING
 
 
@@ -80,7 +83,11 @@ class Rules:
             cosine = candidate.signals.semantic or 0.0
             fired.append(3)
             reasons.append(f"found by meaning alone (cosine {cosine:.2f}), no keyword meets; rule 3")
-        return RuleReading(tuple(fired), tuple(reasons) or (_weak_reason(candidate),))
+        return RuleReading(
+            tuple(fired),
+            tuple(reasons) or (_weak_reason(candidate),),
+            is_measured=candidate.signals.late is not None,
+        )
 
     def _meets(self, candidate: PoolCandidate) -> bool:
         """A strong meeting. Two words of one phrase meeting (no second group) prove a mention only, so outside

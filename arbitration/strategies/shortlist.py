@@ -17,7 +17,10 @@ from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.settings import Bars
 from arbitration.strategies.base import StrategyServices, Verdict
 from arbitration.strategies.rules import RuleReading, role_by_bars
+from arbitration.strategies.streams import interleaved, stream_of
 
+#: The highest seed of an order.
+MOST_SEED = 2**31 - 1
 _PREFILTER = DecidedBy(kind="rule", name="prefilter by the reranker's order")
 
 
@@ -86,15 +89,22 @@ class Shortlist:
 
     @classmethod
     def of(
-        cls, pool: CandidatePool, fallback: Fallback, *, limit: int, per_stream: int | None = None
+        cls,
+        pool: CandidatePool,
+        fallback: Fallback,
+        *,
+        limit: int,
+        per_stream: int | None = None,
+        streams: bool = False,
     ) -> Shortlist:
-        """The ``limit`` best of the pool, and of each stream (document type) at most ``per_stream``."""
+        """The ``limit`` best of the pool, and of each stream (document type) at most ``per_stream``. With ``streams``
+        each stream gives its best in turn, so that all have a like share."""
         taken: Counter[str] = Counter()
         asked: list[PoolCandidate] = []
         rest: list[PoolCandidate] = []
-        for candidate in sorted(pool.candidates, key=lambda c: -fallback.probabilities[c.candidate_id]):
-            document = pool.document(candidate.document_id)
-            stream = document.document_type if document else ""
+        ordered = sorted(pool.candidates, key=lambda c: -fallback.probabilities[c.candidate_id])
+        for candidate in interleaved(ordered, lambda c: stream_of(pool, c)) if streams else ordered:
+            stream = stream_of(pool, candidate)
             is_full = per_stream is not None and taken[stream] >= per_stream
             if is_full or len(asked) >= limit:
                 rest.append(candidate)

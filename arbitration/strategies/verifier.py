@@ -12,18 +12,21 @@ from arbitration.contracts import DecidedBy
 from arbitration.errors import LLMFailure
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.prompting import fence, load_prompt
+from arbitration.shown import language_name, passage_values
 from arbitration.strategies.base import Calls, by_model
+from arbitration.strategies.judgements import everything_is_asked_for
 
 PROMPT = "r-flow-verifier"
 PARALLEL_CALLS = 8
 
 
 class VerifierReply(BaseModel):
-    """What the model returns about one passage."""
+    """What the model returns about one passage: reason and quotation before the score."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra=everything_is_asked_for)
 
     reason: str
+    quote: str = ""
     score: int = Field(ge=0, le=9)
     counter_argument: str | None = None
 
@@ -48,9 +51,9 @@ def verify(pool: CandidatePool, candidates: Sequence[PoolCandidate], calls: Call
 
 def _verify_one(pool: CandidatePool, candidate: PoolCandidate, calls: Calls) -> Verification:
     prompt = load_prompt(PROMPT).render(
-        question=pool.question.normalised,
-        section=fence(candidate.breadcrumb, label="section") if candidate.breadcrumb else "none",
-        passage=fence(candidate.anchor_text, label="passage"),
+        question=fence(pool.question.normalised, label="question"),
+        language=language_name(pool.question.language),
+        passage=passage_values(pool, candidate, label="passage"),
         context=fence(candidate.context_text, label="surroundings"),
     )
     request = prompt.request(

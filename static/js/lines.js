@@ -1,5 +1,5 @@
 // Choosing lines for a form marked data-line-picker: a click on a line sets the first one, the next click the last one;
-// the fields stay the truth, so that typed numbers show on the page as well.
+// the fields stay the truth, so that typed numbers show on the page as well. The form says when clicks count.
 
 const form = document.querySelector("[data-line-picker]");
 const field = (name) => form.elements[name];
@@ -40,4 +40,5 @@ if (form) {
   document.querySelector("[data-viewer]")?.addEventListener("click", choose);
   form.addEventListener("input", show);
   show();
+  form.dataset.linePicker = "ready";
 }

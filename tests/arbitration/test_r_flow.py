@@ -18,6 +18,7 @@ from arbitration.pool import CandidatePool
 from arbitration.protocols import ChatRequest
 from arbitration.strategies.base import StrategyServices, Verdict
 from arbitration.strategies.r_flow import R_FLOW, R_FLOW_MLP, SEMANTIC_GATES
+from arbitration.strategies.registry import get_strategy
 from arbitration.triage import GateProfile, gate_inputs
 from tests.arbitration.engine.makers import RETENTION_POLICY, FakeChat, HashEmbedder, make_store
 
@@ -233,9 +234,29 @@ def test_blending_changes_the_order(pool: CandidatePool) -> None:
     by_p = R_FLOW_MLP.decide(pool, services=services(pool, *values)).verdicts
     blended = R_FLOW_MLP.decide(pool, services=services(pool, *values, blend_weight=1.0)).verdicts
 
-    cosine = {c.candidate_id: c.signals.semantic or 0.0 for c in pool.candidates}
+    semantic = pool_features(pool)[:, FEATURE_NAMES.index("semantic_score")]
+    cosine = {c.candidate_id: score for c, score in zip(pool.candidates, semantic, strict=True)}
     assert [v.probability for v in by_p] == sorted((v.probability for v in by_p), reverse=True)  # type: ignore[type-var]
     assert [cosine[v.candidate_id] for v in blended] == sorted(cosine.values(), reverse=True)
+
+
+def test_the_blend_is_served_on_the_feature_it_was_tuned_on(pool: CandidatePool) -> None:
+    """Training chooses the weight by the feature's column, with what no detector measured filled in as there."""
+    first = pool.candidates[0]
+    unseen = first.model_copy(
+        update={
+            "signals": first.signals.model_copy(update={"semantic": None}),
+            "scores": {name: score for name, score in first.scores.items() if name != "embedding"},
+        }
+    )
+    pool = pool.model_copy(update={"candidates": (unseen, *pool.candidates[1:])})
+    values = np.array([0.50 + 0.01 * n for n in range(len(pool.candidates))])
+
+    verdicts = R_FLOW_MLP.decide(pool, services=services(pool, *values, blend_weight=0.4)).verdicts
+
+    tuned = 0.4 * pool_features(pool)[:, 0] + 0.6 * values
+    served = {verdict.candidate_id: verdict.raw_score for verdict in verdicts}
+    assert [served[c.candidate_id] for c in pool.candidates] == pytest.approx(tuned)
 
 
 def test_an_impossible_blend_weight_is_refused(pool: CandidatePool) -> None:
@@ -267,3 +288,32 @@ def test_an_outcome_says_who_decided_what(pool: CandidatePool) -> None:
     assert sum(outcome.decided.values()) == outcome.candidates
     assert outcome.tokens > 0
     assert outcome.cost == pytest.approx(0.001)
+
+
+def test_the_reranker_does_not_see_what_the_question_rules_out() -> None:
+    embedder = HashEmbedder()
+    store = make_store(RETENTION_POLICY, embedder=embedder)
+    pool = detect(
+        question="How long are audit records kept, not the backups?", store=store, embedder=embedder
+    )
+    asked = pool.question.model_copy(update={"text": pool.question.retrieval_text, "negative_cues": ()})
+
+    assert pool.question.negative_cues == ("the backups",)
+    np.testing.assert_array_equal(
+        pool_features(pool), pool_features(pool.model_copy(update={"question": asked}))
+    )
+
+
+@dataclass
+class LogisticScorer(FixedScorer):
+    """A model that says what it is."""
+
+    architecture: str = "logistic"
+
+
+@pytest.mark.parametrize("name", ["r-flow", "offline"])
+def test_a_logistic_regression_is_not_called_a_network(name: str, pool: CandidatePool) -> None:
+    made = StrategyServices(scorer=LogisticScorer([0.05] * len(pool.candidates)), feature_rows=pool_features)
+    kinds = {v.decided_by.kind for v in get_strategy(name).decide(pool, services=made).verdicts}
+    assert "logistic" in kinds
+    assert "mlp" not in kinds

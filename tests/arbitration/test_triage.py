@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from arbitration.features import FEATURE_NAMES
 from arbitration.triage import (
     OPEN_GATES,
     VOYAGE_3_LARGE,
@@ -140,8 +141,10 @@ def test_what_the_reranker_accepts_is_never_removed(zone: str, probability: floa
 
 
 def test_blend() -> None:
-    assert blended(0.5, 0.9, weight=0.4) == pytest.approx(0.4 * 0.5 + 0.6 * 0.9)
-    assert blended(0.5, 0.9, weight=0.0) == 0.9
+    rows = np.zeros((1, len(FEATURE_NAMES)))
+    rows[0, FEATURE_NAMES.index("semantic_score")] = 0.5
+    assert blended(rows, np.array([0.9]), weight=0.4) == pytest.approx([0.4 * 0.5 + 0.6 * 0.9])
+    assert blended(rows, np.array([0.9]), weight=0.0) == pytest.approx([0.9])
 
 
 def test_the_verifiers_score() -> None:

@@ -34,7 +34,7 @@ def measure(size: Size) -> Iterator[Figure]:
     bare, whole, parsing, passages = [], [], [], 0
     for number in range(ROUNDS[size]):
         content = a_pdf(pages=PAGES, seed=number)
-        spent, texts, stage = _ingested(collection, content, f"synthetic-{number}.pdf")
+        spent, texts, stage = ingested(collection, content, f"synthetic-{number}.pdf")
         whole.append(spent)
         parsing.append(stage)
         bare.append(_bare(content, texts))
@@ -49,7 +49,7 @@ def measure(size: Size) -> Iterator[Figure]:
     yield Figure("pages a second", PAGES / min(whole), "1/s")
 
 
-def _ingested(collection: object, content: bytes, name: str) -> tuple[float, list[str], float]:
+def ingested(collection: object, content: bytes, name: str) -> tuple[float, list[str], float]:
     """Seconds from the stored upload to ready, the passages, and seconds until the document was parsed."""
     from django.core.files.base import ContentFile
 

@@ -29,7 +29,7 @@ def measure(size: Size) -> Iterator[Figure]:
     if not folder.is_dir():
         return
     from arbitration.adapters.onnx_embedder import default_embedder
-    from workbench.questions.similar import SAME_IN_OTHER_WORDS
+    from arbitration.triage import SAME_IN_OTHER_WORDS
 
     texts, gold = _questions(folder, QUESTIONS[size])
     embedder = default_embedder()

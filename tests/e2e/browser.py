@@ -22,7 +22,7 @@ ARGUMENTS = [
 ]
 WIDE, NARROW = (1440, 900), (390, 844)
 #: Milliseconds that a page, and a piece of background work, may take on a busy machine.
-PATIENCE, WORK = 30_000, 240_000
+PATIENCE, WORK = 90_000, 480_000
 
 expect.set_options(timeout=PATIENCE)
 
@@ -131,9 +131,11 @@ def seen(page: Page) -> Seen:
 
 
 def evidence_settled(page: Page) -> None:
-    """Waits until the panel beside the cards, where it is shown, holds the evidence of the current card."""
+    """Waits until page images are drawn, and the panel beside the cards, where it is shown, holds the evidence of the
+    current card."""
     page.wait_for_function(
         """() => {
+            if (document.querySelector(".sheet__blank[hx-get]")) return false;
             const side = document.querySelector(".review__side");
             if (!side || !side.checkVisibility()) return true;
             const image = side.querySelector(".sheet img");

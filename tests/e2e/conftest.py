@@ -30,7 +30,7 @@ def product() -> Iterator[RunningProduct]:
     """Web, worker and beat with a home of their own; the demo documents are ready."""
     extra = {"WEBAUTHN": "1", "WORKBENCH_USER_PASSWORD": PASSWORD, "METRICS_TOKEN": METRICS_TOKEN}
     with running_product(extra) as running:
-        eventually(lambda: _demo_is_ready(running), seconds=300, what="the demo documents are ready")
+        eventually(lambda: _demo_is_ready(running), seconds=600, what="the demo documents are ready")
         yield running
 
 
@@ -90,7 +90,7 @@ QUESTIONS = {
         "regulation-on-client-records.pdf",
     ),
     "not_found": (
-        "What does the policy say about cryptocurrency custody?",
+        "When are dividends paid to shareholders?",
         "information-security-policy.md",
     ),
 }
@@ -113,7 +113,7 @@ def ask(product: RunningProduct, text: str, document: str | None, strategy: str 
     )
     eventually(
         lambda: product.rows("SELECT 1 FROM questions_run WHERE id = %s AND status = 'done'", run[0]),
-        seconds=120,
+        seconds=300,
         what=f"run {run[0]} is done",
     )
     return int(run[0])

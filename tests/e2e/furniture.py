@@ -16,7 +16,7 @@ from tests.product import RunningProduct, eventually
 QUESTIONS = (
     "Within how many days must the Client pay an undisputed invoice?",
     "Who is the responsible officer?",
-    "What does the policy say about cryptocurrency custody?",
+    "When are dividends paid to shareholders?",
 )
 
 
@@ -57,14 +57,14 @@ def _archives(admin: httpx.Client, product: RunningProduct) -> tuple[str, str]:
     state = "SELECT state FROM archives_transfer WHERE id = %s"
     leaves = _post(admin, "/collections/demo/archive/", {})
     key = int(leaves.split("/")[2])
-    eventually(lambda: product.rows(state, key)[0][0] == "ready", seconds=120, what="the archive is ready")
+    eventually(lambda: product.rows(state, key)[0][0] == "ready", seconds=300, what="the archive is ready")
     content = admin.get(f"{leaves}file/").content
     answer = admin.post("/archives/", files={"file": ("demo.zip", content, "application/zip")})
     arrives = str(answer.url.path)
     assert arrives != "/archives/", answer.text[:4000]
     key = int(arrives.split("/")[2])
     eventually(
-        lambda: product.rows(state, key)[0][0] == "checked", seconds=120, what="the archive is checked"
+        lambda: product.rows(state, key)[0][0] == "checked", seconds=300, what="the archive is checked"
     )
     return leaves, arrives
 
@@ -102,10 +102,10 @@ def _newer_version(analyst: httpx.Client, product: RunningProduct) -> str:
     answer = analyst.post("/collections/demo/upload/", files=upload)
     assert answer.status_code == 200, answer.text[:2000]
     newest = "SELECT id, status FROM documents_document WHERE name = %s ORDER BY id DESC LIMIT 1"
-    eventually(lambda: product.rows(newest, name)[0][1] == "ready", seconds=120, what="the version is ready")
+    eventually(lambda: product.rows(newest, name)[0][1] == "ready", seconds=300, what="the version is ready")
     versions = f"/documents/{product.rows(newest, name)[0][0]}/versions/"
     offer = "SELECT count(*) FROM documents_versionoffer"
-    eventually(lambda: product.rows(offer)[0][0] > 0, seconds=60, what="the version is offered")
+    eventually(lambda: product.rows(offer)[0][0] > 0, seconds=300, what="the version is offered")
     answer = analyst.post(f"{versions}decide/", data={"decision": "accept"})
     assert answer.url.path == versions, answer.text[:2000]
     return versions

@@ -93,8 +93,8 @@ def check_boxes(page: Page, *, pdf: Path) -> None:
     document itself, whose text inside each box is that line's, as an independent reader has it."""
     lines = page.locator(".lines__item--anchor")
     boxes = page.locator("rect.box--anchor")
+    expect(lines.first).to_be_visible()  # the page may still be on its way
     expect(boxes).to_have_count(lines.count())
-    assert lines.count() >= 1
     number = int(page.locator("#page-number").input_value())
     source = pypdfium2.PdfDocument(pdf)
     try:

@@ -32,7 +32,7 @@ def parcel(product: RunningProduct) -> str:
             "SELECT 1 FROM documents_document d JOIN documents_collection c ON c.id = d.collection_id"
             " WHERE c.slug = %s AND d.status = 'ready'"
         )
-        eventually(lambda: product.rows(ready, slug), seconds=120, what="the document is ready")
+        eventually(lambda: product.rows(ready, slug), seconds=300, what="the document is ready")
         fields = {"collection": slug, "name": NAME, "gold_share": 0, "random_share": 0}
         project = admin.post("/labeling/", data={**fields, "double_share": 0}).url.path
         label = {"question": QUESTION, "document": "cash-policy.txt", "text": RULE}

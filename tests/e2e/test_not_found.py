@@ -9,11 +9,11 @@ from tests.product import RunningProduct
 
 
 def test_a_reviewer_confirms_a_not_found(visit: Visit, product: RunningProduct) -> None:
-    run = ask(product, "What does the policy say about zeppelin hangars?", "information-security-policy.md")
+    run = ask(product, "Which fertiliser suits tulips?", "information-security-policy.md")
     page = visit("reviewer").go(f"/runs/{run}/")
     expect(page.get_by_role("heading", name="Not found")).to_be_visible()
     expect(page.get_by_text("no_keyword_match")).to_be_visible()
-    expect(page.locator(".term").filter(has_text="zeppelin")).to_contain_text("0")
+    expect(page.locator(".term").filter(has_text="tulips")).to_contain_text("0")
     page.get_by_label("Where the answer stands").fill("Looked it up in the annex too.")
     page.get_by_role("button", name="Confirm: not there").click()
     expect(page.locator(".decision")).to_contain_text("Not found confirmed")

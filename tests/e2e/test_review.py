@@ -105,6 +105,7 @@ def test_lines_are_chosen_by_clicking_and_the_answer_is_written_anew(
     run = ask(product, "What does the policy say about the moon?", "information-security-policy.md")
     page = visit("reviewer").go(f"/runs/{run}/")
     page.get_by_role("link", name=re.compile("Point at the lines|Add evidence")).click()
+    expect(page.locator("form[data-line-picker=ready]")).to_be_visible()
     lines = page.locator(".lines__item")
     lines.nth(4).locator(".lines__text").click()
     lines.nth(6).locator(".lines__text").click()
@@ -115,7 +116,7 @@ def test_lines_are_chosen_by_clicking_and_the_answer_is_written_anew(
     page.get_by_role("button", name="Write the answer anew").click()
     eventually(
         lambda: product.rows("SELECT 1 FROM questions_answer WHERE run_id = %s AND version = 2", run),
-        seconds=60,
+        seconds=240,
         what="a second version of the answer",
     )
     page.reload()
@@ -123,7 +124,7 @@ def test_lines_are_chosen_by_clicking_and_the_answer_is_written_anew(
 
 
 def test_a_decided_run_is_signed_by_keys(visit: Visit, product: RunningProduct) -> None:
-    run = ask(product, "What does the policy say about the stars?", "information-security-policy.md")
+    run = ask(product, "Which fertiliser suits tulips?", "information-security-policy.md")
     page = visit("reviewer").go(f"/runs/{run}/")
     page.keyboard.press("a")
     expect(page.locator(".answer .decision")).to_be_visible()
@@ -165,7 +166,7 @@ def test_a_run_is_decided_signed_and_reopened(visit: Visit, product: RunningProd
             lambda seen=before: (
                 product.rows("SELECT count(*) FROM review_review WHERE run_id = %s", run) != seen
             ),
-            seconds=30,
+            seconds=240,
             what="the decision is recorded",
         )
     page.goto(f"{product.address}/runs/{run}/sign/")

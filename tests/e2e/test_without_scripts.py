@@ -27,7 +27,7 @@ def test_login_upload_and_ask(visit: Visit, product: RunningProduct, tmp_path: P
         lambda: product.rows(
             "SELECT 1 FROM documents_document WHERE name = %s AND status = 'ready'", note.name
         ),
-        seconds=120,
+        seconds=300,
         what="the note is ready",
     )
     page.reload()
@@ -41,7 +41,7 @@ def test_login_upload_and_ask(visit: Visit, product: RunningProduct, tmp_path: P
     number = int(re.findall(r"/runs/(\d+)/", run)[0])
     eventually(
         lambda: product.rows("SELECT 1 FROM questions_run WHERE id = %s AND status = 'done'", number),
-        seconds=120,
+        seconds=300,
         what="the run is done",
     )
     page.goto(run)

@@ -143,6 +143,8 @@ class FakeApp:
             return _refused(400, "unsupported", param="logprobs")
         if call.temperature is not None and not able.temperature:
             return _refused(400, "unsupported", param="temperature", code="unsupported_value")
+        if {"reasoning", "reasoning_effort"} & set(call.body) and not able.effort:
+            return _refused(400, "unsupported", param="reasoning_effort", code="unsupported_parameter")
         if "max_tokens" in call.body and not able.max_tokens:
             return _refused(400, "unsupported", param="max_tokens", code="unsupported_parameter")
         return None

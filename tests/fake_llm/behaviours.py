@@ -37,6 +37,11 @@ _STOP = frozenset(
     )
 )
 _PRIMARY_WORDS = 2
+_QUOTED_WORDS = 15
+#: Lines of a candidate that the prompt wrote.
+_NOT_TEXT = re.compile(
+    r"<<<|(?:candidate_id|document|section|text|source|effective|found by)\b.{0,3}:|effective |\W*$"
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,13 @@ def question_of(request: FakeRequest) -> str:
     text = _FENCE_OPENS.sub("", request.user)
     labelled = _QUESTION.search(text)
     return labelled[1] if labelled else text.strip().split("\n", 1)[0]
+
+
+def quote_of(candidate: Candidate, wanted: set[str]) -> str:
+    """The beginning of the line of the passage that holds most of the question, as it stands there."""
+    lines = [line for line in candidate.text.split("\n") if line.strip() and not _NOT_TEXT.match(line)]
+    best = max(lines, key=lambda line: len(wanted & question_words(line)), default="")
+    return " ".join(best.split()[:_QUOTED_WORDS])
 
 
 def question_words(question: str) -> set[str]:
@@ -218,6 +230,8 @@ class Filler:
         self._definitions = root.get("$defs", {})
         self._verdicts = verdicts
         self._request = request
+        wanted = question_words(question_of(request))
+        self._quotes = {c.candidate_id: quote_of(c, wanted) for c in candidates_in(request)}
 
     def fill(self, schema: dict[str, Any], *, name: str = "", candidate: str | None = None) -> Any:
         """A value that satisfies ``schema``, about ``candidate`` where there is one."""
@@ -298,6 +312,8 @@ class Filler:
             return candidate
         if "counter" in name:
             return "It may say the same of another matter."
+        if name == "quote":
+            return self._quotes.get(candidate, "")
         return self._verdicts.reason(candidate)
 
 

@@ -85,7 +85,7 @@ class Latency:
 class Capabilities:
     """What the server can do; what is switched off is refused as servers without it do. With
     ``ignores_schema`` a schema is taken but not followed. ``temperature`` and ``max_tokens`` are refused
-    the way newer models refuse them."""
+    the way newer models refuse them, ``effort`` the way models refuse it that do not reason."""
 
     responses: bool = True
     json_schema: bool = True
@@ -94,6 +94,7 @@ class Capabilities:
     models: bool = True
     temperature: bool = True
     max_tokens: bool = True
+    effort: bool = True
     ignores_schema: bool = False
 
 
@@ -108,6 +109,7 @@ class Script:
     capabilities: Capabilities = field(default_factory=Capabilities)
     model_names: tuple[str, ...] = ("fake-model", "fake-embedding")
     embedding_width: int = 64
+    most_tokens: int | None = None  # the server's own limit of a reply, whatever the call allows
     cache_block: int = 128
     requests: list[FakeRequest] = field(default_factory=list)
     embedding_requests: list[dict[str, Any]] = field(default_factory=list)
@@ -151,8 +153,9 @@ class Script:
         said = queued if queued is not None else self.behaviour(request)
         reply = FakeReply(said) if isinstance(said, str) else said
         pieces = tokens(reply.text)
-        if request.max_tokens is not None and len(pieces) > request.max_tokens:
-            return FakeReply("".join(pieces[: request.max_tokens]), finish_reason="length")
+        most = min((n for n in (request.max_tokens, self.most_tokens) if n is not None), default=len(pieces))
+        if len(pieces) > most:
+            return FakeReply("".join(pieces[:most]), finish_reason="length")
         return reply
 
     def cached_tokens(self, prompt: str) -> int:
@@ -164,7 +167,7 @@ class Script:
 
     def apply(self, order: dict[str, Any]) -> None:
         """An order of the admin endpoint, in JSON; unknown keys are an error."""
-        known = {"reset", "behaviour", "answers", "faults", "latency", "capabilities"}
+        known = {"reset", "behaviour", "answers", "faults", "latency", "capabilities", "most_tokens"}
         if set(order) - known:
             raise ValueError(
                 f"unknown: {', '.join(sorted(set(order) - known))}; known: {', '.join(sorted(known))}"
@@ -178,6 +181,8 @@ class Script:
             self.faults.append(Fault(**(fault | {"at": tuple(fault.get("at", ()))})))
         if "latency" in order:
             self.latency = Latency(**order["latency"]) if order["latency"] is not None else None
+        if "most_tokens" in order:
+            self.most_tokens = order["most_tokens"]
         if "capabilities" in order:
             self.capabilities = Capabilities(**order["capabilities"])
 

@@ -82,6 +82,10 @@ class FakeLLM:
         """Answer Yes/No calls with exact log-odds, by the text that stands in their prompt."""
         self.behave(judge(log_odds, default=default))
 
+    def cut_off_at(self, tokens: int) -> None:
+        """No reply is longer than so many tokens; longer ones are cut off."""
+        self.script.most_tokens = tokens
+
     def fault(self, kind: FaultKind, *at: int, **options: Any) -> None:
         """Order a fault: at the numbered calls, or by ``match=`` text, or for the next ``times=`` calls."""
         self.script.faults.append(Fault(kind, at=at, **options))
@@ -91,7 +95,8 @@ class FakeLLM:
         self.script.latency = latency or Latency()
 
     def without(self, *names: str, ignores_schema: bool = False) -> None:
-        """Switch capabilities off: responses, json_schema, json_mode, logprobs, models, temperature, max_tokens."""
+        """Switch capabilities off: responses, json_schema, json_mode, logprobs, models, temperature, max_tokens,
+        effort."""
         lacking = dict.fromkeys(names, False)
         self.script.capabilities = replace(self.script.capabilities, **lacking, ignores_schema=ignores_schema)
 

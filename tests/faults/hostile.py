@@ -29,10 +29,21 @@ What becomes of malformed, encrypted, active, deceptive and odd files when they 
 read by its worker. Every one ends ready, or failed with a reason; a failure costs that file alone. Made by
 `python -m tests.faults.hostile`, from files that are not part of this repository; no text of theirs stands here.
 
-The limits are `MAX_UPLOAD_BYTES`, `PARSER_MEMORY_BYTES` and `PARSER_SECONDS`. The parser is a process of its own for
-each file and for each scanned page. On Linux the kernel refuses it the network, new files, changes to files and new
-programs (`arbitration/parsing/sandbox.py`); asking for the network ends it and the document fails as `misbehaved`, so a
-table without that word is a run without an attempt.
+The limits are `MAX_UPLOAD_BYTES`, `PARSER_MEMORY_BYTES`, `PARSER_SECONDS`, and `MAX_DOCUMENT_HEADINGS`,
+`MAX_DOCUMENT_LINES` and `MAX_DOCUMENT_PASSAGES` for what a file comes to. The parser is a process of its own for
+each file and for each scanned page. It gets its file as an open descriptor and then gives up, for good, what it does
+not need (`arbitration/parsing/sandbox.py`):
+
+- Root, where the product runs as root: it takes a number that owns nothing.
+- All files but Python, its packages and fonts, which it may read. This needs Landlock: Linux 5.13 or later.
+- All system calls but those that reading and computing take. New files, changes, new programs and sockets are refused.
+  This needs Linux on x86-64 or ARM64.
+- Being looked into by other processes of its account.
+
+Asking for the network, signalling or reading another process ends the parser, and the document fails as `misbehaved`,
+so a table without that word is a run without an attempt. A system call on none of the lists is answered "not there" and
+logged once. What a machine cannot do is logged when a worker starts (`parser.open_door`, with a hint), and
+`manage.py check --deploy` names it.
 
 MB is the kernel's figure for the largest parser process of the file. It is an upper bound: it starts from what the
 worker held when it started the parser.

@@ -170,7 +170,7 @@ def _ended(product: RunningProduct, query: str, key: int, ends: tuple[str, ...],
 
 def at_once(*acts: Callable[[], httpx.Response]) -> list[httpx.Response]:
     """All of them at the same moment."""
-    gate = threading.Barrier(len(acts), timeout=30)
+    gate = threading.Barrier(len(acts), timeout=120)
     found: list[httpx.Response] = []
 
     def do(act: Callable[[], httpx.Response]) -> None:

@@ -57,7 +57,7 @@ Fault = Callable[[RunningProduct], object]
 
 def kill_worker(product: RunningProduct) -> None:
     """The machine of the worker dies."""
-    product.kill("worker")
+    product.kill_workers()
 
 
 def kill_broker(product: RunningProduct) -> None:
@@ -68,7 +68,7 @@ def kill_broker(product: RunningProduct) -> None:
 def kill_database(product: RunningProduct) -> None:
     """PostgreSQL dies with everybody's transactions, and recovers."""
     product.kill("postgres")
-    eventually(lambda: answers(product), seconds=120, what="the database is back")
+    eventually(lambda: answers(product), seconds=300, what="the database is back")
 
 
 def drop_connections(product: RunningProduct) -> None:
@@ -79,7 +79,7 @@ def drop_connections(product: RunningProduct) -> None:
 def answers(product: RunningProduct) -> bool:
     """Whether the product can do its work."""
     try:
-        return httpx.get(f"{product.address}/readyz", timeout=5).status_code == 200
+        return httpx.get(f"{product.address}/readyz", timeout=20).status_code == 200
     except httpx.HTTPError:
         return False
 

@@ -28,7 +28,7 @@ def status(product: RunningProduct, run: int) -> str:
     return str(product.rows("SELECT status FROM questions_run WHERE id = %s", run)[0][0])
 
 
-def ended(product: RunningProduct, run: int, *, seconds: float = 60) -> str:
+def ended(product: RunningProduct, run: int, *, seconds: float = 240) -> str:
     """The status in which a run ends."""
     return eventually(
         lambda: now if (now := status(product, run)) in ENDED else "", seconds=seconds, what=f"run {run} ends"

@@ -54,7 +54,7 @@ def test_it_uploads_asks_reviews_and_exports(product: RunningProduct, api: Any) 
 
     def client(role: str, *scopes: str) -> Any:
         token = token_of(product, role, *scopes)
-        return api("client").AuthenticatedClient(base_url=product.address, token=token, timeout=30)
+        return api("client").AuthenticatedClient(base_url=product.address, token=token, timeout=120)
 
     def call(operation: str, *arguments: object, **options: object) -> Any:
         answer = api(f"api.{operation}").sync(*arguments, **options)

@@ -56,7 +56,7 @@ def test_the_monthly_job_trains_and_decides_without_anyone(product: RunningProdu
         rows = product.rows("SELECT id FROM models_registry_trainingrun WHERE trigger = 'schedule'")
         return int(rows[0][0]) if rows else 0
 
-    run = eventually(scheduled, seconds=90, what="beat starts the training that is due")
+    run = eventually(scheduled, seconds=300, what="beat starts the training that is due")
 
     assert ended(product, run) == "done"
     outcome, reasons = decision(product, run)
@@ -68,7 +68,7 @@ def test_a_worker_killed_in_training_leaves_the_champion_and_a_failed_run(produc
     within(product, "labels(100, 60)")
     before = champion(product)
     run = within(product, "start(slow=True)")
-    eventually(lambda: state(product, run) == "training", seconds=90, what="the training has begun")
+    eventually(lambda: state(product, run) == "training", seconds=300, what="the training has begun")
 
     second = product.manage("retrain", "--json")
     assert second.returncode == 1

@@ -16,10 +16,10 @@ def test_a_run_survives_the_kill_of_its_worker(product: RunningProduct) -> None:
     product.fake.slow(Latency(fixed_ms=8000, per_prompt_token_ms=0, per_completion_token_ms=0))
     run = ask(product.client("analyst"), "How long are access records kept?", strategy="arbiter")
     eventually(lambda: status(product, run) == "arbitrating", what="the model is being asked")
-    old = product.kill("worker")
+    old = product.kill("questions")
     product.fake.reset()
     assert ended(product, run) == "done"
-    assert product.pid("worker") != old
+    assert product.pid("questions") != old
     assert_each_verdict_once(product, run)
 
 

@@ -72,7 +72,7 @@ def _signed_in(product: RunningProduct) -> dict[str, list[str]]:
 
 
 def _use(product: RunningProduct) -> dict[str, Use]:
-    return {name: use_of(product.pid(name)) for name in ("web", "postgres", "worker")}
+    return {name: use_of(product.pid(name)) for name in ("web", "postgres", "questions", "worker")}
 
 
 def _locust(product: RunningProduct, *, sessions: Path, report: Path, minutes: float) -> dict[str, Use]:

@@ -73,7 +73,7 @@ MADE: dict[str, Callable[[Scene], object]] = {
     },
     **{f"api:webhook-delivery-{name}": lambda scene: a_delivery(scene).pk for name in ("detail", "repeat")},
     "api:export-file": lambda scene: an_export(scene).pk,
-    "models:label": lambda scene: scene.run.reviews.get(label__isnull=False).label.pk,
+    "models:label": lambda scene: scene.run.reviews.filter(label__isnull=False).first().label.pk,
     "models:version": lambda scene: any_model().number,
     "models:roll-back": lambda scene: any_model().number,
     "models:shadow": lambda scene: any_model().number,
@@ -127,6 +127,12 @@ def an_archive_in(scene: Scene) -> Transfer:
     return _transfer(scene, "in", state="checked", slug="gamma")
 
 
+def _admin(scene: Scene) -> User:
+    """The one who has administered the collection for longest."""
+    collection = scene.document.collection
+    return User.objects.filter(memberships__collection=collection, memberships__role="admin").earliest("pk")
+
+
 def _transfer(scene: Scene, direction: str, **facts: object) -> Transfer:
     from django.core.files.base import ContentFile
     from django.core.files.storage import default_storage
@@ -136,7 +142,7 @@ def _transfer(scene: Scene, direction: str, **facts: object) -> Transfer:
     known = Transfer.objects.filter(direction=direction).first()
     if known is not None:
         return known
-    admin = User.objects.get(memberships__collection=scene.document.collection, memberships__role="admin")
+    admin = _admin(scene)
     path = default_storage.save(f"archives/{direction}/archive.zip", ContentFile(b"archive"))
     facts |= {"requested_by": admin, "file_name": "alpha.zip", "path": path, "size": 7, "sha256": "0" * 64}
     return Transfer.objects.create(direction=direction, **facts)
@@ -147,7 +153,7 @@ def a_webhook(scene: Scene) -> Webhook:
     from workbench.webhooks.models import Webhook
     from workbench.webhooks.services import webhook_create
 
-    admin = User.objects.get(memberships__collection=scene.document.collection, memberships__role="admin")
+    admin = _admin(scene)
     collection = scene.document.collection
     known = Webhook.objects.filter(collection=collection).first()
     return (
@@ -181,7 +187,7 @@ def saved_view(scene: Scene) -> int:
     """A view of the collection's admin: each person has their own."""
     from workbench.review.models import SavedView
 
-    admin = User.objects.get(memberships__collection=scene.document.collection, memberships__role="admin")
+    admin = _admin(scene)
     return SavedView.objects.get_or_create(user=admin, name="Mine")[0].pk
 
 

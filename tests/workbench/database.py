@@ -5,13 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 #: Rows made by migrations that later tests need again; transactional tests leave these tables alone.
-KEPT_TABLES = frozenset({"documents_embeddingspace", "django_content_type", "auth_permission"})
+KEPT_TABLES = frozenset(
+    {"documents_embeddingspace", "questions_modelprice", "django_content_type", "auth_permission"}
+)
 
 _FILLED = (
     "SELECT relname FROM pg_class WHERE relname = ANY(%s) AND relkind = 'r' AND pg_relation_size(oid) > 0"
 )
 
 _AS_REPLICA = "SET LOCAL session_replication_role = replica"
+#: The price that ships, which goes with the people who may change it.
+_PRICE = (
+    "INSERT INTO questions_modelprice (model, input, cached_input, output)"
+    " VALUES ('gpt-5-mini', .25, .025, 2) ON CONFLICT DO NOTHING"
+)
 
 
 def let_tests_empty_the_trail(monkeypatch: Any) -> None:
@@ -29,7 +36,7 @@ def let_tests_empty_the_trail(monkeypatch: Any) -> None:
     run, list_sql = DatabaseOperations.execute_sql_flush, DatabaseOperations.sql_flush
 
     def execute_sql_flush(self: Any, sql_list: list[str]) -> None:
-        run(self, [_AS_REPLICA, *sql_list] if sql_list else [])
+        run(self, [_AS_REPLICA, *sql_list, _PRICE] if sql_list else [])
 
     def sql_flush(self: Any, style: Any, tables: list[str], **options: Any) -> list[str]:
         with self.connection.cursor() as cursor:

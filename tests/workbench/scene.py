@@ -7,6 +7,7 @@ small deterministic embedder, so that tests of pages and decisions are quick and
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from django.db.models.functions import Now
 from django.test import override_settings
 
 from arbitration.documents import Line, Page, ParsedDocument, Passage, Section
+from arbitration.protocols import TokenVectors
 from tests.workbench.cast import Cast, create_cast
 from workbench.accounts.models import User
 from workbench.documents import ingest
@@ -69,6 +71,25 @@ class HashEmbedder:
                 row[int(hashlib.sha256(word.strip(".,?").encode()).hexdigest(), 16) % self.width] += 1
             row /= np.linalg.norm(row) or 1.0
         return rows
+
+
+class TokenHashEmbedder(HashEmbedder):
+    """Gives each word a vector of its own too."""
+
+    gives_tokens = True
+
+    def embed_tokens(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], list[TokenVectors]]:
+        """Vectors of the texts, and of their words."""
+        return self.embed(texts), [self._tokens(text) for text in texts]
+
+    def _tokens(self, text: str) -> TokenVectors:
+        found = list(re.finditer(r"\S+", text))
+        numbers = [int(hashlib.sha256(word[0].encode()).hexdigest()[:4], 16) for word in found]
+        return TokenVectors(
+            ids=np.array(numbers, dtype=np.int32),
+            vectors=self.embed([word[0] for word in found]),
+            offsets=np.array([word.span() for word in found], dtype=np.int32).reshape(-1, 2),
+        )
 
 
 def parsed(text: dict[str, list[str]] = TEXT) -> ParsedDocument:

@@ -13,9 +13,11 @@ from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from workbench.ops.addresses import public_address
 
+from .door import attempt_count
 from .second_factors import opened, sealed
 
 PRODUCT = "Arbiter Workbench"
@@ -49,6 +51,20 @@ class AccountAdapter(DefaultAccountAdapter):
 
         address_vouch(user=user)
         super().login(request, user)
+
+    error_messages = DefaultAccountAdapter.error_messages | {
+        "too_many_login_attempts": _(
+            "Too many failed attempts. Wait ten minutes, use a browser you have signed in with before, "
+            "or reset your password."
+        )
+    }
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Counts the attempt. Raises ``ValidationError`` when there were too many."""
+        # allauth takes it back under this name when the login succeeds.
+        self._login_failed_rl_usage = attempt_count(request, email=str(credentials.get("email", "")))
+        if self._login_failed_rl_usage is None:
+            raise self.validation_error("too_many_login_attempts")
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         """Puts a failed login on record."""

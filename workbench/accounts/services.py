@@ -21,9 +21,11 @@ from django.utils.translation import gettext as _
 
 from workbench.audit.models import ActorKind
 from workbench.audit.services import audit_record
+from workbench.direction import shown
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 
+from .door import failure_count
 from .memberships import roles_forget
 from .models import MemberRole, Membership, User
 from .permissions import Permission, has_permission, token_acts
@@ -96,7 +98,7 @@ def invitation_send(*, actor: User, user: User, collection: Collection, build_ur
     with transaction.atomic():
         audit_record(actor=actor, action="account.invited", obj=user, collection_id=collection.pk)
         # One line: a name must not add headers.
-        send = partial(send_mail, " ".join(subject.split()), body, None, [user.email])
+        send = partial(send_mail, shown(" ".join(subject.split())), shown(body), None, [user.email])
         transaction.on_commit(send, robust=True)
 
 
@@ -189,6 +191,8 @@ def login_failure_record(*, email: str, address: str) -> AuditEvent:
     """A login that failed, on the record of the account that was tried, if there is one."""
     user = User.objects.filter(email=email.strip().lower()).first()
     with transaction.atomic():
+        if user is not None:
+            failure_count(user=user)
         return audit_record(
             actor=None,
             actor_kind=ActorKind.PERSON,
@@ -196,6 +200,18 @@ def login_failure_record(*, email: str, address: str) -> AuditEvent:
             obj=user,
             after={"address": address} if address else None,
         )
+
+
+def failures_tell(*, user_id: int) -> None:
+    """Writes to the owner of an account that its password was tried again and again."""
+    user = User.objects.filter(pk=user_id, is_active=True).first()
+    if user is None or not user.email:
+        return
+    with translation.override(user.language or settings.LANGUAGE_CODE):
+        context = {"person": user, "n": settings.LOGIN_FAILURES_TOLD}
+        body = render_to_string("accounts/email/failures.txt", context)
+        subject = _("Somebody failed to sign in to your account")
+    send_mail(subject, body, None, [user.email])
 
 
 def address_vouch(*, user: User) -> None:

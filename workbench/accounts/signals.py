@@ -10,6 +10,7 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.http import HttpRequest
 from django.utils import timezone
 
+from .door import device_remember
 from .middleware import ACTED_AT
 from .models import User
 from .services import account_event_record
@@ -84,8 +85,16 @@ def _start_idle_clock(*, request: HttpRequest | None = None, **_: Any) -> None:
         request.session[ACTED_AT] = timezone.now().timestamp()
 
 
+def _remember_device(*, request: HttpRequest | None = None, user: User | None = None, **_: Any) -> None:
+    """Whoever signed in, or set a password by the link in a mail, may try again from this browser."""
+    if request is not None and user is not None:
+        device_remember(request, user=user)
+
+
 def connect() -> None:
     """Starts listening; called once, when the application is ready."""
     user_logged_in.connect(_start_idle_clock, weak=False, dispatch_uid="accounts.idle")
+    for number, signal in enumerate((user_logged_in, account_signals.password_reset)):
+        signal.connect(_remember_device, weak=False, dispatch_uid=f"accounts.device.{number}")
     for number, (signal, receiver) in enumerate(_SIGNALS):
         signal.connect(receiver, weak=False, dispatch_uid=f"accounts.audit.{number}")

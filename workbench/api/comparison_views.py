@@ -23,8 +23,8 @@ from workbench.questions.comparison import (
 )
 from workbench.questions.models import Comparison, EvaluationRun, RoleChoice
 from workbench.questions.services import MAX_QUESTION_CHARACTERS
+from workbench.review.blindness import require_sight
 from workbench.review.models import ReasonCode
-from workbench.review.sight import require_sight
 
 from .base import IDEMPOTENCY, ApiViewSet, checked
 from .serializers import ReviewSerializer

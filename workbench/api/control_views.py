@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.ops.control import LARGEST_BUDGET, budgets_change, llm_resume, llm_stop
+from workbench.ops.model_endpoints import model_endpoints
 from workbench.ops.operations import may_operate
 from workbench.questions.gateway import endpoint_configured, endpoint_name, llm_control, spent_this_month
 from workbench.questions.models import LLMControl
@@ -30,6 +31,9 @@ class LanguageModelsSerializer(serializers.Serializer[Any]):
     configured."""
 
     endpoint = serializers.CharField()
+    endpoints = serializers.ListField(
+        child=serializers.CharField(), help_text="The address of each endpoint that is configured."
+    )
     is_stopped = serializers.BooleanField()
     stop_reason = serializers.CharField()
     run_budget = _usd()
@@ -91,6 +95,7 @@ def _state() -> Response:
         LanguageModelsSerializer(
             {
                 "endpoint": endpoint_name() if endpoint_configured() else "",
+                "endpoints": [endpoint.base_url for endpoint in model_endpoints()],
                 "is_stopped": control.is_stopped,
                 "stop_reason": control.stop_reason,
                 "run_budget": control.run_budget,

@@ -28,6 +28,7 @@ class UsageSerializer(serializers.Serializer[Any]):
     cached_tokens = serializers.IntegerField()
     output_tokens = serializers.IntegerField()
     cost = serializers.DecimalField(max_digits=20, decimal_places=6)
+    unpriced = serializers.IntegerField(help_text="Calls of unknown cost: the sum is at least ``cost``.")
 
 
 class CostRowSerializer(serializers.Serializer[Any]):
@@ -45,6 +46,7 @@ class CostRowSerializer(serializers.Serializer[Any]):
     cached_tokens = serializers.IntegerField(source="cached")
     output_tokens = serializers.IntegerField(source="output")
     cost = serializers.DecimalField(source="usd", max_digits=20, decimal_places=6)
+    unpriced = serializers.IntegerField()
 
 
 class CostsSerializer(serializers.Serializer[Any]):

@@ -1,4 +1,4 @@
-"""Versions of a document, as actions of its address."""
+"""Versions of a document and what is known of it, as actions of its address."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from workbench.documents.describing import LONGEST_TAG, MOST_TAGS, document_describe
 from workbench.documents.models import OfferState, VersionOffer
 from workbench.documents.selectors import document_for
 from workbench.documents.versions import version_accept, version_decline, versions_of
@@ -45,6 +46,35 @@ class VersionDecisionSerializer(serializers.Serializer[Any]):
     """Whether a document is a new version."""
 
     decision = serializers.ChoiceField(choices=[OfferState.ACCEPTED, OfferState.DECLINED])
+
+
+class DescriptionSerializer(serializers.Serializer[Any]):
+    """What is known of a document beside its text; what is left out is unknown."""
+
+    document_type = serializers.CharField(max_length=80, required=False, default="", allow_blank=True)
+    issuer = serializers.CharField(max_length=160, required=False, default="", allow_blank=True)
+    jurisdiction = serializers.CharField(max_length=80, required=False, default="", allow_blank=True)
+    effective_date = serializers.DateField(required=False, default=None, allow_null=True)
+    tags = serializers.ListField(
+        child=serializers.CharField(max_length=LONGEST_TAG),
+        required=False,
+        default=list,
+        max_length=MOST_TAGS,
+    )
+
+
+class DocumentDescriptionActions(Base):
+    """Saying what a document is."""
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=DescriptionSerializer, responses=DocumentSerializer)
+    @action(detail=True, methods=["post"])
+    def describe(self, request: Request, pk: str) -> Response:
+        """Puts type, issuer, jurisdiction, date and tags in place of those before. Questions are narrowed by them."""
+        document = document_for(user=request.user, pk=int(pk))
+        given = checked(request, DescriptionSerializer)
+        return Response(
+            DocumentSerializer(document_describe(actor=request.user, document=document, **given)).data
+        )
 
 
 class DocumentVersionActions(Base):

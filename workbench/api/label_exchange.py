@@ -128,7 +128,7 @@ class LabelExchange(Base):
     def qrels(self, request: Request, slug: str) -> HttpResponse:
         """TREC qrels: the label that counts of every pair, graded 2 (primary), 1 (supporting) and 0."""
         collection = self.get_object()
-        return _file(trec.qrels_text(collection=collection), f"{collection.slug}.qrels")
+        return _file(trec.qrels_text(actor=request.user, collection=collection), f"{collection.slug}.qrels")
 
     @extend_schema(responses=_TEXT, parameters=[_STRATEGY])
     @action(detail=True, methods=["get"])

@@ -282,7 +282,9 @@ class CollectionLabelViewSet(LabelExchange, ApiViewSet[Collection]):
     def export(self, request: Request, slug: str) -> HttpResponse:
         """All labels as CSV, one column a judge, with the label that counts."""
         collection = self.get_object()
-        response = HttpResponse(labels_csv(collection=collection), content_type="text/csv; charset=utf-8")
+        response = HttpResponse(
+            labels_csv(actor=request.user, collection=collection), content_type="text/csv; charset=utf-8"
+        )
         response["Content-Disposition"] = f'attachment; filename="labels-{collection.slug}.csv"'
         return response
 

@@ -210,7 +210,8 @@ class RoundViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     @action(detail=True, methods=["get"])
     def grid(self, request: Request, pk: str) -> Response:
         """How far each question is at each document."""
-        found = grid(round_=round_for(user=request.user, pk=int(pk)), today=timezone.localdate())
+        round_ = round_for(user=request.user, pk=int(pk))
+        found = grid(round_=round_, today=timezone.localdate(), viewer=request.user)
         shown = {
             "questions": [entry.text for entry in found.entries],
             "counts": found.counts,

@@ -18,6 +18,7 @@ from workbench.accounts.permissions import Permission, member_condition
 from workbench.questions.models import Run
 from workbench.questions.selectors import candidate_for, run_for
 from workbench.review import bulk, queue
+from workbench.review.blindness import comments_shown
 from workbench.review.comments import comment_add
 from workbench.review.filters import QueueFilter, queue_filtered
 from workbench.review.models import Comment, Notification, QueueItem
@@ -142,7 +143,8 @@ class CommentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     def get_queryset(self) -> QuerySet[Comment]:
         """Only those of runs visible to the caller."""
         runs = Run.objects.visible_to(self.request.user)
-        rows = Comment.objects.filter(run__in=runs.values("pk")).select_related("author")
+        rows = comments_shown(user=self.request.user)
+        rows = rows.filter(run__in=runs.values("pk")).select_related("author")
         run = run_filter(self.request)
         return rows if run is None else rows.filter(run_id=run)
 

@@ -16,6 +16,7 @@ from workbench.documents.selectors import document_for
 from workbench.questions.selectors import candidate_for, run_for
 from workbench.review.as_of import run_as_of
 from workbench.review.as_of_views import moment_in
+from workbench.review.blindness import require_sight
 from workbench.review.evidence import evidence_add
 from workbench.review.models import ItemStage, QueueItem
 from workbench.review.receipts import receipt_of
@@ -30,7 +31,6 @@ from workbench.review.services import (
     not_found_refute,
     not_found_undo,
 )
-from workbench.review.sight import require_sight
 from workbench.review.signing import items_to_decide
 
 from . import review_serializers as shapes
@@ -75,7 +75,8 @@ class RunReviewActions(Base):
             reason=given["reason"],
         )
         made = candidate_for(user=request.user, pk=candidate.pk)
-        return Response(CandidateSerializer(made).data, status=status.HTTP_201_CREATED)
+        shape = CandidateSerializer(made, context=self.get_serializer_context())
+        return Response(shape.data, status=status.HTTP_201_CREATED)
 
     @extend_schema(
         parameters=[IDEMPOTENCY], request=shapes.NotFoundSerializer, responses={201: ReviewSerializer}
@@ -108,7 +109,7 @@ class RunReviewActions(Base):
     def again(self, request: Request, pk: str) -> Response:
         """The same question again, afresh: a run of its own, to be compared with this one."""
         run = run_again(actor=request.user, run=run_for(user=request.user, pk=int(pk)))
-        return Response(RunSerializer(run).data, status=status.HTTP_201_CREATED)
+        return Response(self.get_serializer(run).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(
         parameters=[OpenApiParameter("at", OpenApiTypes.DATETIME, required=True)],

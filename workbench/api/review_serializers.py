@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from workbench.questions.models import RoleChoice
@@ -16,9 +17,11 @@ from workbench.review.models import (
     Reopening,
     Signature,
     SignatureMeaning,
+    TextChange,
 )
 from workbench.review.presenters import why_words
-from workbench.review.selectors import is_hidden
+
+from .serializers import sight_in
 
 
 class ReopeningSerializer(serializers.ModelSerializer[Reopening]):
@@ -32,16 +35,35 @@ class ReopeningSerializer(serializers.ModelSerializer[Reopening]):
         read_only_fields = fields
 
 
-class SignatureSerializer(serializers.ModelSerializer[Signature]):
-    """Name, time and meaning, bound to the SHA-256 of the record's canonical JSON."""
+class TextChangeSerializer(serializers.ModelSerializer[TextChange]):
+    """A passage of a signed run that a new version changed; ``candidate`` is null for a not-found, which rests on the
+    whole document."""
 
-    record = serializers.JSONField(read_only=True)
+    class Meta:
+        model = TextChange
+        fields = ["candidate", "document", "state", "created_at"]
+        read_only_fields = fields
+
+
+class SignatureSerializer(serializers.ModelSerializer[Signature]):
+    """Name, time and meaning, bound to the SHA-256 of the record's canonical JSON; and what new versions of the
+    documents changed of the text since."""
+
+    record = serializers.SerializerMethodField()
     reopening = ReopeningSerializer(read_only=True, allow_null=True, default=None)
+    text_changes = TextChangeSerializer(many=True, read_only=True)
 
     class Meta:
         model = Signature
-        fields = ["id", "run", "signer_name", "meaning", "record_sha256", "record", "signed_at", "reopening"]
+        fields = [
+            "id", "run", "signer_name", "meaning", "record_sha256", "record", "signed_at", "reopening", "text_changes",
+        ]  # fmt: skip
         read_only_fields = fields
+
+    @extend_schema_field(serializers.JSONField(allow_null=True))
+    def get_record(self, signature: Signature) -> Any:
+        """The signed record; null while a card of the run, opened again, is hidden from the caller."""
+        return None if getattr(signature, "is_withheld", False) else signature.record
 
 
 class SignSerializer(serializers.Serializer[Any]):
@@ -135,7 +157,7 @@ class RunThenSerializer(serializers.Serializer[Any]):
 
 
 class QueueItemSerializer(serializers.ModelSerializer[QueueItem]):
-    """Something that waits for a person. ``is_hidden``: decide before you look at the machine's word."""
+    """Something that waits for a person. ``is_hidden``: decide before you look at the machine's role."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
     claimed_by = serializers.CharField(source="claimed_by.name", default=None, allow_null=True)
@@ -152,12 +174,12 @@ class QueueItemSerializer(serializers.ModelSerializer[QueueItem]):
         read_only_fields = fields
 
     def get_is_hidden(self, item: QueueItem) -> bool:
-        """Whether the machine's word must not be seen yet."""
-        return is_hidden(item)
+        """Whether the caller must not see the machine's role yet."""
+        return sight_in(self.context).hides(item=item, run=item.run)
 
     def get_why(self, item: QueueItem) -> list[str]:
         """Why it waits, in words."""
-        return why_words(item)
+        return why_words(item, is_hidden=self.get_is_hidden(item))
 
 
 class HandOverSerializer(serializers.Serializer[Any]):

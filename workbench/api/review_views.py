@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from workbench.questions.models import Run
 from workbench.questions.selectors import run_for
+from workbench.review.blindness import of_withheld_run
 from workbench.review.models import Reopening, Signature
 from workbench.review.signing import run_reopen, run_sign
 
@@ -40,6 +41,8 @@ class SignatureViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiView
         """Only those of runs visible to the caller."""
         runs = Run.objects.visible_to(self.request.user)
         rows = Signature.objects.filter(run__in=runs.values("pk")).select_related("reopening__reopened_by")
+        rows = rows.prefetch_related("text_changes")
+        rows = rows.annotate(is_withheld=of_withheld_run(user=self.request.user))
         run = run_filter(self.request)
         return rows if run is None else rows.filter(run_id=run)
 

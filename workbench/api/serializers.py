@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_field
+from pydantic import ValidationError
 from rest_framework import serializers
 
 from arbitration.contracts import DecidedBy
 from arbitration.questions.assisted import QuestionEdits
-from arbitration.strategies.multi_criteria import Rubric
+from arbitration.settings import METHODS
+from arbitration.strategies.rubrics import Rubric
 from workbench.documents.models import Collection, Document
-from workbench.questions.cards import is_hidden_from, item_of, may_decide
+from workbench.documents.narrowing import ScopeFilter
+from workbench.questions.cards import item_of
 from workbench.questions.forms import MOST_KEYWORDS
-from workbench.questions.models import Candidate, RoleChoice, Run
+from workbench.questions.models import Candidate, RoleChoice, Run, RunStatus
 from workbench.questions.records import anchor_of, candidate_role, context_of
 from workbench.questions.rubrics import MOST_CRITERIA
 from workbench.questions.services import MAX_QUESTION_CHARACTERS
+from workbench.review.blindness import Sight, is_withheld
 from workbench.review.models import ReasonCode, Review, ReviewAction
-from workbench.review.selectors import is_hidden
 
 
 class CollectionSerializer(serializers.ModelSerializer[Collection]):
@@ -49,7 +53,8 @@ class DocumentSerializer(serializers.ModelSerializer[Document]):
         fields = [
             "id", "collection", "name", "title", "kind", "size", "sha256", "status", "stage_done", "stage_total",
             "failure_code", "failure_reason", "warnings", "page_count", "line_count", "section_count",
-            "section_depth", "passage_count", "language", "created_at", "finished_at",
+            "section_depth", "passage_count", "language", "document_type", "issuer",
+            "jurisdiction", "effective_date", "tags", "created_at", "finished_at",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -82,6 +87,18 @@ class KeywordsSerializer(serializers.Serializer[Any]):
     )
 
 
+class ScopeFilterSerializer(serializers.Serializer[Any]):
+    """Which documents of a collection are asked: any value of a list will do, all lists and dates must hold. A
+    document that lacks a fact is left out where that fact narrows."""
+
+    document_types = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
+    jurisdictions = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
+    languages = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
+    tags = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
+    effective_from = serializers.DateField(required=False)
+    effective_to = serializers.DateField(required=False)
+
+
 class AskSerializer(serializers.Serializer[Any]):
     """A question of a document, or of the whole collection."""
 
@@ -91,6 +108,18 @@ class AskSerializer(serializers.Serializer[Any]):
     strategy = serializers.CharField(max_length=40, required=False, default="", allow_blank=True)
     use_cache = serializers.BooleanField(required=False, default=True)
     follow_references = serializers.BooleanField(required=False, default=False)
+    filters = ScopeFilterSerializer(required=False)
+    methods = serializers.ListField(
+        child=serializers.ChoiceField(choices=METHODS),
+        required=False,
+        default=list,
+        max_length=len(METHODS),
+        help_text="The only methods that search. Empty: the rules choose.",
+    )
+    options = serializers.DictField(
+        required=False,
+        help_text='Settings of the strategy for this question, such as {"n": 0.5, "k": 10} of consensus.',
+    )
     keywords = KeywordsSerializer(required=False)
     criteria = serializers.ListField(
         child=CriterionSerializer(),
@@ -99,6 +128,13 @@ class AskSerializer(serializers.Serializer[Any]):
         max_length=MOST_CRITERIA,
         help_text="For multi-criteria-2 alone: criteria of the caller's own instead of inferred ones.",
     )
+
+    def validate_filters(self, given: dict[str, Any]) -> ScopeFilter:
+        """Filters as a question takes them."""
+        try:
+            return ScopeFilter(**given)
+        except ValidationError as error:
+            raise serializers.ValidationError([problem["msg"] for problem in error.errors()]) from error
 
     def validate_keywords(self, keywords: dict[str, list[str]]) -> QuestionEdits:
         """Keywords as a run takes them."""
@@ -113,21 +149,85 @@ class AskSerializer(serializers.Serializer[Any]):
         return Rubric.model_validate({"criteria": criteria})
 
 
+class EstimateQuerySerializer(serializers.Serializer[Any]):
+    """The question to come, without its words: where, by which strategy, with which of its settings."""
+
+    collection = serializers.SlugField()
+    strategy = serializers.CharField(max_length=40, required=False, default="", allow_blank=True)
+    k = serializers.IntegerField(required=False)
+    n = serializers.FloatField(required=False)
+    floor = serializers.FloatField(required=False)
+    order = serializers.CharField(required=False, max_length=20)
+    score = serializers.CharField(required=False, max_length=20)
+    relevance_only = serializers.BooleanField(required=False)
+
+
+class EstimateSerializer(serializers.Serializer[Any]):
+    """The calls to a language model that a question takes at most, for the most passages that a search brings.
+    ``cost`` in USD, null where the price of the model is unknown."""
+
+    strategy = serializers.CharField()
+    candidates = serializers.IntegerField()
+    calls = serializers.IntegerField(source="plan.calls")
+    input_tokens = serializers.IntegerField(source="plan.input_tokens")
+    output_tokens = serializers.IntegerField(source="plan.output_tokens")
+    cost = serializers.FloatField(allow_null=True)
+
+
+def sight_in(context: dict[str, Any]) -> Sight:
+    """What the caller may see; made once an answer. Every answer is somebody's: a serializer without a request is a
+    mistake, not a way around."""
+    if "sight" not in context:
+        context["sight"] = Sight(context["request"].user)
+    sight: Sight = context["sight"]
+    return sight
+
+
+#: What a run came to: null while a card of it is hidden from the caller.
+_OUTCOME = (
+    *("not_found", "not_found_reason", "no_strong_match", "confidence", "needs_person"),
+    *("llm_call_count", "cost", "unpriced_call_count", "elapsed_ms"),
+)
+
+
 class RunSerializer(serializers.ModelSerializer[Run]):
-    """A run: one question answered once by one strategy."""
+    """A run: one question answered once by one strategy. While a card of it waits for the caller's blind decision,
+    ``is_withheld`` is true and what the run came to is null: ``not_found``, ``not_found_reason``,
+    ``no_strong_match``, ``confidence``, ``needs_person``, the calls of models, their ``cost`` and ``elapsed_ms``."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
     question = serializers.CharField(source="question.text", read_only=True)
     document = serializers.IntegerField(source="question.document_id", read_only=True, allow_null=True)
+    filters = serializers.JSONField(source="question.filters", read_only=True, allow_null=True)
+    methods = serializers.ListField(
+        source="settings.forced_methods", child=serializers.CharField(), read_only=True, default=list
+    )
+    is_withheld = serializers.SerializerMethodField()
 
     class Meta:
         model = Run
         fields = [
-            "id", "collection", "document", "question", "strategy", "status", "review_state", "methods_run",
-            "methods_skipped", "skipped_reasons", "not_found", "not_found_reason", "confidence", "needs_person",
-            "failure_reason", "llm_call_count", "cost", "elapsed_ms", "created_at", "finished_at",
+            "id", "collection", "document", "filters", "methods", "question", "strategy", "status", "review_state",
+            "text_changed_at", "methods_run", "methods_skipped", "skipped_reasons", "not_found", "not_found_reason",
+            "no_strong_match", "confidence", "needs_person", "failure_reason", "llm_call_count", "cost",
+            "unpriced_call_count", "elapsed_ms", "is_withheld", "created_at", "finished_at",
         ]  # fmt: skip
         read_only_fields = fields
+        extra_kwargs = {name: {"allow_null": True} for name in _OUTCOME}
+
+    def get_is_withheld(self, run: Run) -> bool:
+        """Whether what the run came to is hidden from the caller."""
+        known: bool | None = getattr(run, "is_withheld", None)  # a queryset may have asked for all its rows
+        if known is None:
+            return is_withheld(user=self.context["request"].user, run=run)
+        if not known and run.status != RunStatus.DONE and "request" in self.context:
+            return sight_in(self.context).hides(item=None, run=run)
+        return known
+
+    def to_representation(self, run: Run) -> dict[str, Any]:
+        """Without what the run came to, where that is hidden."""
+        shown: dict[str, Any] = super().to_representation(run)
+        return shown | dict.fromkeys(_OUTCOME) if shown["is_withheld"] else shown
 
 
 class AskedSerializer(serializers.Serializer[Any]):
@@ -162,9 +262,16 @@ class VerdictSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField()
     decided_by = DecidedBySerializer()
     probability = serializers.FloatField(allow_null=True)
+    model_confidence = serializers.FloatField(
+        allow_null=True, help_text="As the language model says; ``probability`` is ours, and calibrated."
+    )
     needs_person = serializers.BooleanField()
     needs_person_reasons = serializers.ListField(child=serializers.CharField())
     injection_suspected = serializers.BooleanField()
+    injection_words = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="The words of the passage that raise the suspicion. Document text.",
+    )
     counter_argument = serializers.CharField()
     terms = serializers.DictField(child=serializers.FloatField())
 
@@ -199,9 +306,23 @@ class ReviewCreateSerializer(serializers.Serializer[Any]):
     seen_review = serializers.IntegerField(required=False, allow_null=True, default=None, min_value=1)
 
 
+#: What a hidden candidate shows instead of who found it, how well, and what was said of it.
+_HIDDEN: dict[str, Any] = {
+    "methods": [],
+    "ranks": {},
+    "scores": {},
+    "whys": {},
+    "rrf_score": None,
+    "rrf_rank": None,
+    "effective_role": None,
+    "verdict": None,
+    "reviews": [],
+}
+
+
 class CandidateSerializer(serializers.ModelSerializer[Candidate]):
     """A candidate with how it was found, the machine's word and the people's. While a reviewer must decide blind,
-    ``verdict`` and ``effective_role`` are null for them."""
+    ``is_hidden`` is true and what would tell its role or rank is null or empty for them."""
 
     anchor = serializers.SerializerMethodField()
     context = serializers.SerializerMethodField()
@@ -211,15 +332,25 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
     text = serializers.SerializerMethodField()
     is_erased = serializers.SerializerMethodField()
     reviews = ReviewSerializer(many=True, read_only=True)
+    is_hidden = serializers.SerializerMethodField()
 
     class Meta:
         model = Candidate
         fields = [
             "id", "run", "document", "candidate_id", "anchor", "context", "section_title", "breadcrumb", "methods",
             "ranks", "scores", "whys", "matched_keywords", "rrf_score", "rrf_rank", "snippet", "text",
-            "is_erased", "effective_role", "verdict", "reviews",
+            "is_erased", "is_hidden", "effective_role", "verdict", "reviews",
         ]  # fmt: skip
         read_only_fields = fields
+
+    def to_representation(self, candidate: Candidate) -> dict[str, Any]:
+        """Without what the machine and others said of it, where that is hidden."""
+        shown: dict[str, Any] = super().to_representation(candidate)
+        return shown | copy.deepcopy(_HIDDEN) if shown["is_hidden"] else shown
+
+    def get_is_hidden(self, candidate: Candidate) -> bool:
+        """Whether the caller must decide before they see the machine's role."""
+        return sight_in(self.context).hides(item=item_of(candidate), run=candidate.run)
 
     @extend_schema_field(ScopeSerializer)
     def get_anchor(self, candidate: Candidate) -> dict[str, Any]:
@@ -234,21 +365,13 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
     @extend_schema_field(serializers.ChoiceField(choices=RoleChoice.choices, allow_null=True))
     def get_effective_role(self, candidate: Candidate) -> str | None:
         """The person's role, else the machine's."""
-        return None if self._is_hidden(candidate) else candidate_role(candidate)
-
-    def _is_hidden(self, candidate: Candidate) -> bool:
-        """Whether the caller must decide before they see the machine's word."""
-        user = self.context["request"].user if "request" in self.context else None
-        if user is None or not is_hidden(getattr(candidate, "queue_item", None)):
-            return False
-        reviewer = user if may_decide(run=candidate.run, user=user) else None
-        return is_hidden_from(item_of(candidate), reviewer=reviewer)
+        return candidate_role(candidate)
 
     @extend_schema_field(VerdictSerializer(allow_null=True))
     def get_verdict(self, candidate: Candidate) -> dict[str, Any] | None:
         """The machine's word; null while the run goes on."""
         verdict = getattr(candidate, "verdict", None)
-        if verdict is None or self._is_hidden(candidate):
+        if verdict is None:
             return None
         decided_by = DecidedBy(
             kind=verdict.decided_by_kind,
@@ -260,9 +383,11 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
             "reason": verdict.reason,
             "decided_by": decided_by.model_dump(),
             "probability": verdict.probability,
+            "model_confidence": verdict.model_confidence,
             "needs_person": verdict.needs_person,
             "needs_person_reasons": verdict.needs_person_reasons,
             "injection_suspected": verdict.injection_suspected,
+            "injection_words": verdict.injection_words,
             "counter_argument": verdict.counter_argument,
             "terms": verdict.terms,
         }

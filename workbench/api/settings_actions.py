@@ -11,7 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from arbitration.strategies.multi_criteria import PROPERTIES
+from arbitration.strategies.rubrics import PROPERTIES
 from workbench.accounts.permissions import Permission
 from workbench.collection_settings.selectors import criteria_weights_of
 from workbench.collection_settings.services import MOST_ENDPOINTS, collection_change
@@ -48,8 +48,25 @@ class CollectionSettingsSerializer(serializers.Serializer[Any]):
     allowed_endpoints = serializers.ListField(
         child=serializers.CharField(max_length=200), max_length=MOST_ENDPOINTS
     )
+    model_endpoint = serializers.CharField(
+        max_length=40,
+        required=False,
+        allow_blank=True,
+        help_text="Name of a configured endpoint, whose address is allowed. Empty: the first allowed one.",
+    )
+    model_name = serializers.CharField(
+        max_length=120,
+        required=False,
+        allow_blank=True,
+        help_text="A model of that endpoint. Empty: its first. Left out, the choice stays.",
+    )
     criteria_weights = CriteriaWeightFields()
     contributes_to_training = serializers.BooleanField()
+    strategy_options = serializers.DictField(
+        child=serializers.DictField(),
+        required=False,
+        help_text='Settings by strategy, such as {"consensus": {"n": 0.5}}. Left out: unchanged.',
+    )
 
 
 class SharesSerializer(serializers.Serializer[Any]):
@@ -114,8 +131,11 @@ def _settings(collection: Collection) -> Response:
                 "description": collection.description,
                 "default_strategy": collection.default_strategy,
                 "allowed_endpoints": collection.allowed_endpoints,
+                "model_endpoint": collection.model_endpoint,
+                "model_name": collection.model_name,
                 "criteria_weights": criteria_weights_of(collection=collection),
                 "contributes_to_training": collection.contributes_to_training,
+                "strategy_options": collection.strategy_options or {},
             }
         ).data
     )

@@ -16,6 +16,7 @@ from . import (
     export_views,
     labeling_views,
     model_views,
+    price_views,
     prompt_views,
     question_set_views,
     queue_views,
@@ -61,6 +62,7 @@ router.register("model-moves", model_views.MoveViewSet, basename="model-move")
 router.register("trainings", model_views.TrainingViewSet, basename="training")
 
 _models = control_views.LanguageModelsViewSet
+_prices = price_views.ModelPriceViewSet
 
 app_name = "api"
 urlpatterns = [
@@ -68,6 +70,16 @@ urlpatterns = [
     path("language-models/stop/", _models.as_view({"post": "stop"}), name="language-models-stop"),
     path("language-models/resume/", _models.as_view({"post": "resume"}), name="language-models-resume"),
     path("language-models/budgets/", _models.as_view({"post": "budgets"}), name="language-models-budgets"),
+    path(
+        "language-models/prices/",
+        _prices.as_view({"get": "state", "post": "change"}),
+        name="language-models-prices",
+    ),
+    path(
+        "language-models/prices/remove/",
+        _prices.as_view({"post": "remove"}),
+        name="language-models-price-remove",
+    ),
     path(
         "training-schedule/",
         model_views.ScheduleViewSet.as_view({"get": "state", "post": "change"}),

@@ -24,18 +24,19 @@ from workbench.documents.services import (
     document_upload,
 )
 from workbench.documents.views import original_response
+from workbench.questions.estimates import question_estimate
 from workbench.questions.models import Candidate, Run
 from workbench.questions.records import candidates_of, run_audit, run_result
 from workbench.questions.selectors import candidate_for
 from workbench.questions.services import question_ask, run_cancel
+from workbench.review.blindness import is_withheld, of_withheld_run, require_sight, reviews_shown
 from workbench.review.models import Review, ReviewAction
 from workbench.review.selectors import REVIEWS
 from workbench.review.services import candidate_approve, candidate_override, candidate_unsure
-from workbench.review.sight import require_sight
 
 from . import serializers as shapes
 from .base import IDEMPOTENCY, ApiViewSet, checked, idempotency_key, number_parameter
-from .document_actions import DocumentVersionActions
+from .document_actions import DocumentDescriptionActions, DocumentVersionActions
 from .erasure_actions import CollectionKeepingActions, DocumentErasureActions
 from .people_actions import CollectionPeopleActions
 from .review_actions import CandidateReviewActions, RunReviewActions
@@ -80,6 +81,7 @@ class CollectionViewSet(
 @extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class DocumentViewSet(
     DocumentErasureActions,
+    DocumentDescriptionActions,
     DocumentVersionActions,
     mixins.ListModelMixin,
     mixins.RetrieveModelMixin,
@@ -157,19 +159,41 @@ class QuestionViewSet(ApiViewSet[Run]):
             strategy=asked["strategy"],
             use_cache=asked["use_cache"],
             follow_references=asked["follow_references"],
+            filters=asked.get("filters"),
+            methods=asked["methods"],
             edits=asked.get("keywords"),
             rubric=asked.get("criteria"),
+            options=asked.get("options"),
             idempotency_key=idempotency_key(request),
         )
+        run = outcome.run
+        run.is_withheld = is_withheld(user=request.user, run=run)
         code = status.HTTP_200_OK if outcome.is_cached else status.HTTP_201_CREATED
         return Response(
-            {"cached": outcome.is_cached, "run": _run_shape().to_representation(outcome.run)}, status=code
+            {"cached": outcome.is_cached, "run": _run_shape().to_representation(run)}, status=code
         )
+
+    @extend_schema(parameters=[shapes.EstimateQuerySerializer], responses=shapes.EstimateSerializer)
+    @action(detail=False, methods=["get"], pagination_class=None)
+    def estimate(self, request: Request) -> Response:
+        """The planned calls to a language model and their cost, before a question is asked."""
+        query = shapes.EstimateQuerySerializer(data=request.query_params.dict())
+        query.is_valid(raise_exception=True)
+        wanted = dict(query.validated_data)
+        found = question_estimate(
+            collection=collection_for(
+                user=request.user, slug=wanted.pop("collection"), permission=Permission.ASK
+            ),
+            strategy=wanted.pop("strategy"),
+            given=wanted,
+        )
+        return Response(shapes.EstimateSerializer(found).data)
 
 
 @cache
 def _run_shape() -> shapes.RunSerializer:
-    """Made once: each new one finds out anew what the fields of its model are."""
+    """Made once: each new one finds out anew what the fields of its model are. It knows no caller, so that a run says
+    itself whether it ``is_withheld``."""
     return shapes.RunSerializer()
 
 
@@ -184,7 +208,8 @@ class RunViewSet(RunReviewActions, mixins.ListModelMixin, mixins.RetrieveModelMi
         """Only those visible to the caller."""
         runs = Run.objects.visible_to(self.request.user).select_related("collection", "question")
         slug = self.request.query_params.get("collection")
-        return runs.filter(collection__slug=slug) if slug else runs
+        runs = runs.filter(collection__slug=slug) if slug else runs
+        return runs.annotate(is_withheld=of_withheld_run(user=self.request.user, run="pk"))
 
     @extend_schema(responses={(200, "application/json"): OpenApiTypes.OBJECT})
     @action(detail=True, methods=["get"])
@@ -209,7 +234,7 @@ class RunViewSet(RunReviewActions, mixins.ListModelMixin, mixins.RetrieveModelMi
         run = self.get_object()
         run_cancel(actor=request.user, run=run)
         run.refresh_from_db()
-        return Response(shapes.RunSerializer(run).data)
+        return Response(self.get_serializer(run).data)
 
 
 @extend_schema_view(list=extend_schema(parameters=[RUN]))
@@ -238,7 +263,8 @@ class CandidateViewSet(
 
 @extend_schema_view(list=extend_schema(parameters=[RUN]))
 class ReviewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Review]):
-    """Decisions of people; each stays for ever."""
+    """Decisions of people; each stays for ever. Those on cards that are hidden from the caller come once the caller
+    has decided."""
 
     queryset = Review.objects.none()
     serializer_class = shapes.ReviewSerializer
@@ -246,7 +272,8 @@ class ReviewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
     def get_queryset(self) -> QuerySet[Review]:
         """Only those of runs visible to the caller."""
         runs = Run.objects.visible_to(self.request.user)
-        reviews = Review.objects.filter(run__in=runs.values("pk")).select_related("reviewer")
+        shown = reviews_shown(user=self.request.user)
+        reviews = shown.filter(run__in=runs.values("pk")).select_related("reviewer")
         run = number_parameter(self.request, "run")
         return reviews.filter(run_id=run) if run is not None else reviews
 

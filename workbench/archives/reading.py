@@ -8,7 +8,6 @@ says one thing and holds another is refused as a whole.
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
 import zipfile
 import zlib
@@ -20,6 +19,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from pydantic import BaseModel, ValidationError
 
+from arbitration import bounded_json
 from workbench.errors import WorkbenchError
 
 from .contents import FORMAT, MANIFEST, MOST_DOCUMENTS, TABLES, VERSION, DocumentEntry, Manifest
@@ -148,8 +148,8 @@ def _manifest_bytes(file: zipfile.ZipFile) -> bytes:
 
 def _manifest(content: bytes) -> Manifest:
     try:
-        raw = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        raw = bounded_json.loads(content)
+    except ValueError as error:
         raise _damaged(MANIFEST) from error
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise BadArchive(_("This ZIP file is no archive of a collection: its manifest is of something else."))

@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from arbitration.evaluation.question_groups import question_hash
-from arbitration.strategies.multi_criteria import PROPERTIES
 from arbitration.strategies.registry import STRATEGIES
+from arbitration.strategies.rubrics import PROPERTIES
 from arbitration.triage import GateCalibration
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
@@ -31,6 +31,7 @@ from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import GuidelineVersion, Label, LabelImport, SourceChoice
 from workbench.labeling.services import judgment
 from workbench.question_sets.services import question_set_create
+from workbench.review.blindness import require_sight_of_collection
 from workbench.vocabulary.services import entry_add
 
 from .contents import (
@@ -84,6 +85,7 @@ def collection_export(
     :class:`WorkbenchError` when an original is missing or damaged: then what was written is no archive."""
     if not has_permission(actor, collection, Permission.MANAGE):
         raise NotAllowed(_("Only an admin of this collection takes all of it out."))
+    require_sight_of_collection(user=actor, collection=collection)
     with _one_snapshot():
         manifest = archive_write(collection=collection, target=target, progress=progress)
     figures = _figures(manifest, digest=_digest_of(target), slug=collection.slug)

@@ -27,6 +27,7 @@ from workbench.ops.dispatch import dispatch_on_commit
 from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
 from workbench.ops.storable import storable
 from workbench.ops.stored import file_store, folder_empty, scratch
+from workbench.review.blindness import require_sight_of_collection
 
 from .models import AT_WORK, Direction, Transfer, TransferState
 from .progress import TellingReader, Told
@@ -50,6 +51,7 @@ def archive_request(*, actor: User, collection: Collection) -> Transfer:
     :class:`Conflict` while one is being written."""
     if not has_permission(actor, collection, Permission.MANAGE):
         raise NotAllowed(_("Only an admin of this collection takes all of it out."))
+    require_sight_of_collection(user=actor, collection=collection)
     if Transfer.objects.filter(collection=collection, state=TransferState.WRITING).exists():
         raise Conflict(_("An archive of this collection is being written already."), code="under_way")
     transfer = Transfer(

@@ -14,6 +14,7 @@ from workbench.accounts.permissions import Permission
 from workbench.accounts.reauthentication import ask_who_it_is, asks_again, shown_lately
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
+from workbench.review.blindness import after_blind_decisions, require_sight_of_collection
 
 from . import presenters, transfers
 from .forms import ArchiveForm, TakeInForm
@@ -87,6 +88,7 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
+@after_blind_decisions
 def fetch(request: HttpRequest, pk: int) -> HttpResponse | FileResponse:
     """The file, for those who manage the collection; taking it is on record. It carries a whole collection away, so it
     asks who it is, as the API does, and leads back to the archive's page."""
@@ -95,6 +97,8 @@ def fetch(request: HttpRequest, pk: int) -> HttpResponse | FileResponse:
         raise Http404(_("This archive was removed. Ask for it again."))
     if not shown_lately(request):
         return ask_who_it_is(back=transfer.get_absolute_url())
+    if transfer.collection is not None:
+        require_sight_of_collection(user=request.user, collection=transfer.collection)
     transfers.archive_fetched(actor=request.user, transfer=transfer)
     response = FileResponse(
         default_storage.open(transfer.path, "rb"),

@@ -8,6 +8,8 @@ class AuditConfig(AppConfig):
 
     def ready(self) -> None:
         from . import checks  # noqa: F401
+        from .hardening import harden_after_migrate
         from .protection import protect_after_migrate
 
         post_migrate.connect(protect_after_migrate, sender=self, dispatch_uid="audit.protect")
+        post_migrate.connect(harden_after_migrate, sender=self, dispatch_uid="audit.harden")

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Min
 
 from workbench.documents.models import Collection
 
 from .chain import SELECT_EVENT, canonical_event, iso_time, stream
 from .models import AuditEvent, AuditSeal
-from .services import audit_record
-from .verifier import EXPORT_FORMAT, GENESIS, Signature
+from .services import audit_record, audit_seal
+from .verifier import BOUND, EXPORT_ACTION, EXPORT_FORMAT, GENESIS, Shown, Signature
 from .verify import snapshot
 
 if TYPE_CHECKING:
@@ -64,12 +63,29 @@ def head_anchor() -> dict[str, Any] | None:
     return {"position": seal.position, "hash": seal.hash, "time": iso_time(seal.sealed_at)}
 
 
+def anchors_after(position: int) -> list[dict[str, Any]]:
+    """The links to anchor when all up to ``position`` were: that of each export since, which binds what it shows, and
+    the last seal. Empty before the first seal."""
+    head = head_anchor()
+    if head is None:
+        return []
+    seals = AuditSeal.objects.filter(
+        event__action=EXPORT_ACTION, position__gt=position, position__lt=head["position"]
+    )
+    exports = [
+        {"position": seal.position, "hash": seal.hash, "time": iso_time(seal.sealed_at)}
+        for seal in seals.order_by("position")
+    ]
+    return [*exports, head]
+
+
 def audit_export(*, actor: User, scope: ExportScope, to: TextIO) -> dict[str, Any]:
-    """Writes an export as JSON lines, records that it was made, and gives its header.
+    """Records an export, writes it as JSON lines, and gives its header.
 
     The events of the scope stand whole between the links of all others, of which only hashes are shown; an
-    event that is not sealed yet is left out. Ends at the head of the chain, so that it can be held against
-    an anchor. With AUDIT_EXPORT_KEY the last line is a signature of all others.
+    event that is not sealed yet is left out. The event that records the export says what it shows and is its last link,
+    so that whoever has an anchor of that link knows that nothing is missing. With AUDIT_EXPORT_KEY the last line is a
+    signature of all others.
     """
     key = settings.AUDIT_EXPORT_KEY
     signature = Signature(key.encode("utf-8")) if key else None
@@ -82,48 +98,66 @@ def audit_export(*, actor: User, scope: ExportScope, to: TextIO) -> dict[str, An
 
     with snapshot():
         header = _header(scope)
+    with transaction.atomic():
+        event = audit_record(
+            actor=actor,
+            action=EXPORT_ACTION,
+            obj=scope.collection,
+            after=scope.as_json()
+            | {name: header[name] for name in BOUND}
+            | {"head": header["head"], "signed": signature is not None},
+        )
+    closing = _sealed(event)
+    header |= {"links": closing.position - header["start_position"] + 1, "head": closing.hash}
+    with snapshot():
         write(header)
-        for link in _links(scope, header["start_position"], header["start_position"] + header["links"] - 1):
+        for link in _links(scope, header, closing.position):
             write(link)
     if signature is not None:
         to.write(json.dumps({"signature": signature.value()}) + "\n")
-    with transaction.atomic():
-        audit_record(
-            actor=actor,
-            action="audit.exported",
-            obj=scope.collection,
-            after=scope.as_json()
-            | {"events": header["events"], "head": header["head"], "signed": signature is not None},
-        )
     return header
 
 
 def _header(scope: ExportScope) -> dict[str, Any]:
-    events = AuditEvent.objects.filter(seal__isnull=False)
+    """What an export made now shows, up to the head of the chain."""
+    seals = AuditSeal.objects.all()
     if scope.collection is not None:
-        events = events.filter(collection_id=scope.collection.pk)
+        seals = seals.filter(event__collection_id=scope.collection.pk)
     if scope.since is not None:
-        events = events.filter(created_at__gte=scope.since)
+        seals = seals.filter(event__created_at__gte=scope.since)
     if scope.until is not None:
-        events = events.filter(created_at__lt=scope.until)
-    found = events.aggregate(number=Count("pk"), first=Min("seal__position"))
+        seals = seals.filter(event__created_at__lt=scope.until)
     head = AuditSeal.objects.order_by("-position").first()
     end, head_hash = (head.position, head.hash) if head else (0, GENESIS)
-    start = found["first"] or end + 1
+    shown, start = Shown(), end + 1
+    for position in seals.order_by("position").values_list("position", flat=True).iterator():
+        start = min(start, position)
+        shown.add(position)
     before = AuditSeal.objects.filter(position=start - 1).values_list("hash", flat=True).first()
     return {
         "format": EXPORT_FORMAT,
         "scope": scope.as_json(),
-        "events": found["number"],
+        "collection_id": scope.collection.pk if scope.collection else None,
+        "events": shown.number,
         "links": end - start + 1,
         "start_position": start,
         "start_hash": before or GENESIS,
+        "end_position": end,
+        "shown_sha256": shown.value(),
         "head": head_hash,
     }
 
 
-def _links(scope: ExportScope, first: int, last: int) -> Iterator[dict[str, Any]]:
-    for position, digest, link_hash, *columns in stream(_LINKS, [first, last]):
+def _sealed(event: AuditEvent) -> AuditSeal:
+    """The event's place in the chain, which it gets at once."""
+    while (seal := AuditSeal.objects.filter(event=event).first()) is None:
+        audit_seal(wait=True)
+    return seal
+
+
+def _links(scope: ExportScope, header: dict[str, Any], closing: int) -> Iterator[dict[str, Any]]:
+    for position, digest, link_hash, *columns in stream(_LINKS, [header["start_position"], closing]):
         link = {"position": position, "event_hash": digest, "hash": link_hash}
         event = canonical_event(tuple(columns))
-        yield link | {"event": event} if scope.covers(event) else link
+        is_shown = scope.covers(event) if position <= header["end_position"] else position == closing
+        yield link | {"event": event} if is_shown else link

@@ -22,10 +22,14 @@ class LockSpace(IntEnum):
     AUDIT_SEAL = 4101
     #: Key: a person's id. One pair is laid on their desk at a time, also from two windows.
     LABELING_DESK = 4110
+    #: Key: a person's id. One page is drawn for them at a time.
+    PAGE_DRAWING = 4111
     #: Key 0: taking in new questions, whose order decides what stands in the holdout.
     QUESTION_PLACES = 4102
     #: Key 0: starting a training; there is one at a time.
     TRAINING = 4103
+    #: Key 0: choosing the file that is read next.
+    INGEST_TURN = 4105
     #: Key 0: moving an alias, so that two moves do not both think they came from the same model.
     MODEL_ALIAS = 4104
 

@@ -17,6 +17,8 @@ from workbench.accounts.models import Membership
 from workbench.accounts.permissions import Permission, roles_with
 from workbench.documents.models import Collection
 
+from .withholding import withheld_from
+
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
 
@@ -55,7 +57,8 @@ class AuditEventQuerySet(models.QuerySet["AuditEvent"]):
         """Events of collections where the user holds the permission.
 
         Staff also read the events that belong to no living collection: those of the installation, and the
-        trail that a deleted collection left behind.
+        trail that a deleted collection left behind. Left out is what the person must not know yet
+        (``withholding.py``).
         """
         if not user.is_authenticated or not user.is_active:
             return self.none()
@@ -65,7 +68,10 @@ class AuditEventQuerySet(models.QuerySet["AuditEvent"]):
         readable = Q(collection_id__in=allowed.values("collection_id"))
         if user.is_staff:
             readable |= ~Exists(Collection.objects.filter(pk=OuterRef("collection_id")))
-        return self.filter(readable)
+        shown = self.filter(readable)
+        for condition in withheld_from(user):
+            shown = shown.exclude(condition)
+        return shown
 
     def of_object(self, obj: models.Model) -> AuditEventQuerySet:
         """Events about one object."""

@@ -90,14 +90,14 @@ def audit_record(
     return event
 
 
-def audit_seal(*, limit: int = 5000) -> int:
+def audit_seal(*, limit: int = 5000, wait: bool = False) -> int:
     """Gives up to ``limit`` waiting events their place in the chain, lowest id first; gives their number.
 
-    There is one sealer at a time: 0 when another one is at work. An event that commits late is sealed later,
-    whatever its id; the order of the chain is the order of sealing.
+    There is one sealer at a time: 0 when another one is at work, unless it may be waited for. An event that commits
+    late is sealed later, whatever its id; the order of the chain is the order of sealing.
     """
     with transaction.atomic():
-        if not advisory_lock(LockSpace.AUDIT_SEAL, wait=False):
+        if not advisory_lock(LockSpace.AUDIT_SEAL, wait=wait):
             return 0
         events = _pending_events(limit)
         if events:

@@ -8,8 +8,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from pydantic import ValidationError
 
-from arbitration.strategies.multi_criteria import PROPERTIES
 from arbitration.strategies.registry import STRATEGIES
+from arbitration.strategies.rubrics import PROPERTIES
 from arbitration.triage import GateProfile
 from workbench.documents.erasure import (
     LONGEST_DELAY,
@@ -17,6 +17,7 @@ from workbench.documents.erasure import (
     LONGEST_RETENTION,
     SHORTEST_RETENTION,
 )
+from workbench.ops.model_endpoints import model_endpoints
 
 from .models import THRESHOLDS, GateProposal
 
@@ -55,6 +56,15 @@ class WeightsForm(forms.Form):
             )
 
 
+def model_choices() -> list[tuple[str, str]]:
+    """Each model of each endpoint that is configured."""
+    return [
+        (f"{endpoint.name} {model}", f"{model} — {endpoint.name}, {endpoint.base_url}")
+        for endpoint in model_endpoints()
+        for model in endpoint.models
+    ]
+
+
 class GeneralForm(forms.Form):
     """How questions are answered, where text may go, and what labels are for."""
 
@@ -62,6 +72,11 @@ class GeneralForm(forms.Form):
         label=_("Description"), required=False, max_length=2000, widget=forms.Textarea(attrs={"rows": 2})
     )
     default_strategy = forms.ChoiceField(label=_("Default strategy"), required=False)
+    model = forms.ChoiceField(
+        label=_("Language model"),
+        required=False,
+        help_text=_("Only where the address of its endpoint is allowed below."),
+    )
     allowed_endpoints = forms.CharField(
         label=_("Endpoints its text may go to"),
         required=False,
@@ -83,7 +98,20 @@ class GeneralForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         names = [(name, name) for name in STRATEGIES]
+        self.fields["model"].choices = [("", _("First allowed endpoint")), *model_choices()]
         self.fields["default_strategy"].choices = [("", _("Default of the installation")), *names]
+
+    def clean_model(self) -> tuple[str, str]:
+        """The name of the endpoint, and that of the model there."""
+        endpoint, _space, model = self.cleaned_data["model"].partition(" ")
+        return endpoint, model
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What the service takes. Valid forms only."""
+        endpoint, model = self.cleaned_data["model"]
+        others = {name: value for name, value in self.cleaned_data.items() if name != "model"}
+        return others | {"model_endpoint": endpoint, "model_name": model}
 
     def clean_allowed_endpoints(self) -> list[str]:
         """The lines that hold something."""

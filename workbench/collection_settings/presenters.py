@@ -24,6 +24,7 @@ from .forms import (
 )
 from .models import THRESHOLDS, CollectionGates, GateProposal
 from .selectors import criteria_weights_of, gates_row, proposals_for
+from .strategy_fields import StrategyFields
 
 MOST_PROPOSALS = 5
 
@@ -34,6 +35,7 @@ def settings_page(
     user: User,
     general: GeneralForm | None = None,
     weights: WeightsForm | None = None,
+    options: StrategyFields | None = None,
     thresholds: ThresholdsForm | None = None,
     hold: HoldForm | None = None,
     retention: RetentionForm | None = None,
@@ -57,6 +59,8 @@ def settings_page(
         ],
         "general": general or general_form(collection),
         "weights": weights or WeightsForm(initial=criteria_weights),
+        "options": options
+        or StrategyFields(initial=StrategyFields.initial_of(collection.strategy_options or {})),
         "criteria_weights": [(PROPERTY_LABELS[name], weight) for name, weight in criteria_weights.items()],
         "thresholds": thresholds or thresholds_form(row, current),
         "hold": hold or HoldForm(initial={"is_held": not collection.legal_hold}),
@@ -77,6 +81,7 @@ def general_form(collection: Collection) -> GeneralForm:
         initial={
             "description": collection.description,
             "default_strategy": collection.default_strategy,
+            "model": f"{collection.model_endpoint} {collection.model_name}".strip(),
             "allowed_endpoints": "\n".join(collection.allowed_endpoints),
             "contributes_to_training": collection.contributes_to_training,
         }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.db.models import Q, QuerySet
 
-from arbitration.strategies.multi_criteria import DEFAULT_WEIGHT, PROPERTIES
+from arbitration.strategies.multi_criteria import DEFAULT_WEIGHT
+from arbitration.strategies.rubrics import PROPERTIES
 from arbitration.triage import GateProfile
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection

@@ -9,8 +9,8 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from arbitration.strategies.multi_criteria import PROPERTIES
 from arbitration.strategies.registry import STRATEGIES
+from arbitration.strategies.rubrics import PROPERTIES
 from arbitration.triage import GateCalibration, GateProfile
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
@@ -18,9 +18,11 @@ from workbench.audit.services import audit_record
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.ops.model_endpoints import model_endpoints
 
 from .models import THRESHOLDS, CollectionGates, GateProposal
 from .selectors import criteria_weights_of
+from .strategy_options import options_checked
 
 MOST_ENDPOINTS = 20
 
@@ -149,9 +151,15 @@ def collection_change(
     description: str,
     criteria_weights: Mapping[str, float],
     contributes_to_training: bool,
+    model_endpoint: str | None = None,
+    model_name: str | None = None,
+    strategy_options: Mapping[str, Mapping[str, object]] | None = None,
 ) -> None:
     """Changes how a collection's questions are answered, where its text may go, and whether its labels train the
-    model of the installation. ``criteria_weights`` are those of multi-criteria, 0 to 1 for each of its properties.
+    model of the installation. ``criteria_weights`` are those of multi-criteria, 0 to 1 for each of its properties;
+    ``strategy_options`` the settings of strategies by name, unchanged where None.
+    ``model_endpoint`` and ``model_name`` choose one of the configured endpoints and of its models; empty, the first
+    endpoint that the collection allows answers with its first model; None leaves the choice as it is.
 
     Raises :class:`NotAllowed`, or :class:`WorkbenchError` for an unknown strategy, an address that is none, or
     weights that are not those of the properties.
@@ -168,19 +176,27 @@ def collection_change(
         raise WorkbenchError(
             _("At most %(n)d endpoints, please.") % {"n": MOST_ENDPOINTS}, code="too_many_endpoints"
         )
-    for endpoint in endpoints:
-        if not endpoint.startswith(("https://", "http://")) or len(endpoint) > 200:
+    for address in endpoints:
+        if not address.startswith(("https://", "http://")) or len(address) > 200:
             raise WorkbenchError(
-                _("“%(address)s” is not an address; it begins with https://.") % {"address": endpoint[:80]},
+                _("“%(address)s” is not an address; it begins with https://.") % {"address": address[:80]},
                 code="bad_endpoint",
             )
-    new = {
+    endpoint = collection.model_endpoint if model_endpoint is None else model_endpoint
+    model = collection.model_name if model_name is None else model_name
+    _check_model(endpoint=endpoint, model=model, allowed=endpoints)
+    new: dict[str, Any] = {
+        "model_endpoint": endpoint,
+        "model_name": model,
         "default_strategy": default_strategy,
         "allowed_endpoints": endpoints,
         "description": description.strip(),
         "criteria_weights": dict(criteria_weights),
         "contributes_to_training": contributes_to_training,
     }
+    if strategy_options is not None:
+        checked = {name: options_checked(strategy=name, given=own) for name, own in strategy_options.items()}
+        new["strategy_options"] = {name: own for name, own in checked.items() if own} or None
     with transaction.atomic():
         locked = Collection.objects.select_for_update().get(pk=collection.pk)
         before = {name: getattr(locked, name) for name in new}
@@ -195,6 +211,20 @@ def collection_change(
             collection_id=locked.pk,
             before={name: value for name, value in before.items() if value != new[name]},
             after={name: value for name, value in new.items() if value != before[name]},
+        )
+
+
+def _check_model(*, endpoint: str, model: str, allowed: Sequence[str]) -> None:
+    """The choice is one of a configured endpoint, its model, and an address that the collection allows."""
+    if not endpoint and not model:
+        return
+    known = next((one for one in model_endpoints() if one.name == endpoint), None)
+    if known is None or (model and model not in known.models):
+        raise WorkbenchError(_("This endpoint or model is not configured."), code="model_unknown")
+    if known.base_url not in allowed:
+        raise WorkbenchError(
+            _("Allow the address %(address)s before you choose its model.") % {"address": known.base_url},
+            code="endpoint_not_allowed",
         )
 
 

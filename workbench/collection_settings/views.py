@@ -30,6 +30,7 @@ from .forms import (
     WeightsForm,
 )
 from .selectors import proposals_for
+from .strategy_fields import StrategyFields
 
 
 @require_safe
@@ -46,17 +47,19 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
     """Changes strategy, endpoints, description, the weights of multi-criteria, and what labels are for."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form, weights = GeneralForm(request.POST), WeightsForm(request.POST)
+    options = StrategyFields(request.POST)
 
     def act() -> str:
         services.collection_change(
             actor=request.user,
             collection=collection,
-            **form.cleaned_data,
+            **form.values,
             criteria_weights=weights.cleaned_data,
+            strategy_options=options.options_by_strategy(),
         )
         return _("The settings have changed.")
 
-    return _carried_out(request, collection, act, general=form, weights=weights)
+    return _carried_out(request, collection, act, general=form, weights=weights, options=options)
 
 
 @require_POST

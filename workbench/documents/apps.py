@@ -6,10 +6,12 @@ class DocumentsConfig(AppConfig):
     label = "documents"
 
     def ready(self) -> None:
-        from celery.signals import task_postrun
+        from celery.signals import task_postrun, worker_init
         from django.core.signals import request_finished
 
         from .copies import copies_sweep_if_due
+        from .parser_doors import log_open_doors
 
         task_postrun.connect(copies_sweep_if_due, weak=False, dispatch_uid="documents.copies")
+        worker_init.connect(log_open_doors, weak=False, dispatch_uid="documents.parser_doors")
         request_finished.connect(copies_sweep_if_due, weak=False, dispatch_uid="documents.copies")

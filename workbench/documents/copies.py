@@ -18,6 +18,8 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection
 
+from workbench.private import private_folder
+
 from .lexical import index_forget
 from .models import Document, DocumentStatus
 
@@ -40,7 +42,7 @@ def copies_sweep_if_due(**_: Any) -> None:
     try:
         if mark.exists() and 0 <= time.time() - mark.stat().st_mtime < seconds:
             return
-        mark.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(mark.parent)
         mark.touch()
         copies_sweep()
     except (DatabaseError, OSError) as error:

@@ -6,7 +6,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
+from arbitration.errors import ArbitrationError
 from arbitration.protocols import Embedder
 from workbench.ops.outbound import model_rule
 
@@ -38,3 +40,33 @@ def current_embedder() -> Embedder:
 def active_space() -> EmbeddingSpace:
     """The space that questions are asked in."""
     return EmbeddingSpace.objects.get(is_active=True)
+
+
+class AnotherEncoder(ArbitrationError):
+    """Vectors of the encoder do not compare with those of the active space."""
+
+
+def require_encoder_of(space: EmbeddingSpace, *, embedder: Embedder) -> None:
+    """Raises :class:`AnotherEncoder` when the vectors of a space are not of this encoder."""
+    if embedder.space != space.name:
+        raise _another_encoder(embedder.space, active=space.name)
+
+
+def space_hold(space: EmbeddingSpace) -> None:
+    """Keeps the active space the active one until the transaction ends; many may hold it at once.
+
+    Raises :class:`AnotherEncoder` when another one has become active meanwhile.
+    """
+    sql = "SELECT * FROM documents_embeddingspace WHERE id = %s FOR SHARE"
+    if not EmbeddingSpace.objects.raw(sql, [space.pk])[0].is_active:
+        raise _another_encoder(space.name, active=active_space().name)
+
+
+def _another_encoder(encoder: str, *, active: str) -> AnotherEncoder:
+    return AnotherEncoder(
+        _(
+            "The encoder (%(encoder)s) is not that of the active embedding space (%(space)s). The operator either "
+            "sets the former encoder again, or changes over with: manage.py reembed --new-encoder"
+        )
+        % {"encoder": encoder, "space": active}
+    )

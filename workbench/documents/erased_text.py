@@ -82,6 +82,7 @@ def _own_rows(document: Document) -> dict[str, int]:
         "passages": document.passages.all().delete()[0] - vectors,
         "vectors": vectors,
         "pages": document.pages.all().delete()[0],
+        "page_drawings": document.drawings.all().delete()[0],
         "sections": document.sections.all().delete()[0],
         "version_offers": offers.delete()[0],
         "dictionary_proposals": proposals.delete()[0],
@@ -151,12 +152,14 @@ def _verdicts(document: Document, touched: set[int], quotations: Quotations) -> 
     rows = Verdict.objects.filter(candidate__run__in=touched).select_related("candidate")
     for verdict in rows.iterator():
         words = [verdict.reason, verdict.counter_argument, *(q.get("quote", "") for q in verdict.quotes)]
+        words += verdict.injection_words
         if verdict.candidate.document_id != document.pk and not quotations.are_in(words):
             continue
         erased += Verdict.objects.filter(pk=verdict.pk).update(
             reason=erased_mark(verdict.reason),
             counter_argument=erased_mark(verdict.counter_argument),
             quotes=[],
+            injection_words=[],
         )
     return erased
 

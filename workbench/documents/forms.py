@@ -43,6 +43,28 @@ class CollectionForm(forms.Form):
     )
 
 
+class DescribeForm(forms.Form):
+    """What is known of a document beside its text."""
+
+    document_type = forms.CharField(
+        label=_("Document type"), required=False, max_length=80, help_text=_("Such as contract or policy.")
+    )
+    issuer = forms.CharField(label=_("Issuer"), required=False, max_length=160)
+    jurisdiction = forms.CharField(label=_("Jurisdiction"), required=False, max_length=80)
+    effective_date = forms.DateField(
+        label=_("Effective from"),
+        required=False,
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+    )
+    tags = forms.CharField(
+        label=_("Tags"), required=False, max_length=2000, help_text=_("Separated by commas.")
+    )
+
+    def clean_tags(self) -> list[str]:
+        """The tags that hold something."""
+        return [tag.strip() for tag in self.cleaned_data["tags"].split(",") if tag.strip()]
+
+
 class ReasonForm(forms.Form):
     """Why a deletion is taken back."""
 

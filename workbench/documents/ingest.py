@@ -26,25 +26,29 @@ from arbitration.errors import LLMFailure, ParseFailure
 from arbitration.parsing.isolation import OnRecognised, ParseLimits, parse_isolated
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
-from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
+from workbench.ops.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
 from workbench.ops.storable import storable
 from workbench.ops.stored import path_on_disk
 
-from .embedding import active_space, current_embedder
+from .embedding import AnotherEncoder, active_space, current_embedder, require_encoder_of, space_hold
 from .extents import SectionExtent, section_extents
 from .models import (
     WORKING_STATUSES,
     Collection,
     Document,
     DocumentStatus,
+    EmbeddingSpace,
     Line,
     Page,
     Passage,
+    PassageTokens,
     PassageVector,
     Section,
 )
 from .services import document_row_for, index_epoch_bump
-from .vectors import vectors_write
+from .tokens import passages_embed, placed_passages
+from .turns import turn_take
+from .vectors import tokens_write, vectors_write
 from .versions import version_offer
 
 logger = structlog.get_logger(__name__)
@@ -57,9 +61,23 @@ def document_ingest(*, document_id: int, password: str | None = None) -> None:
     """
     rows = Document.objects.filter(pk=document_id, status__in=WORKING_STATUSES)
     owner = new_owner()
-    if not lease_claim(rows, owner=owner):
-        return
-    with leased(rows, owner=owner) as heartbeat:
+    if lease_claim(rows, owner=owner):
+        _take_to_its_end(document_id, owner=owner, password=password)
+
+
+def ingest_next() -> bool:
+    """Takes the document whose turn it is (:mod:`.turns`) to its end; False when none waits for this machine."""
+    owner = new_owner()
+    document_id = turn_take(owner=owner)
+    if document_id is None:
+        return False
+    _take_to_its_end(document_id, owner=owner, password=None)
+    return True
+
+
+def _take_to_its_end(document_id: int, *, owner: str, password: str | None) -> None:
+    rows = Document.objects.filter(pk=document_id, status__in=WORKING_STATUSES)
+    with leased(rows, owner=owner, limit=_limit(document_id, owner)) as heartbeat:
         document = Document.objects.select_related("collection").get(pk=document_id)
         if document.attempts > settings.MAX_ATTEMPTS:
             reason = _("Reading this file stopped its worker three times. It was given up.")
@@ -70,10 +88,31 @@ def document_ingest(*, document_id: int, password: str | None = None) -> None:
             _ingest(document, owner=owner, heartbeat=heartbeat, password=password)
         except ParseFailure as failure:
             _fail(document, failure.code, failure.message, owner=owner, seconds=time.monotonic() - started)
+        except AnotherEncoder as failure:
+            _fail(
+                document,
+                "embedding_space",
+                str(failure),
+                owner=owner,
+                seconds=time.monotonic() - started,
+            )
         except LLMFailure as failure:
             _fail(document, "embedding", failure.message, owner=owner, seconds=time.monotonic() - started)
         except LeaseLost:
             logger.warning("document.lease_lost", document_id=document_id)
+
+
+def _limit(document_id: int, owner: str) -> Limit:
+    """How long one file may take; then it ends with a reason, and its worker is free."""
+
+    def overdue() -> None:
+        reason = _(
+            "Reading this file took longer than %(minutes)s minutes and was stopped. Split it, or ask the operator "
+            "to allow more time."
+        ) % {"minutes": max(1, round(settings.INGEST_SECONDS / 60))}
+        _fail(Document.objects.get(pk=document_id), "time_out", reason, owner=owner)
+
+    return Limit(settings.INGEST_SECONDS, overdue)
 
 
 def _ingest(document: Document, *, owner: str, heartbeat: Heartbeat, password: str | None) -> None:
@@ -99,8 +138,8 @@ def _take_in(
         # In the same transaction: a worker whose lease lapsed meanwhile must not replace another one's rows.
         _advance(document, DocumentStatus.EMBEDDING, owner=owner, done=0, total=len(parsed.passages))
     heartbeat.check()
-    _embed(document, owner=owner, heartbeat=heartbeat)
-    _finish(document, parsed, owner=owner, seconds=time.monotonic() - started)
+    space = _embed(document, owner=owner, heartbeat=heartbeat)
+    _finish(document, parsed, space=space, owner=owner, seconds=time.monotonic() - started)
 
 
 def parsed_document_add(
@@ -125,6 +164,9 @@ def _parse(document: Document, *, password: str | None, on_recognised: OnRecogni
         max_bytes=settings.MAX_UPLOAD_BYTES,
         memory_bytes=settings.PARSER_MEMORY_BYTES,
         wall_s=settings.PARSER_SECONDS,
+        max_headings=settings.MAX_DOCUMENT_HEADINGS,
+        max_lines=settings.MAX_DOCUMENT_LINES,
+        max_passages=settings.MAX_DOCUMENT_PASSAGES,
     )
     with local_copy(document) as path:
         return parse_isolated(
@@ -237,32 +279,28 @@ def _copy(model: Any, columns: Sequence[str], document: Document, rows: Iterable
             copy.write_row((document.pk, *(storable(v) if isinstance(v, str) else v for v in row)))
 
 
-def _embed(document: Document, *, owner: str, heartbeat: Heartbeat) -> None:
+def _embed(document: Document, *, owner: str, heartbeat: Heartbeat) -> EmbeddingSpace:
+    """Writes the vectors; gives the space that they are of."""
     embedder, space = current_embedder(), active_space()
-    if space.name != embedder.space:
-        raise ParseFailure(
-            "embedding_space",
-            _(
-                "The encoder (%(encoder)s) is not the active embedding space (%(space)s). Run manage.py reembed."
-            )
-            % {"encoder": embedder.space, "space": space.name},
-        )
+    require_encoder_of(space, embedder=embedder)
     with transaction.atomic():
         PassageVector.objects.filter(document=document, space=space).delete()
+        PassageTokens.objects.filter(document=document, space=space).delete()
         _advance(document, DocumentStatus.EMBEDDING, owner=owner)
-    passages = list(document.passages.order_by("ordinal").values_list("pk", "text"))
+    passages = placed_passages(document)
     for start in range(0, len(passages), EMBED_CHUNK):
         chunk = passages[start : start + EMBED_CHUNK]
-        vectors = embedder.embed([text for _, text in chunk])
+        vectors, tokens = passages_embed(chunk, embedder=embedder)
         heartbeat.check()
         with transaction.atomic():
             vectors_write(
                 space=space,
                 collection_id=document.collection_id,
                 document_ids=document.pk,
-                passage_ids=[pk for pk, _ in chunk],
+                passage_ids=[passage.pk for passage in chunk],
                 vectors=vectors,
             )
+            tokens_write(space=space, document_id=document.pk, packed=tokens)
             _advance(
                 document,
                 DocumentStatus.EMBEDDING,
@@ -270,14 +308,18 @@ def _embed(document: Document, *, owner: str, heartbeat: Heartbeat) -> None:
                 done=start + len(chunk),
                 total=len(passages),
             )
+    return space
 
 
 #: Passages embedded between two reports of progress.
 EMBED_CHUNK = 256
 
 
-def _finish(document: Document, parsed: ParsedDocument, *, owner: str, seconds: float) -> None:
+def _finish(
+    document: Document, parsed: ParsedDocument, *, space: EmbeddingSpace, owner: str, seconds: float
+) -> None:
     with transaction.atomic():
+        space_hold(space)
         changed = Document.objects.filter(
             pk=document.pk, lease_owner=owner, status__in=WORKING_STATUSES
         ).update(

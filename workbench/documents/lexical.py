@@ -30,6 +30,7 @@ from django.db import connection
 
 from arbitration.questions.references import section_address
 from arbitration.text import join_letter_spaced, stems
+from workbench.private import private_folder
 
 from .models import DELETED_STATUSES, Collection, Document, DocumentStatus
 from .term_queries import LINE_BREAK, PARTS, WORDS, TermQueries, index_words, parts
@@ -197,7 +198,7 @@ class LexicalIndex:
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
         """One writer at a time on this machine."""
-        self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(self._folder.parent)
         with (self._folder.parent / f"{self._folder.name}.lock").open("w") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -242,7 +243,7 @@ class LexicalIndex:
 
     def _opened(self, kind: int) -> tantivy.Index:
         folder = self._folder / _SUBFOLDERS[kind]
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder)
         return tantivy.Index(self._schema, path=str(folder))
 
     def _write(
@@ -412,7 +413,7 @@ _indexes_lock = threading.Lock()
 def lexical_index(collection: Collection) -> LexicalIndex:
     """The collection's index on this machine, up to date with the database."""
     root = settings.WORKBENCH_HOME / "index"
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds document text
+    private_folder(root)  # it holds document text
     with _indexes_lock:
         folder = root / _database_name() / str(collection.pk)
         index = _indexes.setdefault(folder, LexicalIndex(folder))

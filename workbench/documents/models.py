@@ -34,8 +34,12 @@ class Collection(models.Model):
     language = models.CharField(max_length=8, default="en")
     default_strategy = models.CharField(max_length=40, blank=True)
     allowed_endpoints = models.JSONField(default=list, blank=True)
+    # Which configured endpoint and which of its models answer; empty: the first whose address is allowed.
+    model_endpoint = models.CharField(max_length=40, blank=True, default="", db_default="")
+    model_name = models.CharField(max_length=120, blank=True, default="", db_default="")
     # Of the fixed properties of multi-criteria; a property that is not named weighs as the strategy has it.
     criteria_weights = models.JSONField(default=dict, blank=True)
+    strategy_options = models.JSONField(null=True, blank=True)  # by strategy: its own settings here
     # Goes up with every change of searchable text; a worker's local lexical index compares against it.
     index_epoch = models.BigIntegerField(default=0)
     legal_hold = models.BooleanField(default=False)
@@ -350,6 +354,56 @@ class Passage(models.Model):
     class Meta:
         ordering = ["ordinal"]
         constraints = [models.UniqueConstraint(fields=["document", "ordinal"], name="passage_once")]
+        indexes = [models.Index(fields=["document", "page_start", "line_start"], name="passage_by_place")]
+
+
+class DrawingState(models.TextChoices):
+    """What became of the image of a page."""
+
+    WAITING = "waiting", _("waiting")
+    DRAWN = "drawn", _("drawn")
+    FAILED = "failed", _("failed")
+
+
+class PageDrawing(models.Model):
+    """The image of a page that somebody asked for; a page is drawn once, or found impossible once."""
+
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="drawings", db_index=False)
+    page_num = models.PositiveIntegerField()
+    state = models.CharField(max_length=8, choices=DrawingState.choices, default=DrawingState.WAITING)
+    failure_code = models.CharField(max_length=40, blank=True)
+    # None for a worker that needed it.
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+    )
+    asked_at = models.DateTimeField(db_default=Now())
+    sent_at = models.DateTimeField(db_default=Now())
+    attempts = models.PositiveSmallIntegerField(default=0)
+    lease_owner = models.CharField(max_length=80, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["document", "page_num"], name="page_drawn_once"),
+            models.CheckConstraint(
+                condition=models.Q(state__in=DrawingState.values), name="drawing_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state=DrawingState.FAILED) & ~models.Q(failure_code="")
+                | ~models.Q(state=DrawingState.FAILED) & models.Q(failure_code=""),
+                name="failed_drawing_says_why",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["asked_by"], condition=models.Q(state=DrawingState.WAITING), name="drawings_waiting"
+            ),
+        ]
 
 
 class EmbeddingSpace(models.Model):
@@ -391,4 +445,21 @@ class PassageVector(models.Model):
         indexes = [
             models.Index(fields=["space", "document"]),
             models.Index(fields=["space", "collection"]),
+        ]
+
+
+class PassageTokens(models.Model):
+    """The vectors of a passage's tokens in one space, packed (:class:`arbitration.late_interaction.PassageTokens`).
+
+    Apart from the passage's own vector, so that documents of earlier versions get theirs without a touch to its index.
+    """
+
+    passage = models.ForeignKey(Passage, on_delete=models.CASCADE, related_name="tokens", db_index=False)
+    space = models.ForeignKey(EmbeddingSpace, on_delete=models.CASCADE, related_name="+", db_index=False)
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="+")
+    packed = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["passage", "space"], name="one_set_of_tokens_per_space"),
         ]

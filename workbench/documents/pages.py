@@ -1,61 +1,110 @@
-"""Page images: drawn by the isolated parser process, kept on this host's disk until the document goes."""
+"""Where page images are kept: in the store, and beside a bucket on the disk of each web host.
+
+A look at a disk is enough to know that an image is there: images are renamed into their place whole.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 
-from arbitration.errors import ParseFailure
-from arbitration.parsing.isolation import render_page
+from workbench.ops.stored import folder_empty, path_on_disk
+from workbench.private import private_folder
 
-from .ingest import local_copy
 from .models import DELETED_STATUSES, Document
 
 #: Pixels per PDF point: 1.6 gives 979 x 1267 for a letter page, sharp enough at every width we show.
 SCALE = 1.6
 #: What can be drawn: pages of a PDF, and of the PDFs attached to a message.
 KINDS_WITH_IMAGES = frozenset({"pdf", "email"})
+#: Folder of the store; left out of backups, for it can be made again.
+FOLDER = "pages"
 
 
-def page_image(*, document: Document, page_num: int) -> bytes | None:
-    """The page as PNG; None when the document has no pages to draw, no such page, or cannot be drawn."""
-    if (
-        document.status in DELETED_STATUSES
-        or document.kind not in KINDS_WITH_IMAGES
-        or not 1 <= page_num <= document.page_count
-    ):
+def can_be_drawn(document: Document, page_num: int) -> bool:
+    """Whether the document is there and has such a page to draw."""
+    return (
+        document.status not in DELETED_STATUSES
+        and document.kind in KINDS_WITH_IMAGES
+        and 1 <= page_num <= document.page_count
+    )
+
+
+def image_there(document: Document, page_num: int) -> bool:
+    """Whether the image lies on a disk of this host; one in a bucket has to be looked for."""
+    return any(path.is_file() for path in _on_disk(document, page_num))
+
+
+def kept_image(document: Document, page_num: int) -> bytes | None:
+    """The image, from this host's disk or from the store."""
+    for path in _on_disk(document, page_num):
+        with suppress(OSError):
+            return path.read_bytes()
+    if path_on_disk(default_storage, _name(document, page_num)) is not None:
         return None
-    cached = cache_folder(document) / f"{page_num}.png"
     try:
-        return cached.read_bytes()
-    except OSError:
-        pass
-    try:
-        with local_copy(document) as path:
-            image = render_page(path=path, page_num=page_num, scale=SCALE, filename=document.name)
-    except ParseFailure:
+        with default_storage.open(_name(document, page_num), "rb") as file:
+            image = file.read()
+    except FileNotFoundError:
         return None
-    _keep(cached, image)
+    _write(_cached(document, page_num), image)
     return image
+
+
+def image_keep(document: Document, page_num: int, image: bytes) -> None:
+    """Puts an image into the store; one that is there already is replaced."""
+    name = _name(document, page_num)
+    path = path_on_disk(default_storage, name)
+    if path is not None:
+        _write(path, image)
+        return
+    default_storage.delete(name)
+    default_storage.save(name, ContentFile(image))
+
+
+def image_forget(document: Document, page_num: int) -> None:
+    """Takes one image out of the store."""
+    default_storage.delete(_name(document, page_num))
 
 
 def cache_folder(document: Document) -> Path:
     """Where a document's page images lie on this host."""
-    return Path(settings.WORKBENCH_HOME) / "cache" / "pages" / str(document.collection_id) / document.sha256
+    return Path(settings.WORKBENCH_HOME) / "cache" / FOLDER / str(document.collection_id) / document.sha256
 
 
 def forget_pages(*, document: Document) -> None:
-    """Removes the page images of a document from this host."""
+    """Removes the page images of a document from the store and from this host."""
+    folder_empty(_folder(document))
     shutil.rmtree(cache_folder(document), ignore_errors=True)
 
 
-def _keep(target: Path, image: bytes) -> None:
+def _folder(document: Document) -> str:
+    return f"{FOLDER}/{document.collection_id}/{document.sha256}"
+
+
+def _name(document: Document, page_num: int) -> str:
+    return f"{_folder(document)}/{page_num}.png"
+
+
+def _cached(document: Document, page_num: int) -> Path:
+    return cache_folder(document) / f"{page_num}.png"
+
+
+def _on_disk(document: Document, page_num: int) -> list[Path]:
+    stored = path_on_disk(default_storage, _name(document, page_num))
+    return [_cached(document, page_num), *([stored] if stored is not None else [])]
+
+
+def _write(target: Path, image: bytes) -> None:
     """Written under a temporary name and renamed, so that no reader sees half an image."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(target.parent)
     handle, name = tempfile.mkstemp(dir=target.parent)
     with os.fdopen(handle, "wb") as file:
         file.write(image)

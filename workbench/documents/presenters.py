@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -16,8 +17,10 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 
 from . import selectors
-from .forms import DeletionForm, ReasonForm
+from .drawings import Picture, page_picture
+from .forms import DeletionForm, DescribeForm, ReasonForm
 from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
+from .pages import SCALE
 from .selectors import OutlineEntry, PageView, PlacedLine
 from .versions import open_offer
 
@@ -168,26 +171,33 @@ def _with(query: QueryDict, **changes: str) -> str:
     return copy.urlencode()
 
 
-def viewer(view: PageView, *, address: str, box_note: str = "", q: str = "") -> dict[str, Any]:
+def viewer(view: PageView, *, user: User, address: str, box_note: str = "", q: str = "") -> dict[str, Any]:
     """A page with its lines (``_page_image.html``); ``address`` is the page's own, without query. ``q``, what is
-    being searched for, is kept while turning pages."""
+    being searched for, is kept while turning pages. The image is asked for, where nobody has had it drawn."""
+    picture = (
+        page_picture(document=view.document, page_num=view.page_num, user=user) if view.has_image else None
+    )
     return {
-        "page": {
-            "number": view.page_num,
-            "count": view.page_count,
-            "address": address,
-            "image_url": reverse("documents:page-image", args=[view.document.pk, view.page_num])
-            if view.has_image
-            else "",
-            "width": view.width,
-            "height": view.height,
-            "pixel_width": round(view.width * 1.6),
-            "pixel_height": round(view.height * 1.6),
-        },
+        "page": sheet(view, picture) | {"count": view.page_count, "address": address},
         "lines": [_line(line) for line in view.lines],
         "box_note": box_note,
         "previous_page_url": _page_url(address, view.previous, q),
         "next_page_url": _page_url(address, view.next, q),
+    }
+
+
+def sheet(view: PageView, picture: Picture | None) -> dict[str, Any]:
+    """A page's image, or what stands in its place (``_page_picture.html``)."""
+    place = [view.document.pk, view.page_num]
+    return {
+        "number": view.page_num,
+        "image_url": reverse("documents:page-image", args=place) if picture and picture.state else "",
+        "picture_url": reverse("documents:page-picture", args=place),
+        "picture": picture,
+        "width": view.width,
+        "height": view.height,
+        "pixel_width": round(view.width * SCALE),
+        "pixel_height": round(view.height * SCALE),
     }
 
 
@@ -229,10 +239,15 @@ def outline_nodes(entries: list[OutlineEntry], *, address: str) -> list[dict[str
 
 
 def document_page(
-    *, document: Document, user: User, query: QueryDict, deletion: ReasonForm | None = None
+    *,
+    document: Document,
+    user: User,
+    query: QueryDict,
+    deletion: ReasonForm | None = None,
+    describe: DescribeForm | None = None,
 ) -> dict[str, Any]:
     """A document: facts, outline, one page as image and text, search. Of a deleted one, only what became of it;
-    ``deletion`` is the form that was refused."""
+    ``deletion`` and ``describe`` are forms that were refused."""
     number = _page_number(query.get("page", "1"), document)
     address = document.get_absolute_url()
     text = query.get("q", "").strip()
@@ -247,7 +262,11 @@ def document_page(
         "collection": document.collection,
         "may": may,
         "facts": _facts(document),
-        "viewer": viewer(view, address=address, q=text) if view else None,
+        "described": _described(document),
+        "describe": (describe or _describe_form(document))
+        if Permission.UPLOAD in may and not is_gone
+        else None,
+        "viewer": viewer(view, user=user, address=address, q=text) if view else None,
         "outline": outline_nodes(selectors.outline(document=document, page_num=number), address=address)
         if view
         else [],
@@ -306,6 +325,28 @@ def _versions_link(document: Document) -> dict[str, Any]:
 
 def _page_number(raw: str, document: Document) -> int:
     return max(1, min(int(raw), document.page_count or 1)) if raw.isdecimal() else 1
+
+
+def _described(document: Document) -> list[tuple[str, str]]:
+    """What is known of the document beside its text."""
+    day = date_format(document.effective_date, "DATE_FORMAT") if document.effective_date else ""
+    facts = [
+        (_("Document type"), document.document_type),
+        (_("Issuer"), document.issuer),
+        (_("Jurisdiction"), document.jurisdiction),
+        (_("Effective from"), day),
+        (_("Language"), document.language),
+        (_("Tags"), ", ".join(map(str, document.tags))),
+    ]
+    return [(label, value) for label, value in facts if value]
+
+
+def _describe_form(document: Document) -> DescribeForm:
+    names = ("document_type", "issuer", "jurisdiction", "effective_date")
+    given = {name: getattr(document, name) for name in names}
+    return DescribeForm(
+        initial=given | {"tags": ", ".join(map(str, document.tags))}, auto_id="id_describe_%s"
+    )
 
 
 def _facts(document: Document) -> list[str]:

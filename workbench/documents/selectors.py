@@ -155,6 +155,14 @@ class PageView:
         return self.page_num + 1 if self.page_num < self.page_count else None
 
 
+def page_size(*, document: Document, page_num: int) -> PageView:
+    """A page without its lines."""
+    page = Page.objects.filter(document=document, page_num=page_num).only("width", "height").first()
+    width = page.width if page and page.width else 0.0
+    height = page.height if page and page.height else 0.0
+    return PageView(document, page_num, document.page_count, width > 0, width, height, [])
+
+
 Position = tuple[int, int]
 
 

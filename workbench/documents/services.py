@@ -22,6 +22,7 @@ from workbench.accounts.permissions import Permission, has_permission, token_all
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, Unavailable, WorkbenchError
 from workbench.ops.dispatch import dispatch_on_commit
+from workbench.ops.model_endpoints import model_endpoints
 
 from .models import DELETED_STATUSES, Collection, Document, DocumentStatus
 
@@ -77,8 +78,8 @@ def collection_create(*, actor: User, name: str, slug: str = "", description: st
 
 
 def _endpoints_at_creation() -> list[str]:
-    """The installation's own endpoint, if it has one; any other must be added by an admin."""
-    return [settings.OPENAI_BASE_URL or "https://api.openai.com/v1"] if settings.LLM_CONFIGURED else []
+    """The installation's first endpoint, if it has one; any other must be added by an admin."""
+    return [endpoint.base_url for endpoint in model_endpoints()[:1]]
 
 
 def document_upload(*, actor: User, collection: Collection, file: File, name: str) -> UploadOutcome:

@@ -46,6 +46,8 @@ class Scope:
     is_everything: bool = False
     #: Of a whole collection the documents that are not asked: older versions, and what is not ready.
     left_out: frozenset[int] = frozenset()
+    #: Documents of which a later version can be asked. None of a whole collection, which is asked in newest versions.
+    superseded: frozenset[int] = frozenset()
     _profile: ScopeProfile | None = None
 
     @cached_property
@@ -71,6 +73,16 @@ class Scope:
         writes an array."""
         return _NAMED, [_array(self.documents)]
 
+    def narrowed(self, keys: frozenset[int]) -> Scope:
+        """Of a whole collection only these documents; all others are left out."""
+        documents = {pk: document for pk, document in self.documents.items() if pk in keys}
+        return Scope(
+            documents,
+            is_collection=True,
+            is_everything=self.is_everything and len(documents) == len(self.documents),
+            left_out=self.left_out | (self.documents.keys() - documents.keys()),
+        )
+
     @cached_property
     def languages(self) -> dict[str, list[int] | None]:
         """Each language in scope with the keys of its documents; None where no filter is needed."""
@@ -87,7 +99,10 @@ class Scope:
     def profile(self, collection: Collection, index: LexicalIndex) -> ScopeProfile:
         """What the engine needs to know of the documents; made once."""
         if self._profile is None:
-            documents = tuple(_profile(document, index) for document in self.documents.values())
+            documents = tuple(
+                _profile(document, index, is_superseded=pk in self.superseded)
+                for pk, document in self.documents.items()
+            )
             self._profile = ScopeProfile(
                 doc_id=documents[0].name if documents and not self.is_collection else collection.slug,
                 documents=documents,
@@ -131,7 +146,7 @@ def collection_scope(collection: Collection) -> Scope:
     return scope
 
 
-def _profile(document: Document, index: LexicalIndex) -> DocumentProfile:
+def _profile(document: Document, index: LexicalIndex, *, is_superseded: bool) -> DocumentProfile:
     return DocumentProfile(
         document_id=document.public_id,
         name=document.name,
@@ -144,33 +159,54 @@ def _profile(document: Document, index: LexicalIndex) -> DocumentProfile:
         issuer=document.issuer,
         line_count=index.body_lines(document.pk),
         section_count=document.section_count,
+        title=document.title,
+        version_number=document.version_number,
+        is_superseded=is_superseded,
     )
 
 
 class DatabaseCandidateStore:
     """Implements :class:`arbitration.protocols.CandidateStore` for one document or one collection.
 
-    ``documents`` None means the newest version of every ready document of the collection. Nothing outside the scope
-    is ever read. Raises :class:`ArbitrationError` when a document asked for, or every one of the collection, is not
+    ``documents`` None means the newest version of every ready document of the collection; ``only`` narrows these to
+    some. Nothing outside the scope is ever read.
+
+    Raises :class:`ArbitrationError` when a document asked for, or every one of the collection, is not
     ready.
     """
 
     def __init__(
-        self, *, collection: Collection, space: EmbeddingSpace, documents: Sequence[Document] | None = None
+        self,
+        *,
+        collection: Collection,
+        space: EmbeddingSpace,
+        documents: Sequence[Document] | None = None,
+        only: frozenset[int] | None = None,
     ) -> None:
         self._collection = collection
         self._space = space
         if documents is None:
-            self._scope = collection_scope(collection)
+            whole = collection_scope(collection)
+            self._scope = whole if only is None else whole.narrowed(only)
         else:
             chosen = Document.objects.filter(collection=collection).ready().order_by("pk")
-            self._scope = Scope({d.pk: d for d in chosen.filter(pk__in=[d.pk for d in documents])})
+            asked = [d.pk for d in documents]
+            later = Document.objects.filter(version_of__in=asked).ready()
+            self._scope = Scope(
+                {d.pk: d for d in chosen.filter(pk__in=asked)},
+                superseded=frozenset(later.values_list("version_of_id", flat=True)),
+            )
         self._documents = self._scope.documents
         if len(self._documents) < (1 if documents is None else len(set(documents))):
             # Nothing may be called absent from documents that were not searched.
             raise ArbitrationError(
                 _("A document of this question is not ready any more. Ask again when it is.")
             )
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        """The space whose vectors are searched."""
+        return self._space
 
     # --- profile ------------------------------------------------------------------------------------
 
@@ -391,17 +427,35 @@ class DatabaseCandidateStore:
     def lines_of_scopes(self, scopes: Sequence[Span]) -> list[list[LineRow]]:
         """See the protocol; one query however many spans."""
         found: list[list[LineRow]] = [[] for _ in scopes]
-        columns: list[list[int]] = [[], [], [], [], [], []]
-        for position, (document, *rest) in enumerate(scopes):
-            if (pk := _pk(document)) in self._documents:
-                for column, value in zip(columns, (position, pk, *rest), strict=True):
-                    column.append(value)
+        columns = self._columns(scopes)
         if columns[0]:
             with fresh_connection().cursor() as cursor:
                 cursor.execute(_LINES_OF_SCOPES, [_array(column) for column in columns])
                 for position, *line in cursor.fetchall():
                     found[position].append(LineRow(*line))
         return found
+
+    def tokens_of_scopes(self, scopes: Sequence[Span]) -> list[list[bytes]]:
+        """See the protocol; one query however many spans."""
+        found: list[list[bytes]] = [[] for _ in scopes]
+        columns = self._columns(scopes)
+        if columns[0]:
+            with fresh_connection().cursor() as cursor:
+                cursor.execute(
+                    _TOKENS_OF_SCOPES, [*(_array(column) for column in columns), int(self._space.pk)]
+                )
+                for position, packed in cursor.fetchall():
+                    found[position].append(bytes(packed))
+        return found
+
+    def _columns(self, scopes: Sequence[Span]) -> list[list[int]]:
+        """Position and bounds of the spans whose documents are in scope, by column."""
+        columns: list[list[int]] = [[], [], [], [], [], []]
+        for position, (document, *rest) in enumerate(scopes):
+            if (pk := _pk(document)) in self._documents:
+                for column, value in zip(columns, (position, pk, *rest), strict=True):
+                    column.append(value)
+        return columns
 
 
 def fresh_connection() -> BaseDatabaseWrapper:
@@ -452,6 +506,23 @@ _LINES_OF_SCOPES = """
      AND (l.page_num, l.line_num) <= (s.page_end, s.line_end)
     WHERE NOT l.is_furniture AND NOT l.is_hidden
     ORDER BY s.position, l.page_num, l.line_num
+"""
+#: Passages of a document follow one another, so those that touch a span are the last that begin before its end; an
+#: anchor is never so long that it touches more.
+_TOKENS_OF_SCOPES = """
+    SELECT s.position, t.packed
+    FROM unnest(%s::int[], %s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[])
+         AS s(position, document_id, page_start, line_start, page_end, line_end)
+    CROSS JOIN LATERAL (
+        SELECT p.id, p.ordinal, p.page_end, p.line_end
+        FROM documents_passage p
+        WHERE p.document_id = s.document_id AND (p.page_start, p.line_start) <= (s.page_end, s.line_end)
+        ORDER BY p.page_start DESC, p.line_start DESC
+        LIMIT 8
+    ) p
+    JOIN documents_passagetokens t ON t.passage_id = p.id AND t.space_id = %s
+    WHERE (p.page_end, p.line_end) >= (s.page_start, s.line_start)
+    ORDER BY s.position, p.ordinal
 """
 _OUTLINE = """
     SELECT x.document_id, x.section_id, x.level, x.parent_id, x.title, x.breadcrumb, x.start_page AS page_start,

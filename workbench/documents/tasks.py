@@ -10,10 +10,13 @@ from workbench.ops.leases import lease_free
 
 @shared_task(name="documents.ingest")
 def ingest(*, document_id: int) -> None:
-    """Takes one document to its end."""
-    from .ingest import document_ingest
+    """Takes the document whose turn it is to its end, and wakes a worker for the next one. The document that the
+    message names is one that waits; another may go first."""
+    from .ingest import ingest_next
+    from .turns import a_file_waits
 
-    document_ingest(document_id=document_id)
+    if ingest_next() and (waiting := a_file_waits()) is not None:
+        dispatch(ingest, document_id=waiting)
 
 
 @shared_task(name="documents.carry_over")
@@ -33,6 +36,14 @@ def sweep() -> int:
 
     woken = sum(dispatch(ingest, document_id=pk) for pk in documents_to_wake(free=lease_free()))
     return woken + sum(dispatch(carry_over, document_id=pk) for pk in carry_overs_to_wake())
+
+
+@shared_task(name="documents.draw", soft_time_limit=120, time_limit=150)
+def draw(*, drawing_id: int) -> None:
+    """Draws one page."""
+    from .drawings import drawing_make
+
+    drawing_make(drawing_id=drawing_id)
 
 
 @shared_task(name="documents.erase")

@@ -17,8 +17,10 @@ urlpatterns = [
     path("documents/<int:pk>/cancel/", views.document_cancel, name="cancel"),
     path("documents/<int:pk>/delete/", erasure_views.document_delete, name="delete"),
     path("documents/<int:pk>/keep/", erasure_views.document_keep, name="keep"),
+    path("documents/<int:pk>/describe/", views.document_describe, name="describe"),
     path("documents/<int:pk>/versions/", version_views.versions, name="versions"),
     path("documents/<int:pk>/versions/decide/", version_views.decide, name="version-decide"),
     path("documents/<int:pk>/original/", views.document_original, name="original"),
     path("documents/<int:pk>/pages/<int:page_num>.png", views.page_image, name="page-image"),
+    path("documents/<int:pk>/pages/<int:page_num>/picture", views.page_picture, name="page-picture"),
 ]

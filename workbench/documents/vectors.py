@@ -5,7 +5,7 @@ Every row has the same size, so that numpy writes them all at once: no number is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -17,6 +17,7 @@ from .models import EmbeddingSpace
 _KEYS = ("passage_id", "space_id", "document_id", "collection_id")
 _BEGIN, _END = b"PGCOPY\n\xff\r\n\x00" + bytes(8), b"\xff\xff"
 _SQL = f"COPY documents_passagevector ({', '.join(_KEYS)}, embedding) FROM STDIN (FORMAT BINARY)"
+_TOKENS_SQL = "COPY documents_passagetokens (passage_id, space_id, document_id, packed) FROM STDIN"
 
 
 def vectors_write(
@@ -37,6 +38,13 @@ def vectors_write(
     rows["bytes"], rows["width"], rows["vector"] = 4 + 4 * width, width, vectors
     with connection.cursor() as cursor, cursor.copy(_SQL) as copy:
         copy.write(_BEGIN + rows.tobytes() + _END)
+
+
+def tokens_write(*, space: EmbeddingSpace, document_id: int, packed: Iterable[tuple[int, bytes]]) -> None:
+    """Writes the packed tokens of a document's passages: (passage, tokens). None of them may have any yet."""
+    with connection.cursor() as cursor, cursor.copy(_TOKENS_SQL) as copy:
+        for passage_id, tokens in packed:
+            copy.write_row((passage_id, space.pk, document_id, tokens))
 
 
 @lru_cache(maxsize=8)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.cache import patch_cache_control
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.errors import WorkbenchError
 
-from . import pages, presenters, selectors, services
-from .forms import CollectionForm, UploadForm
-from .models import DELETED_STATUSES, Document
+from . import describing, drawings, presenters, selectors, services
+from .forms import CollectionForm, DescribeForm, UploadForm
+from .models import DELETED_STATUSES, Document, DrawingState
 
 
 @require_http_methods(["GET", "POST"])
@@ -127,6 +127,23 @@ def document_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect(document.collection)
 
 
+@require_POST
+def document_describe(request: HttpRequest, pk: int) -> HttpResponse:
+    """Changes what is known of a document beside its text."""
+    document = selectors.document_for(user=request.user, pk=pk, permission=Permission.UPLOAD)
+    form = DescribeForm(request.POST)
+    if form.is_valid():
+        try:
+            describing.document_describe(actor=request.user, document=document, **form.cleaned_data)
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            messages.success(request, _("The document is described. New questions use it."))
+            return redirect(document)
+    context = presenters.document_page(document=document, user=request.user, query=request.GET, describe=form)
+    return render(request, "documents/document.html", context, status=422)
+
+
 @require_GET
 def document_original(request: HttpRequest, pk: int) -> HttpResponse:
     """The uploaded bytes."""
@@ -147,11 +164,33 @@ def original_response(*, document: Document) -> FileResponse:
 
 
 @require_GET
-@cache_control(private=True, max_age=3600)
 def page_image(request: HttpRequest, pk: int, page_num: int) -> HttpResponse:
-    """A page drawn by the server; 404 for formats without pages."""
+    """A page as a worker has drawn it; 202 until it is there, 404 for what has no image or cannot be drawn."""
     document = selectors.document_for(user=request.user, pk=pk)
-    image = pages.page_image(document=document, page_num=page_num)
-    if image is None:
+    found = drawings.page_image(document=document, page_num=page_num, user=request.user)
+    if isinstance(found, bytes):
+        response = HttpResponse(found, content_type="image/png")
+        patch_cache_control(response, private=True, max_age=3600)
+        return response
+    if found.state != DrawingState.WAITING:
+        raise Http404(found.problem)
+    # A browser without scripts looks again by itself.
+    again = {"Retry-After": "1", "Refresh": "1", "Cache-Control": "no-store"}
+    text = _("The image of this page is being drawn.")
+    return HttpResponse(text, status=202, content_type="text/plain; charset=utf-8", headers=again)
+
+
+@require_GET
+def page_picture(request: HttpRequest, pk: int, page_num: int) -> HttpResponse:
+    """What stands where the image of a page will be; a page that waits for it polls this. 204 for no news."""
+    document = selectors.document_for(user=request.user, pk=pk)
+    picture = drawings.page_picture(document=document, page_num=page_num, user=request.user)
+    if picture.state is None:
         raise Http404
-    return HttpResponse(image, content_type="image/png")
+    if picture.state == DrawingState.WAITING and request.htmx:
+        return HttpResponse(status=204, headers={"Cache-Control": "no-store"})
+    view = selectors.page_size(document=document, page_num=page_num)
+    context = {"page": presenters.sheet(view, picture)}
+    response = render(request, "partials/_page_picture.html", context)
+    patch_cache_control(response, no_store=True)
+    return response

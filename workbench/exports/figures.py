@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from PIL import Image, ImageDraw
 
+from workbench.documents.drawings import page_image_now
 from workbench.documents.models import Document
-from workbench.documents.pages import page_image
 from workbench.documents.selectors import page_view
 from workbench.questions.models import Candidate
 from workbench.questions.records import anchor_of
@@ -61,7 +61,7 @@ def _boxed_page(page_num: int, candidates: list[Candidate]) -> BoxedPage | None:
         )
         width = view.width
         boxes += [line.box for line in view.lines if line.is_marked and line.box]
-    if not boxes or not width or (image := page_image(document=document, page_num=page_num)) is None:
+    if not boxes or not width or (image := page_image_now(document=document, page_num=page_num)) is None:
         return None
     return BoxedPage(
         document=document,

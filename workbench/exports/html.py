@@ -9,12 +9,15 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
+from workbench.direction import shown_in_html
+
 from .blocks import Report
 
 
 def report_html(report: Report) -> bytes:
     """The file, UTF-8. Its own policy forbids scripts and anything from elsewhere."""
-    return render_to_string("exports/record.html", {"report": report, "style": _style()}).encode()
+    page = render_to_string("exports/record.html", {"report": report, "style": _style()})
+    return shown_in_html(page).encode()
 
 
 @cache

@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from workbench.direction import shown
+
 from .blocks import Figure, Report
 
 #: Accessible PDF (ISO 14289-1). A text in a script that no font at hand covers cannot claim it.
@@ -64,7 +66,7 @@ def _content(report: Report, root: Path) -> dict[str, Any]:
 def _clean(value: Any) -> Any:
     match value:
         case str():
-            return value.translate(_CONTROLS)
+            return shown(value.translate(_CONTROLS))
         case dict():
             return {key: _clean(item) for key, item in value.items()}
         case list() | tuple():

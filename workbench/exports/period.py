@@ -15,6 +15,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from workbench.audit.export import ExportScope, audit_export
+from workbench.direction import shown_in_json
 from workbench.documents.models import Collection
 from workbench.questions.models import Run, RunQuerySet, RunStatus
 from workbench.questions.presenters import record
@@ -89,7 +90,7 @@ def write_period(*, export: Export, to: BinaryIO, signer: Signer, progress: Call
 
 
 def _json(run: Run) -> bytes:
-    return json.dumps(record(run), ensure_ascii=False, indent=2).encode()
+    return shown_in_json(json.dumps(record(run), ensure_ascii=False, indent=2)).encode()
 
 
 def _trail(export: Export) -> str:
@@ -139,9 +140,9 @@ def _run_row(run: Run) -> tuple[str, ...]:
     return (
         str(run.pk),
         run.question.text,
-        run.question.document.name if run.question.document else _("the whole collection"),
+        run.question.asked_of,
         _("not found") if run.not_found else _("found"),
-        str(run.get_review_state_display()),
+        run.review_words,
         str(run.requested_by),
         moment(run.created_at),
     )

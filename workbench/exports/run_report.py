@@ -14,10 +14,10 @@ from django.utils.translation import gettext_lazy
 from arbitration.contracts import CandidateScope
 from workbench.audit.export import head_anchor
 from workbench.audit.selectors import TrailRow, history_of
-from workbench.questions.cards import METHOD_LABELS, ROLE_SAYS, erased_words, not_found_review
+from workbench.questions.cards import METHOD_LABELS, ROLE_SAYS, erased_words, not_found_review, spent_words
 from workbench.questions.models import Candidate, RoleChoice, Run
 from workbench.questions.records import anchor_of, candidate_role, candidates_of, verdict_of
-from workbench.review.models import Review, SecondReview, Signature
+from workbench.review.models import Review, SecondReview, Signature, TextChange
 from workbench.review.record import record_digest, signed_record
 from workbench.review.signing import signature_holds
 
@@ -32,7 +32,8 @@ _ROLES = ("", *RoleChoice.values)
 _DECIDERS = {
     "rule": gettext_lazy("Rule"),
     "gate": gettext_lazy("Gate"),
-    "mlp": gettext_lazy("Model"),
+    "mlp": gettext_lazy("Neural network"),
+    "logistic": gettext_lazy("Logistic regression"),
     "llm": gettext_lazy("LLM"),
     "fallback": gettext_lazy("Fallback"),
     "baseline": gettext_lazy("Baseline"),
@@ -102,17 +103,16 @@ def _facts(run: Run, rows: list[Candidate]) -> Facts:
         Row(label=_("Collection"), value=run.collection.name),
         Row(
             label=_("Asked of"),
-            value=run.question.document.name if run.question.document else _("the whole collection"),
+            value=run.question.asked_of,
         ),
         Row(label=_("Asked by"), value=f"{run.requested_by}, {moment(run.created_at)}"),
         Row(label=_("Strategy"), value=run.strategy),
-        Row(label=_("State of the review"), value=str(run.get_review_state_display())),
+        Row(label=_("State of the review"), value=run.review_words),
         Row(label=_("Detectors run"), value=", ".join(methods)),
         Row(label=_("Detectors skipped"), value="; ".join(skipped)),
         Row(
             label=_("Model calls and cost"),
-            value=_("%(calls)s calls, %(cost)s USD")
-            % {"calls": run.llm_call_count, "cost": number_format(run.cost, 4)},
+            value=", ".join(spent_words(run.llm_call_count, run.cost, run.unpriced_call_count)),
         ),
         *(
             Row(label=_("SHA-256 of %(name)s") % {"name": name}, value=digest, is_code=True)
@@ -223,6 +223,8 @@ def _machine(row: Candidate) -> Iterable[Row]:
         for quote in verdict.quotes
     )
     yield Row(label=_("Quotes"), value=quotes)
+    suspected = "; ".join(f"“{words}”" for words in verdict.injection_words)
+    yield Row(label=_("Possible prompt injection"), value=suspected)
 
 
 def _people(row: Candidate, seconds: list[SecondReview]) -> Iterable[Row]:
@@ -290,6 +292,21 @@ def _signature(signature: Signature) -> Iterable[Row]:
         yield Row(label=_("Set aside"), value=said)
         return
     yield Row(label=_("Does it hold?"), value=_whether_it_holds(signature))
+    for change in signature.text_changes.select_related("document", "candidate"):
+        yield Row(label=_("Text changed since"), value=_change_words(change))
+
+
+def _change_words(change: TextChange) -> str:
+    """A passage that a new version changed, by its name in this report."""
+    told = {
+        "name": change.document.name,
+        "number": change.document.version_number,
+        "at": moment(change.created_at),
+    }
+    if change.candidate is None:
+        return _("%(at)s: version %(number)d of %(name)s has other text") % told
+    told |= {"passage": change.candidate.candidate_id, "state": change.get_state_display()}
+    return _("%(at)s: %(passage)s, %(state)s in version %(number)d of %(name)s") % told
 
 
 def _whether_it_holds(signature: Signature) -> str:

@@ -23,7 +23,7 @@ from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, lease_free, 
 from workbench.ops.storable import storable
 from workbench.ops.stored import file_store, scratch
 from workbench.questions.models import Run, RunStatus
-from workbench.review.sight import require_sight
+from workbench.review.blindness import require_sight, require_sight_of_collection
 
 from .html import report_html
 from .keys import Signer, signer
@@ -63,7 +63,7 @@ def period_export(*, actor: User, collection: Collection, since: datetime, until
     """
     if not has_permission(actor, collection, Permission.AUDIT):
         raise NotAllowed(_("Only auditors and admins of this collection may export a period."))
-    require_sight(user=actor, runs=Run.objects.filter(collection=collection))
+    require_sight_of_collection(user=actor, collection=collection)
     if since >= until:
         raise WorkbenchError(_("The first day must not be after the last."), code="period_empty")
     total = runs_of_period(collection=collection, since=since, until=until).count()

@@ -16,7 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 from workbench.accounts.models import User
 from workbench.errors import WorkbenchError
 from workbench.questions.selectors import run_for
-from workbench.review.sight import after_blind_decisions, require_sight
+from workbench.review.blindness import after_blind_decisions, require_sight, require_sight_of_collection
 
 from . import presenters, selectors, services
 from .forms import PeriodForm
@@ -74,6 +74,8 @@ def file_response(*, actor: User, file: ExportFile) -> FileResponse:
     """The bytes of a file, and the record that they were fetched; 404 when the file was removed."""
     if file.export.run is not None:
         require_sight(user=actor, runs=[file.export.run])
+    else:
+        require_sight_of_collection(user=actor, collection=file.export.collection)
     if file.export.state != ExportState.READY or not default_storage.exists(file.path):
         raise Http404(_("This export was removed. Ask for it again."))
     services.export_fetched(actor=actor, file=file)

@@ -61,7 +61,7 @@ class CollectionAgreement:
 
 
 def collection_agreement(*, collection: Collection) -> CollectionAgreement:
-    """The figures of one collection, computed once for each state of its labels."""
+    """The figures of one collection, computed once for each state of its labels; each blind decision brings one."""
     labels = Label.objects.filter(collection=collection).aggregate(last=Max("pk"))["last"] or 0
     taken_back = (
         LabelRetraction.objects.filter(label__collection=collection).aggregate(last=Max("pk"))["last"] or 0
@@ -69,7 +69,7 @@ def collection_agreement(*, collection: Collection) -> CollectionAgreement:
     key = f"labeling.agreement:{collection.pk}:{labels}:{taken_back}"
     found = caches["process"].get(key)
     if not isinstance(found, CollectionAgreement):
-        found = _compute(list(label_rows(collections=[collection])))
+        found = _compute(list(label_rows(collections=[collection], only_settled=True)))
         caches["process"].set(key, found, timeout=_KEPT_SECONDS)
     return found
 

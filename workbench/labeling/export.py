@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 
 from training.labels import LabelRow, LabelSource, resolve
+from workbench.accounts.models import User
 from workbench.documents.models import Collection
 from workbench.ops.exports import csv_text
+from workbench.review.blindness import require_sight_of_collection
 
 from .agreement import names_of
 from .models import Label
@@ -16,8 +18,12 @@ PLACE = ("question", "document", "page", "line_from", "page_to", "line_to")
 FINAL = ("role", "label", "source", "disputed")
 
 
-def labels_csv(*, collection: Collection) -> str:
-    """Question and place of every pair, the role and label that count, and what each judge said. Safe to open."""
+def labels_csv(*, actor: User, collection: Collection) -> str:
+    """Question and place of every pair, the role and label that count, and what each judge said. Safe to open.
+
+    Raises :class:`DecideFirst` for a person who decides blind on a card of the collection.
+    """
+    require_sight_of_collection(user=actor, collection=collection)
     labels = Label.objects.standing().filter(collection=collection).order_by("id")
     stored = {str(label.pk): label for label in labels.select_related("collection", "document", "guideline")}
     rows = [label_row(label) for label in stored.values()]

@@ -6,7 +6,6 @@ A task holds ``question``, ``passage`` and where the passage stands. Its labelli
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from arbitration import bounded_json
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.documents.models import Line
@@ -117,8 +117,8 @@ def task_rows(content: bytes) -> Iterator[Row]:
 def _tasks(content: bytes) -> list[Any]:
     text = file_text(content, max_megabytes=MAX_MEGABYTES)
     try:
-        tasks = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        tasks = bounded_json.loads(text)
+    except ValueError as error:
         raise WorkbenchError(
             _("The file is no JSON. Export the project from Label Studio as JSON."), code="not_json"
         ) from error

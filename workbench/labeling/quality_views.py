@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from workbench.accounts.permissions import Permission
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
+from workbench.review.blindness import after_blind_decisions
 
 from . import adjudication as disputed
 from . import agreement_page, presenters
@@ -62,9 +63,12 @@ def agreement(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
+@after_blind_decisions
 def export(request: HttpRequest, slug: str) -> HttpResponse:
     """All labels of a collection as CSV, one column a judge."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
-    response = HttpResponse(labels_csv(collection=collection), content_type="text/csv; charset=utf-8")
+    response = HttpResponse(
+        labels_csv(actor=request.user, collection=collection), content_type="text/csv; charset=utf-8"
+    )
     response["Content-Disposition"] = f'attachment; filename="labels-{collection.slug}.csv"'
     return response

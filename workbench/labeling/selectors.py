@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from arbitration.contracts import Role
 from training.labels import LabelRow, LabelSource, Resolution, resolve
 from workbench.documents.models import Collection
+from workbench.review.blindness import of_undecided_card
 
 from .models import Label
 from .sides import question_sides
@@ -24,12 +25,17 @@ __all__ = [
 _BATCH = 2000
 
 
-def label_rows(*, collections: Iterable[Collection] | None = None) -> Iterator[LabelRow]:
+def label_rows(
+    *, collections: Iterable[Collection] | None = None, only_settled: bool = False
+) -> Iterator[LabelRow]:
     """Every label that was not taken back, in the order given; ``label_id`` is the primary key as text.
 
-    ``collections`` limits to those; None means all.
+    ``collections`` limits to those; None means all. ``only_settled`` leaves out what was said of cards that wait for
+    somebody's blind decision.
     """
     labels = Label.objects.standing().select_related("collection", "document", "guideline")
+    if only_settled:
+        labels = labels.exclude(of_undecided_card())
     if collections is not None:
         labels = labels.filter(collection__in=[collection.pk for collection in collections])
     return map(label_row, labels.order_by("id").iterator(chunk_size=_BATCH))
@@ -66,8 +72,10 @@ def labels_for_gold(*, collections: Iterable[Collection] | None = None) -> tuple
 def labels_read() -> tuple[Resolution, tuple[LabelRow, ...], int]:
     """``labels_resolved`` and ``labels_for_gold`` of all collections that contribute to the installation's model, from
     one reading of the table, and how many labels the other collections keep: those neither train it nor judge it, and
-    overrule no label of a contributing one."""
-    labels = Label.objects.standing().select_related("collection", "document", "guideline", "label_import")
+    overrule no label of a contributing one. What was said of a card that waits for a blind decision comes once the card
+    is settled."""
+    labels = Label.objects.standing().exclude(of_undecided_card())
+    labels = labels.select_related("collection", "document", "guideline", "label_import")
     rows: list[LabelRow] = []
     blind: list[tuple[LabelRow, bool]] = []
     kept = 0

@@ -15,7 +15,6 @@ Columns, in any order:
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +22,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from arbitration import bounded_json
 from arbitration.contracts import Role
 from arbitration.evaluation.question_groups import question_key
 from training.snapshot import Side
@@ -327,8 +327,8 @@ def _json_rows(text: str) -> Iterator[Row]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
+            value = bounded_json.loads(line)
+        except ValueError:
             yield number, _("This line is no JSON object.")
             continue
         if not isinstance(value, dict):

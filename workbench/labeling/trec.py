@@ -24,7 +24,7 @@ from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
 from workbench.ops.imports import file_text
 from workbench.questions.models import Candidate, Run, RunStatus
-from workbench.review.sight import require_sight
+from workbench.review.blindness import require_sight, require_sight_of_collection
 
 from .models import Label
 from .selectors import labels_for_training
@@ -40,8 +40,12 @@ _PASSAGE = re.compile(
 # --- out ----------------------------------------------------------------------------------------------------
 
 
-def qrels_text(*, collection: Collection) -> str:
-    """The label that counts of every pair; pairs on which people disagree are absent."""
+def qrels_text(*, actor: User, collection: Collection) -> str:
+    """The label that counts of every pair; pairs on which people disagree are absent.
+
+    Raises :class:`DecideFirst` for a person who decides blind on a card of the collection.
+    """
+    require_sight_of_collection(user=actor, collection=collection)
     winners = {int(row.label_id): row.role for row in labels_for_training(collections=[collection])}
     labels = Label.objects.filter(pk__in=list(winners))
     lines = {(label.question_hash, _passage_of_label(label)): GRADES[winners[label.pk]] for label in labels}

@@ -62,6 +62,11 @@ class ServedModel:
         return f"v{self.number}"
 
     @property
+    def architecture(self) -> str:
+        """What it is: ``logistic``, or the name of a neural network."""
+        return self.scorer.architecture
+
+    @property
     def feature_version(self) -> int:
         """The FEATURE_VERSION it was trained on."""
         return self.scorer.feature_version
@@ -162,6 +167,8 @@ def serving_now() -> Serving:
     if AliasName.CHAMPION not in aliases and champion_version() is not None:
         aliases = aliases_current()
     champion = aliases.get(AliasName.CHAMPION)
+    if champion is not None and _is_withdrawn(champion):
+        champion = None
     return Serving(
         champion=champion,
         shadow=aliases.get(AliasName.SHADOW),
@@ -175,8 +182,17 @@ def champion_model() -> ServedModel | None:
 
 
 def champion_version() -> ModelVersion | None:
-    """The version that is to serve, without loading it."""
-    return alias_version() or first_version()
+    """The version that is to serve, without loading it; None where the rules are to."""
+    version = alias_version()
+    if version is None:
+        return first_version()
+    return None if _is_withdrawn(version) else version
+
+
+def _is_withdrawn(version: ModelVersion) -> bool:
+    """Whether it is a shipped model that ships no more: where it once became champion it stays named, and the rules
+    serve until an installation's own model takes its place."""
+    return version.origin == Origin.SEED and not settings.SEED_MODEL
 
 
 def first_version() -> ModelVersion | None:

@@ -14,6 +14,7 @@ from django.db.models.functions import Now, TruncMonth
 from training.drift import OverrideRate, override_rate
 from workbench.accounts.models import User
 from workbench.accounts.permissions import member_condition
+from workbench.review.blindness import of_undecided_card
 from workbench.review.models import Review, ReviewAction
 
 #: How far back the page looks.
@@ -40,7 +41,8 @@ class Drift:
 
 
 def drift_for(*, user: User) -> Drift:
-    """Of the decisions that count today in collections the person sees. One query, grouped in the database."""
+    """Of the decisions that count today in collections the person sees, on cards that wait for nobody's blind decision.
+    One query, grouped in the database."""
     rows = list(
         Review.objects.filter(
             member_condition(user, prefix="run__collection"),
@@ -49,6 +51,7 @@ def drift_for(*, user: User) -> Drift:
             machine_role__isnull=False,
             created_at__gt=Now() - WINDOW,
         )
+        .exclude(of_undecided_card())
         .annotate(month=TruncMonth("created_at"))
         .order_by()
         .values("action", "machine_role", "month", "run__collection__name", "candidate__methods")

@@ -34,7 +34,7 @@ from workbench.audit.services import audit_record
 from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
 from workbench.questions.gateway import give_connection_back
 
-from .champion import ServedModel, alias_version, champion_deploy, model_load
+from .champion import ServedModel, champion_deploy, champion_version, model_load
 from .data import LearningData, gold_freeze, learning_data, training_snapshot_freeze
 from .failing import training_fail
 from .lineage import labels_withdrawn
@@ -317,7 +317,7 @@ def judge(data: LearningData, challenger: Challenger | NotEnoughData) -> Judged:
 
 def _bar() -> tuple[ServedModel | None, ModelVersion | None]:
     """The champion as loaded, and the version the alias names; the rules are the bar where it cannot serve."""
-    named = alias_version()
+    named = champion_version()
     if named is None:
         return None, None
     try:
@@ -356,7 +356,7 @@ def _next_number() -> int:
 
 def _require_unchanged(judged: Judged, *, snapshots: Sequence[Snapshot | None]) -> None:
     """Raises where the decision would speak of another champion, or of labels that may not be used any more."""
-    if alias_version() != judged.champion_version:
+    if champion_version() != judged.champion_version:
         raise ChampionMoved(
             _(
                 "The champion was changed while this training ran, so it was compared with another model. "

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from workbench.accounts.reauthentication import asks_again
 from workbench.errors import WorkbenchError
 from workbench.labeling.models import Label
+from workbench.review.blindness import of_hidden_card
 
 from . import presenters, selectors, services
 from .forms import ReasonForm, ScheduleForm
@@ -86,7 +87,10 @@ def drift(request: HttpRequest) -> HttpResponse:
 def label(request: HttpRequest, pk: int) -> HttpResponse:
     """The models that learned from a label."""
     found = get_object_or_404(
-        Label.objects.visible_to(request.user).select_related("collection", "document", "person"), pk=pk
+        Label.objects.visible_to(request.user)
+        .exclude(of_hidden_card(user=request.user))
+        .select_related("collection", "document", "person"),
+        pk=pk,
     )
     return render(request, "models_registry/label.html", presenters.label_page(label=found))
 

@@ -32,6 +32,7 @@ from workbench.accounts.models import User
 from workbench.audit.models import AuditSeal
 from workbench.audit.services import audit_record, audit_seal_all, audit_verify
 from workbench.documents.models import Collection
+from workbench.documents.pages import FOLDER as PAGE_IMAGES
 from workbench.errors import Conflict, WorkbenchError
 
 FORMAT = 1
@@ -282,7 +283,8 @@ def _stored(folder: str = "") -> Iterator[str]:
     for name in sorted(files):
         yield prefix + name
     for name in sorted(folders):
-        yield from _stored(prefix + name)
+        if prefix + name != PAGE_IMAGES:  # made again when somebody looks
+            yield from _stored(prefix + name)
 
 
 def _copy_files_out(target: Path) -> dict[str, FileCopy]:

@@ -9,7 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.mail.backends.console import EmailBackend as ConsoleMail
+from django.utils.module_loading import import_string
 
 from .outbound import address_allowed
 
@@ -156,14 +158,18 @@ def _may_be_asked(host: str, scheme: str) -> bool:
 @register
 def model_endpoint_is_complete(**_: Any) -> list[CheckMessage]:
     """An endpoint without https sends document text in the clear; a key without its form never works."""
-    url = settings.OPENAI_BASE_URL
-    if not url:
-        return []
+    named = {f"MODEL_ENDPOINTS “{one.name}”": one.base_url for one in settings.MODEL_ENDPOINTS}
+    if settings.OPENAI_BASE_URL:
+        named = {"OPENAI_BASE_URL": settings.OPENAI_BASE_URL} | named
+    return [message for name, url in named.items() for message in _about_endpoint(name, url)]
+
+
+def _about_endpoint(name: str, url: str) -> list[CheckMessage]:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         return [
             Error(
-                "OPENAI_BASE_URL is not an address.",
+                f"{name} is not an address.",
                 hint="Give the address with its version, such as https://host/v1.",
                 id="ops.E006",
             )
@@ -171,7 +177,7 @@ def model_endpoint_is_complete(**_: Any) -> list[CheckMessage]:
     if not _may_be_asked(parts.hostname, parts.scheme):
         return [
             Error(
-                f"OPENAI_BASE_URL leads to {parts.hostname}, where no model may be asked over {parts.scheme}.",
+                f"{name} leads to {parts.hostname}, where no model may be asked over {parts.scheme}.",
                 hint="Name the model's network in MODEL_NETWORKS (127.0.0.0/8 for this machine), or use a public "
                 "address with https.",
                 id="ops.E008",
@@ -180,9 +186,23 @@ def model_endpoint_is_complete(**_: Any) -> list[CheckMessage]:
     if parts.scheme == "http" and parts.hostname not in {"localhost", "127.0.0.1", "::1"}:
         return [
             Warning(
-                "OPENAI_BASE_URL is http: document text leaves this machine unencrypted.",
+                f"{name} is http: document text leaves this machine unencrypted.",
                 hint="Use https; a private address is asked over http only in a network that MODEL_NETWORKS names.",
                 id="ops.W006",
             )
         ]
     return []
+
+
+@register(Tags.security, deploy=True)
+def mail_is_not_printed(**_: Any) -> list[CheckMessage]:
+    """A mail holds links that set passwords, and a log has more readers than a mailbox."""
+    if not issubclass(import_string(settings.EMAIL_BACKEND), ConsoleMail):
+        return []
+    return [
+        Error(
+            f"EMAIL_BACKEND {settings.EMAIL_BACKEND} prints mails, with links that set passwords, into the log.",
+            hint="Set EMAIL_HOST to a mail server and leave EMAIL_BACKEND away.",
+            id="ops.E011",
+        )
+    ]

@@ -24,6 +24,7 @@ from django.db import OperationalError
 from pydantic import BaseModel
 
 from workbench.accounts.models import User
+from workbench.direction import shown
 from workbench.errors import WorkbenchError
 
 from .command_line import WRONG_USE
@@ -72,7 +73,7 @@ class JsonCommand(BaseCommand):
         if self.as_json:
             self.stdout.write(json.dumps(value, default=_plain, allow_nan=False))
         else:
-            self.stdout.write(human(value))
+            self.stdout.write(shown(human(value)))
 
     def note(self, message: str) -> None:
         """Says something to a person who waits, on standard error; nothing with ``--json``."""

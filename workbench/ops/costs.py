@@ -124,11 +124,14 @@ def costs_csv(*, user: User, first: dt.date) -> str:
     """The month's sums as a file."""
     header = (
         "month", "collection", "strategy", "model", "step", "calls", "failed", "input tokens", "cached tokens",
-        "output tokens", "cost USD",
+        "output tokens", "cost USD", "calls of unknown cost",
     )  # fmt: skip
     keys = ("collection", "strategy", "model", "stage", "calls", "failed", "input", "cached", "output")
     rows = cost_rows(user=user, first=first)
     return csv_text(
         header=header,
-        rows=([first.strftime("%Y-%m"), *(row[key] for key in keys), float(row["usd"])] for row in rows),
+        rows=(
+            [first.strftime("%Y-%m"), *(row[key] for key in keys), float(row["usd"]), row["unpriced"]]
+            for row in rows
+        ),
     )

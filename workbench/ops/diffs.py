@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from arbitration.alignment import changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,5 +18,11 @@ class DiffLine:
 
 def line_diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
     """Every line of both, in reading order."""
-    kinds = {"  ": "same", "+ ": "added", "- ": "removed"}
-    return [DiffLine(kinds[line[:2]], line[2:]) for line in difflib.ndiff(old, new) if line[:2] in kinds]
+    found: list[DiffLine] = []
+    for kind, old_start, old_end, new_start, new_end in changes(old, new):
+        if kind == "equal":
+            found += [DiffLine("same", line) for line in old[old_start:old_end]]
+            continue
+        found += [DiffLine("removed", line) for line in old[old_start:old_end]]
+        found += [DiffLine("added", line) for line in new[new_start:new_end]]
+    return found

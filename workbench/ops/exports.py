@@ -6,15 +6,17 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
+from workbench.direction import shown
+
 #: First characters that make a spreadsheet read a cell as a formula (OWASP, "CSV Injection").
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def safe_cell(value: object) -> str:
-    """The value as text that no spreadsheet takes for a formula; numbers stay numbers."""
+    """The value as text that no spreadsheet takes for a formula and that reads in order; numbers stay numbers."""
     if value is None:
         return ""
-    text = str(value)
+    text = shown(str(value))
     if isinstance(value, int | float):
         return text
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

@@ -6,6 +6,8 @@ from django import forms
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from workbench.questions.prices import HIGHEST_PRICE
+
 from .control import LARGEST_BUDGET
 
 
@@ -33,4 +35,29 @@ class BudgetsForm(forms.Form):
 
     run_budget = _amount(_("Most that a run may cost, USD"))
     month_budget = _amount(_("Most that a month may cost, USD"))
+    reason = forms.CharField(label=_("Reason"), max_length=300)
+
+
+def _price(label: Promise) -> forms.DecimalField:
+    return forms.DecimalField(
+        label=label, min_value=0, max_value=HIGHEST_PRICE, max_digits=12, decimal_places=6
+    )
+
+
+class PriceForm(forms.Form):
+    """What a model costs, in USD per million tokens."""
+
+    model = forms.CharField(
+        label=_("Model"), max_length=120, help_text=_("As the endpoint names it, such as gpt-5-mini.")
+    )
+    fresh = _price(_("Input, USD per million tokens"))
+    cached = _price(_("Cached input, USD per million tokens"))
+    output = _price(_("Output, USD per million tokens"))
+    reason = forms.CharField(label=_("Reason"), max_length=300)
+
+
+class PriceRemovalForm(forms.Form):
+    """Taking a price away."""
+
+    model = forms.CharField(max_length=120, widget=forms.HiddenInput)
     reason = forms.CharField(label=_("Reason"), max_length=300)

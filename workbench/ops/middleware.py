@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
 from workbench.api.problems import is_api, problem_response
+from workbench.direction import is_steered, shown_in_html, shown_in_json
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -29,6 +30,43 @@ class RequestIdMiddleware:
         if request_id:
             response["X-Request-Id"] = request_id
         return response
+
+
+class NothingKeptMiddleware:
+    """Tells browsers and proxies to keep no answer: pages, API, fragments, originals and errors may all hold what
+    people said in confidence. A view may name a short private life; nothing here is public but static files, which
+    are answered before this."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        said = response.get("Cache-Control", "")
+        if "private" not in said and "no-store" not in said:
+            response["Cache-Control"] = "private, no-store"
+        return response
+
+
+class DirectionMiddleware:
+    """Shows what would change the direction of reading (:mod:`workbench.direction`), in pages, fragments and JSON."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        show = _SHOWN_AS.get(response.get("Content-Type", "").partition(";")[0])
+        if show is not None and not response.streaming and is_steered(response.content):
+            response.content = show(response.content.decode(response.charset)).encode(response.charset)
+        return response
+
+
+_SHOWN_AS = {
+    "text/html": shown_in_html,
+    "application/json": shown_in_json,
+    "application/problem+json": shown_in_json,
+}
 
 
 #: Characters of one value in an address; the longest that the product itself writes is a question.

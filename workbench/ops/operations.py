@@ -24,9 +24,10 @@ from workbench.accounts.permissions import ROLE_PERMISSIONS, Permission, adminis
 from workbench.audit.models import AuditEvent
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.question_sets.models import Cell
-from workbench.questions.gateway import endpoint_configured, endpoint_name, llm_control, spent_this_month
+from workbench.questions.gateway import llm_control, spent_this_month
 from workbench.questions.models import LLMCall, Run, RunStatus
 
+from .model_endpoints import model_endpoints
 from .plots import BarPlot, bar_plot
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def operations_page(*, user: User) -> dict[str, Any] | None:
         "failures": _failures(user, held),
         "control": control,
         "may_control": administers(user),
-        "endpoint": endpoint_name() if endpoint_configured() else "",
+        "endpoints": model_endpoints(),
         "spent": spent,
         "month_share": float(spent / control.month_budget) if control.month_budget else None,
         "days": DAYS,
@@ -190,6 +191,7 @@ class Usage:
     cached_tokens: int = 0
     output_tokens: int = 0
     cost: Decimal = Decimal(0)
+    unpriced: int = 0
 
     def add(self, row: dict[str, Any]) -> None:
         """Adds a row of the ledger's sums."""
@@ -199,6 +201,7 @@ class Usage:
         self.cached_tokens += row["cached"]
         self.output_tokens += row["output"]
         self.cost += row["usd"]
+        self.unpriced += row["unpriced"]
 
     @property
     def cached_share(self) -> float | None:
@@ -213,6 +216,7 @@ SUMS: dict[str, Any] = {
     "cached": Sum("cached_tokens"),
     "output": Sum("output_tokens"),
     "usd": Sum("cost"),
+    "unpriced": Count("pk", filter=Q(is_priced=False)),
 }
 
 

@@ -16,7 +16,7 @@ from workbench.accounts.reauthentication import asks_again
 from workbench.errors import Conflict, WorkbenchError
 from workbench.questions.models import RunStatus
 from workbench.questions.selectors import run_for
-from workbench.questions.services import edits_of, question_ask, rubric_edits_of
+from workbench.questions.services import edits_of, filters_of, methods_of, question_ask, rubric_edits_of
 
 from . import control, costs, prompts
 from .addresses import number_in
@@ -121,10 +121,13 @@ def run_retry(request: HttpRequest, pk: int) -> HttpResponse:
             actor=request.user,
             collection=run.collection,
             document=run.question.document,
+            filters=filters_of(run.question),
+            methods=methods_of(run),
             text=run.question.text,
             strategy=run.strategy,
             edits=edits_of(run),
             rubric=rubric_edits_of(run),
+            options=run.strategy_options,
         )
     except WorkbenchError as error:
         messages.error(request, error.message)

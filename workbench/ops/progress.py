@@ -11,13 +11,13 @@ from tqdm import tqdm
 class ProgressBar:
     """How far ``total`` things are; without a stream it shows nothing."""
 
-    def __init__(self, stream: TextIO | None, *, total: int, says: str) -> None:
+    def __init__(self, stream: TextIO | None, *, total: int, says: str, unit: str = " files") -> None:
         # A terminal that does not say how large it is has 80 columns and 24 rows, not none.
         columns, rows = shutil.get_terminal_size()
         self._bar = tqdm(
             total=total,
             desc=says,
-            unit=" files",
+            unit=unit,
             file=stream,
             disable=stream is None,
             ncols=columns,

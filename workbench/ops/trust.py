@@ -22,6 +22,7 @@ from workbench.documents.models import Collection
 from workbench.labeling.agreement import ModelAgreement, collection_agreement
 from workbench.labeling.elusion import ElusionRate, elusion_rates
 from workbench.questions.models import Candidate, RoleChoice
+from workbench.review.blindness import of_undecided_card
 from workbench.review.models import Review, ReviewAction, SecondReview
 
 from .collection_choice import collection_choice
@@ -100,14 +101,15 @@ def trusted_collections(*, user: User) -> QuerySet[Collection]:
 
 
 def conduct_of(*, collection: Collection) -> Conduct:
-    """From the decisions that stand. Two queries, counted in the database."""
+    """From the decisions that stand, on cards that wait for nobody's blind decision. Two queries, counted in the
+    database."""
     decisions = Review.objects.filter(
         run__collection=collection,
         action__in=[ReviewAction.APPROVE, ReviewAction.OVERRIDE],
         machine_role__isnull=False,
         superseded_by__isnull=True,
         created_at__gt=Now() - WINDOW,
-    )
+    ).exclude(of_undecided_card())
     cases = [When(seconds_on_card__lt=end, then=Value(place)) for place, end in enumerate(TIMES)]
     group = Case(
         When(seconds_on_card__isnull=True, then=Value(None)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from . import operations_views as views
+from . import price_views as prices
 
 app_name = "ops"
 urlpatterns = [
@@ -16,5 +17,7 @@ urlpatterns = [
     path("trust/", views.trust, name="trust"),
     path("costs/", views.cost_page, name="costs"),
     path("costs.csv", views.cost_export, name="costs-export"),
+    path("operations/prices/", prices.prices_page, name="prices"),
+    path("operations/prices/remove/", prices.remove, name="price-remove"),
     path("prompts/", views.prompt_pages, name="prompts"),
 ]

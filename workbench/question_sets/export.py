@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from workbench.direction import shown_in_json
 from workbench.ops.exports import csv_text
 
 from .models import Round
@@ -39,4 +40,5 @@ def round_csv(*, grid: Grid) -> str:
 def round_jsonl(*, round_: Round, grid: Grid) -> str:
     """The grid as JSON lines, the round's facts in each."""
     facts = {"round": round_.pk, "set": round_.question_set.name, "strategy": round_.strategy}
-    return "".join(json.dumps(facts | record, ensure_ascii=False) + "\n" for record in _records(grid))
+    lines = (json.dumps(facts | record, ensure_ascii=False) for record in _records(grid))
+    return "".join(shown_in_json(line) + "\n" for line in lines)

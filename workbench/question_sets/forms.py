@@ -49,7 +49,7 @@ class RoundForm(forms.Form):
     )
     strategy = forms.ChoiceField(label=_("Strategy"), required=False)
     due_on = forms.DateField(
-        label=_("Due on"), required=False, widget=forms.DateInput(attrs={"type": "date"})
+        label=_("Due on"), required=False, widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})
     )
 
     def __init__(self, *args: Any, question_set: QuestionSet, **kwargs: Any) -> None:

@@ -15,6 +15,7 @@ from django.shortcuts import get_object_or_404
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Document
 from workbench.questions.models import ENDED, Candidate, ReviewState, RoleChoice, RunStatus
+from workbench.review.blindness import of_withheld_run
 from workbench.review.models import ItemState, QueueItem, Review, ReviewAction
 
 from .models import Cell, Entry, QuestionSet, QuestionSetQuerySet, Round
@@ -87,7 +88,7 @@ CELL_STATES = ("waiting", "running", "failed", "disputed", "to_review", "decided
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """One place of the grid. ``found`` None while nothing is known."""
+    """One place of the grid. ``found`` None while nothing is known, to anybody or to who looks."""
 
     pk: int
     state: str
@@ -126,9 +127,9 @@ class Grid:
         return self.counts["decided"] + self.counts["signed"]
 
 
-def grid(*, round_: Round, today: dt.date) -> Grid:
-    """The round's grid: three queries however large it is."""
-    cells = list(_cells(round_))
+def grid(*, round_: Round, today: dt.date, viewer: User) -> Grid:
+    """The round's grid as a person may see it: three queries however large it is."""
+    cells = list(_cells(round_, viewer))
     entries = list({cell.entry_id: cell.entry for cell in cells}.values())
     entries.sort(key=lambda entry: (entry.ordinal, entry.pk))
     place = {entry.pk: index for index, entry in enumerate(entries)}
@@ -146,7 +147,7 @@ def grid(*, round_: Round, today: dt.date) -> Grid:
     return Grid(entries=entries, rows=ordered, counts=dict(counts), overdue=overdue)
 
 
-def _cells(round_: Round) -> list[Cell]:
+def _cells(round_: Round, viewer: User) -> list[Cell]:
     """Cells with their run and what people did with it, counted in the database."""
     open_items = (
         QueueItem.objects.filter(run=OuterRef("run"), state=ItemState.WAITING, is_required=True)
@@ -170,6 +171,7 @@ def _cells(round_: Round) -> list[Cell]:
             is_refuted=Exists(refuted),
             survives=Exists(_with_role(RoleChoice.PRIMARY, RoleChoice.SUPPORTING, RoleChoice.TANGENTIAL)),
             is_undecided=Exists(_effective().filter(effective__isnull=True)),
+            is_withheld=of_withheld_run(user=viewer),
         )
     )
 
@@ -190,11 +192,14 @@ def _with_role(*roles: str) -> QuerySet[Candidate]:
 
 def _found(cell: Cell) -> bool | None:
     """As :func:`workbench.questions.records.run_result` has it; None while nothing is known."""
-    if cell.run is None or cell.run.not_found is None:
+    run = cell.run
+    if run is None or run.not_found is None or run.status != RunStatus.DONE:
+        return None
+    if getattr(cell, "is_withheld", False):
         return None
     if getattr(cell, "survives", False):
         return True
-    return not cell.run.not_found and bool(getattr(cell, "is_undecided", False))
+    return not run.not_found and bool(getattr(cell, "is_undecided", False))
 
 
 def _grid_cell(cell: Cell, *, late: bool) -> GridCell:

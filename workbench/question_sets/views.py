@@ -90,7 +90,7 @@ def round_start(request: HttpRequest, pk: int) -> HttpResponse:
 def round_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The grid of documents and questions; it follows the work until every cell was asked."""
     round_ = selectors.round_for(user=request.user, pk=pk)
-    grid = selectors.grid(round_=round_, today=timezone.localdate())
+    grid = selectors.grid(round_=round_, today=timezone.localdate(), viewer=request.user)
     may = permissions_in(request.user, round_.question_set.collection)
     context = presenters.round_page(
         round_=round_, grid=grid, may_ask=Permission.ASK in may, query=request.GET
@@ -103,7 +103,7 @@ def round_detail(request: HttpRequest, pk: int) -> HttpResponse:
 def round_export(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
     """The grid as CSV or JSON lines."""
     round_ = selectors.round_for(user=request.user, pk=pk)
-    grid = selectors.grid(round_=round_, today=timezone.localdate())
+    grid = selectors.grid(round_=round_, today=timezone.localdate(), viewer=request.user)
     if kind == "csv":
         response = HttpResponse(export.round_csv(grid=grid), content_type="text/csv; charset=utf-8")
     else:

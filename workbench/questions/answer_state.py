@@ -10,13 +10,14 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 
 from workbench.collection_settings.models import THRESHOLDS
 from workbench.collection_settings.selectors import weights_given
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.models_registry.champion import first_version, version_state
-from workbench.models_registry.models import AliasName, ModelVersion
+from workbench.models_registry.models import AliasName, ModelVersion, Origin
 from workbench.vocabulary.models import EntryStatus
 
 
@@ -42,7 +43,8 @@ def answer_state(*, collection: Collection, document: Document | None) -> Answer
     """The state of things now, whatever the objects said when they were read."""
     asked = document.pk if document else None
     with connection.cursor() as cursor:
-        cursor.execute(_STATE, _CONSTANTS | {"collection": collection.pk, "document": asked})
+        given = {"collection": collection.pk, "document": asked, "shipped_serves": settings.SEED_MODEL}
+        cursor.execute(_STATE, _CONSTANTS | given)
         row = cursor.fetchone()
     if row is None:
         raise Collection.DoesNotExist(f"collection {collection.pk} is gone, or no embedding space is in use")
@@ -88,10 +90,12 @@ _STATE = f"""
     CROSS JOIN documents_embeddingspace s
     LEFT JOIN models_registry_modelalias a ON a.name = %(champion)s
     LEFT JOIN models_registry_modelversion v ON v.id = a.version_id
+         AND (v.origin <> %(shipped)s OR %(shipped_serves)s)
     WHERE c.id = %(collection)s AND s.is_active
 """  # noqa: S608  (constants only)
 _CONSTANTS = {
     "ready": str(DocumentStatus.READY),
     "approved": str(EntryStatus.APPROVED),
     "champion": str(AliasName.CHAMPION),
+    "shipped": str(Origin.SEED),
 }

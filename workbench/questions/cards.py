@@ -18,15 +18,16 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from arbitration.text import highlight_spans
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, collections_with
 from workbench.ops.addresses import keyed_address
+from workbench.review.blindness import Sight
 from workbench.review.models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction
-from workbench.review.selectors import UNDO_WINDOW, current_review, is_hidden, standing_review
+from workbench.review.selectors import UNDO_WINDOW, current_review, standing_review
 
+from .matches import Matches, marked
 from .models import Candidate, ReviewState, Run, RunStatus, Verdict
-from .outline import Outline, Place, by_role
+from .outline import HIDDEN, Outline, by_role
 from .records import anchor_of, candidate_role, candidates_shown, decider_fields, verdict_of
 from .selectors import run_spent
 
@@ -44,10 +45,18 @@ NEEDS_PERSON = {
     "uncertain": gettext_lazy("The rules and the score do not settle it."),
     "embedding_only": gettext_lazy("Only its meaning is near the question; no word of it matches."),
     "unsupported_departure": gettext_lazy("The model's role departs from what the detectors found."),
-    "injection_suspected": gettext_lazy("The text seems to give instructions to the model."),
+    "displaced": gettext_lazy(
+        "Rules or reranker rate it above the noise; the model kept few others instead."
+    ),
+    "no_strong_match": gettext_lazy("It is among the nearest passages, and none comes close."),
     "undecided": gettext_lazy("The model gave no usable verdict for it."),
     "unverified_quote": gettext_lazy("The reason quotes words that are not in the source."),
+    "no_quote": gettext_lazy("The model quotes nothing of the passage."),
+    "orders_disagree": gettext_lazy("Read in another order, the model gives the passage another role."),
 }
+
+#: Reasons that the card flags with their words.
+_FLAGGED = frozenset({"injection_suspected"})
 
 
 def dom_id(candidate: Candidate | Outline) -> str:
@@ -72,12 +81,6 @@ def item_of(candidate: Candidate) -> QueueItem | None:
     return getattr(candidate, "queue_item", None)
 
 
-def is_hidden_from(item: QueueItem | Place | None, *, reviewer: User | None) -> bool:
-    """Whether this person must decide before they see what the machine, or a first reviewer, said of the candidate
-    that has this place in the queue."""
-    return reviewer is not None and is_hidden(item) and not (item and item.first_reviewer_id == reviewer.pk)
-
-
 #: A template looks for what is missing in many places before it gives up: what a card does not offer is named too.
 _NOT_OFFERED: dict[str, Any] = dict.fromkeys(
     ("approve_url", "override_url", "unsure_url", "blind_url", "waits_for", "document_name", "document_url")
@@ -92,28 +95,31 @@ NOTHING_TYPED: dict[str, Any] = {
 
 
 def card_of(
-    candidate: Candidate, *, run: Run, reviewer: User | None, is_brief: bool = False
+    candidate: Candidate, *, run: Run, sight: Sight, reviewer: User | None, is_brief: bool = False
 ) -> dict[str, Any]:
-    """Everything a card shows of one candidate; ``is_brief`` folds it into one line with its reason. ``reviewer`` is
-    the person looking at it, where they may decide."""
+    """Everything a card shows of one candidate; ``is_brief`` folds it into one line with its reason. ``sight`` is
+    that of the person looking at it, ``reviewer`` the person, where they may decide. A hidden card holds nothing of
+    the machine, nor of who found the passage and how well."""
     verdict, newest = verdict_of(candidate), current_review(candidate)
-    hidden = is_hidden_from(item_of(candidate), reviewer=reviewer)
+    hidden = sight.hides(item=item_of(candidate), run=run)
+    matches = Matches() if hidden else matches_of(candidate)
     card = _NOT_OFFERED | {
         "dom_id": dom_id(candidate),
         "candidate_id": candidate.candidate_id,
         "scope": anchor_of(candidate),
         "breadcrumb": _breadcrumb(candidate),
-        "detectors": _detectors(candidate),
-        "rrf_rank": candidate.rrf_rank,
+        "detectors": [] if hidden else _detectors(candidate),
+        "rrf_rank": None if hidden else candidate.rrf_rank,
         "evidence_url": keyed_address("questions:evidence", candidate.pk),
         "decision": None if hidden else _decision(candidate, newest, reviewer),
         "version": newest.pk if newest else None,
         "effective_role": None if hidden else candidate_role(candidate),
-        "added_by": str(candidate.added_by) if candidate.added_by_id else "",
+        "added_by": str(candidate.added_by) if candidate.added_by_id and not hidden else "",
         "is_brief": is_brief and not hidden,
         "hide_machine": hidden,
-        **_machine(verdict),
-        **_words(candidate, whole=hidden or not is_brief),
+        **_machine(None if hidden else verdict),
+        **_words(candidate, whole=hidden or not is_brief, matches=matches),
+        **_reason(None if hidden else verdict, candidate, matches),
     }
     if run.question.document_id is None:
         card |= {
@@ -121,7 +127,7 @@ def card_of(
             "document_url": candidate.document.get_absolute_url(),
         }
     if reviewer is not None:
-        card |= _addresses(candidate, verdict, reviewer)
+        card |= _addresses(candidate, verdict, reviewer, is_hidden=hidden)
     return card
 
 
@@ -141,16 +147,45 @@ def _decision(candidate: Candidate, newest: Review | None, reviewer: User | None
     return decision
 
 
-def _words(candidate: Candidate, *, whole: bool) -> dict[str, Any]:
+def matches_of(candidate: Candidate) -> Matches:
+    """Which of its words meet the question's; none of a text that was erased."""
+    text = getattr(candidate, "text", None)
+    return Matches() if text is None else Matches.of(text.matched_words, candidate.document.language)
+
+
+#: Those that judge by what detectors measured, without reading.
+_BY_FIGURES = frozenset({"rule", "gate", "mlp", "logistic", "baseline"})
+#: Detectors that say by themselves why they found something: a title, a place that is named, words that meet.
+_SAY_WHY = frozenset({"toc", "pattern", "cooccurrence"})
+
+
+def _reason(verdict: Verdict | None, candidate: Candidate, matches: Matches) -> dict[str, Any]:
+    """The reason in one line. Where no title, place or meeting of words speaks for a passage, figures are all that is
+    on record: then the line says which words match, and the record stands among what found it."""
+    if verdict is None:
+        return {"reason": None, "reason_on_record": ""}
+    line = matches.sentence()
+    if line and verdict.decided_by_kind in _BY_FIGURES and not _SAY_WHY & set(candidate.methods):
+        return {"reason": line, "reason_on_record": verdict.reason}
+    return {"reason": verdict.reason, "reason_on_record": ""}
+
+
+def _words(candidate: Candidate, *, whole: bool, matches: Matches) -> dict[str, Any]:
     """The text of a card: the evidence itself and, where the card shows it whole, the section around it."""
     text = getattr(candidate, "text", None)
     if text is None:
-        return {"snippet": [{"text": erased_words(), "matched": False}], "context": [], "context_lines": 0}
+        return {
+            "snippet": marked(erased_words(), [], "en"),
+            "context": [],
+            "context_lines": 0,
+            "meant": [],
+        }
     keywords, language = candidate.matched_keywords, candidate.document.language
     around = text.context if whole and len(text.context) > len(text.anchor) else ""
     return {
-        "snippet": marked(reflowed(text.anchor or text.snippet), keywords, language),
-        "context": marked(reflowed(around), keywords, language),
+        "snippet": marked(reflowed(text.anchor or text.snippet), keywords, language, matches),
+        "context": marked(reflowed(around), keywords, language, matches),
+        "meant": matches.pairs,
         "context_lines": around.count("\n") + 1 if around else 0,
     }
 
@@ -176,7 +211,6 @@ def _machine(verdict: Verdict | None) -> dict[str, Any]:
     if verdict is None:
         return {
             "role": None,
-            "reason": None,
             "quotes": [],
             "counter_argument": "",
             "decided_by": None,
@@ -184,39 +218,44 @@ def _machine(verdict: Verdict | None) -> dict[str, Any]:
             "terms": [],
             "needs_person_reasons": [],
             "injection_suspected": False,
+            "injection_words": [],
         }
     return {
         "role": verdict.role,
-        "reason": verdict.reason,
         "quotes": verdict.quotes,
         "counter_argument": verdict.counter_argument,
         "decided_by": decider_fields(verdict),
         "probability": verdict.probability,
         "terms": list(verdict.terms.items()),
-        "needs_person_reasons": [_why_person(code) for code in verdict.needs_person_reasons],
+        "needs_person_reasons": _why_person(verdict.needs_person_reasons),
         "injection_suspected": verdict.injection_suspected,
+        "injection_words": verdict.injection_words,
     }
 
 
-def _why_person(code: str) -> str:
-    """The reason in words; ``code`` may carry the engine's own details after a colon."""
-    return str(NEEDS_PERSON.get(code.split(":")[0], code))
+def _why_person(reasons: list[str]) -> list[str]:
+    """The reasons in words, without those that have a flag of their own; each may carry the engine's own details after
+    a colon."""
+    codes = {reason: reason.split(":")[0] for reason in reasons}
+    return [str(NEEDS_PERSON.get(code, reason)) for reason, code in codes.items() if code not in _FLAGGED]
 
 
-def _addresses(candidate: Candidate, verdict: Verdict | None, reviewer: User) -> dict[str, str]:
+def _addresses(
+    candidate: Candidate, verdict: Verdict | None, reviewer: User, *, is_hidden: bool
+) -> dict[str, str]:
     """Where this person's decisions go; a card that waits for another person's word says so instead."""
     item = item_of(candidate)
     choose = {"blind_url": keyed_address("review:choose", candidate.pk)}
     unsure = {"unsure_url": keyed_address("review:unsure", candidate.pk)}
     if item is not None and item.state == ItemState.WAITING and item.stage != ItemStage.FIRST:
-        if reviewer.pk not in {item.first_reviewer_id, item.second_reviewer_id} and is_hidden(item):
+        if is_hidden:
             return choose
         if reviewer.pk != item.first_reviewer_id:
             return {
                 "waits_for": str(item.get_stage_display()),
                 "item_url": keyed_address("review:item", item.pk),
             }
-    elif is_hidden(item):
+    elif is_hidden:
         return choose | unsure
     found = {"override_url": keyed_address("review:override", candidate.pk)} | unsure
     if verdict and verdict.role:
@@ -254,20 +293,6 @@ def decision_of(review: Review | None) -> dict[str, Any] | None:
     }
 
 
-def marked(text: str, keywords: list[str], language: str) -> list[dict[str, Any]]:
-    """The text cut where keywords stand: a list of {text, matched}; never HTML."""
-    parts: list[dict[str, Any]] = []
-    position = 0
-    for start, end in highlight_spans(text, keywords, language):
-        if start > position:
-            parts.append({"text": text[position:start], "matched": False})
-        parts.append({"text": text[start:end], "matched": True})
-        position = end
-    if position < len(text):
-        parts.append({"text": text[position:], "matched": False})
-    return parts
-
-
 def is_reviewable(run: Run) -> bool:
     """Whether decisions can be made on this run now."""
     return run.status == RunStatus.DONE and run.review_state != ReviewState.SIGNED
@@ -285,11 +310,12 @@ def single_card(*, candidate: Candidate, user: User) -> dict[str, Any]:
     """The context of one card by itself."""
     run = candidate.run
     reviewer = user if may_decide(run=run, user=user) else None
-    card = card_of(candidate, run=run, reviewer=reviewer)
+    card = card_of(candidate, run=run, sight=Sight(user), reviewer=reviewer)
     return {"card": card, "hide_machine": card["hide_machine"], "reason_choices": ReasonCode.choices}
 
 
 ROLE_SAYS = {
+    HIDDEN: gettext_lazy("hidden until you decide, in the order of the document"),
     "primary": gettext_lazy("carries the answer"),
     "supporting": gettext_lazy("gives context the answer needs"),
     "tangential": gettext_lazy("related, of low priority"),
@@ -308,6 +334,7 @@ def card_groups(
     *,
     run: Run,
     rows: list[Outline],
+    viewer: User,
     reviewer: User | None,
     everything: bool = False,
     named: frozenset[str] = frozenset(),
@@ -316,15 +343,14 @@ def card_groups(
     there, and those whose ids are ``named`` because a link leads to them; ``rest`` says how many do not, unless
     ``everything`` is asked for. ``rows`` are the run's."""
     groups = by_role(rows)
-    kept = {
-        role: [] if everything else rest_of(members, reviewer=reviewer, named=named)
-        for role, members in groups.items()
-    }
+    kept = {role: [] if everything else rest_of(members, named=named) for role, members in groups.items()}
     later = {row.pk for members in kept.values() for row in members}
-    cards = cards_of([row for row in rows if row.pk not in later], run=run, reviewer=reviewer)
+    shown = [row for row in rows if row.pk not in later]
+    cards = cards_of(shown, run=run, viewer=viewer, reviewer=reviewer)
     return [
         {
             "role": role,
+            "is_hidden": role == HIDDEN,
             "dom_id": f"group-{role or 'undecided'}",
             "says": ROLE_SAYS[role],
             "cards": [cards[row.pk] for row in members if row.pk in cards],
@@ -335,27 +361,25 @@ def card_groups(
     ]
 
 
-def cards_of(rows: list[Outline], *, run: Run, reviewer: User | None) -> dict[int, dict[str, Any]]:
+def cards_of(
+    rows: list[Outline], *, run: Run, viewer: User, reviewer: User | None
+) -> dict[int, dict[str, Any]]:
     """Cards as the run page shows them, by key: what they show besides the outline is read here."""
-    outlines = {row.pk: row for row in rows}
+    outlines, sight = {row.pk: row for row in rows}, Sight(viewer)
     return {
-        candidate.pk: card_of(candidate, run=run, reviewer=reviewer, is_brief=outlines[candidate.pk].is_brief)
+        candidate.pk: card_of(
+            candidate, run=run, sight=sight, reviewer=reviewer, is_brief=outlines[candidate.pk].is_brief
+        )
         for candidate in candidates_shown(run, keys=list(outlines))
     }
 
 
-def rest_of(
-    members: list[Outline], *, reviewer: User | None, named: frozenset[str] = frozenset()
-) -> list[Outline]:
+def rest_of(members: list[Outline], *, named: frozenset[str] = frozenset()) -> list[Outline]:
     """Those of one role that the run page shows when they are wanted: folded, nothing to decide, not the first and not
     named by a link."""
-    quiet = [row for row in members if _is_quiet(row, reviewer=reviewer)]
+    quiet = [row for row in members if row.is_brief and not row.needs_person and not row.is_hidden]
     rest = [row for row in quiet[FOLDED_SHOWN:] if dom_id(row) not in named]
     return rest if len(rest) > _FEW_MORE else []
-
-
-def _is_quiet(row: Outline, *, reviewer: User | None) -> bool:
-    return row.is_brief and not row.needs_person and not is_hidden_from(row.item, reviewer=reviewer)
 
 
 def review_tally(*, run: Run) -> dict[str, int]:
@@ -436,16 +460,22 @@ def run_progress(*, run: Run) -> dict[str, Any]:
     }
 
 
-def spent_words(calls: int, usd: Decimal) -> list[str]:
-    """How often models were asked, and what that cost if it cost anything."""
+def spent_words(calls: int, usd: Decimal, unpriced: int) -> list[str]:
+    """How often models were asked, and what that cost if it cost anything. Calls of models without a price are said:
+    the sum is not the whole."""
     words = [ngettext("%(n)d model call", "%(n)d model calls", calls) % {"n": calls}]
-    return [*words, _("%(cost)s USD") % {"cost": number_format(usd, 4)}] if usd else words
+    cost = number_format(usd, 4)
+    if unpriced:
+        at_least = [_("at least %(cost)s USD") % {"cost": cost}] if usd else []
+        unknown = ngettext("%(n)d call of unknown cost", "%(n)d calls of unknown cost", unpriced)
+        return [*words, *at_least, unknown % {"n": unpriced}]
+    return [*words, _("%(cost)s USD") % {"cost": cost}] if usd else words
 
 
 def _spent_so_far(run: Run) -> str:
     """For the progress; nothing before a model has answered. A run that is done has its figures on its own row."""
-    calls, usd = (0, Decimal(0)) if run.status == RunStatus.DONE else run_spent(run=run)
-    return ", ".join(spent_words(calls, usd)) if calls else ""
+    calls, usd, unpriced = (0, Decimal(0), 0) if run.status == RunStatus.DONE else run_spent(run=run)
+    return ", ".join(spent_words(calls, usd, unpriced)) if calls else ""
 
 
 def _seconds_of(run: Run) -> float:

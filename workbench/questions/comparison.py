@@ -21,6 +21,7 @@ from workbench.review.selectors import current_review
 from workbench.review.services import candidate_approve, candidate_override
 
 from . import cards
+from .matches import marked
 from .models import Candidate, Comparison, RoleChoice, Run, RunStatus
 from .records import anchor_of, candidate_role, candidates_of, verdict_of
 from .services import question_ask
@@ -205,7 +206,7 @@ def _row(row: ComparedCandidate) -> dict[str, Any]:
         "document": candidate.document,
         "scope": anchor_of(candidate),
         "breadcrumb": candidate.breadcrumb,
-        "snippet": cards.marked(
+        "snippet": marked(
             text.snippet if text else cards.erased_words(),
             candidate.matched_keywords,
             candidate.document.language,

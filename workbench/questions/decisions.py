@@ -5,6 +5,7 @@ from __future__ import annotations
 from arbitration.contracts import ConflictPair, DecidedBy, QuoteCheck, Role
 from arbitration.decision import Decision
 from arbitration.strategies.base import Verdict
+from arbitration.strategies.registry import order_by_name
 
 from .models import Run
 from .models import Verdict as VerdictRow
@@ -17,8 +18,10 @@ def decision_from_rows(run: Run) -> Decision:
     return Decision(
         strategy=run.strategy,
         verdicts=verdicts,
+        ordered_by=order_by_name(run.strategy),
         not_found=bool(run.not_found),
         not_found_reason=run.not_found_reason or None,
+        no_strong_match=run.no_strong_match,
         confidence=run.confidence or 0.0,
         needs_person=run.needs_person,
         conflicts=tuple(ConflictPair.model_validate(pair) for pair in run.conflicts),
@@ -50,6 +53,8 @@ def _verdict(row: VerdictRow) -> Verdict:
         needs_person=row.needs_person,
         needs_person_reasons=tuple(row.needs_person_reasons),
         counter_argument=row.counter_argument or None,
+        model_confidence=row.model_confidence,
         quotes=tuple(QuoteCheck.model_validate(quote) for quote in row.quotes),
         injection_suspected=row.injection_suspected,
+        injection_words=tuple(row.injection_words),
     )

@@ -28,6 +28,7 @@ from arbitration.evaluation.records import (
     DatasetError,
     EvalQuestion,
     LabelledSet,
+    TextEvidence,
 )
 from arbitration.evaluation.structured import to_parsed_document
 from arbitration.pipeline import arbitrate, detect
@@ -158,9 +159,10 @@ class QuestionRunner:
         services: Callable[[EvalQuestion], StrategyServices] | None = None,
         answers: AnswerJudge | None = None,
         keep_pools: bool = False,
+        settings: EngineSettings | None = None,
     ) -> None:
         self._loaded, self._strategies = loaded, strategies
-        self._settings = EngineSettings()
+        self._settings = settings or EngineSettings()
         self.services = services or (lambda question: StrategyServices())
         self._ready: dict[tuple[str, str], deque[QuestionOutcome]] = defaultdict(deque)
         self._dataset_ids = {name: loaded.dataset_ids(name) for name in loaded.collections}
@@ -209,6 +211,7 @@ class QuestionRunner:
             decision,
             dataset_ids=self._dataset_ids[question.collection],
             latency_ms=pool.latency_ms + decision.latency_ms,
+            first_sentence=_first_sentence(question, pool, decision),
         )
 
     def _services(self, question: EvalQuestion, name: str) -> StrategyServices:
@@ -249,6 +252,15 @@ class QuestionRunner:
             seconds=waited_ms / 1000 + time.monotonic() - started,
         )
         self.answer_figures[name].append(figures)
+
+
+def _first_sentence(question: EvalQuestion, pool: CandidatePool, decision: Decision) -> str | None:
+    """The first sentence that answers without a model, empty where there is none; ``None`` where no label can judge
+    it."""
+    if not any(isinstance(unit, TextEvidence) for unit in question.evidence):
+        return None
+    sentences = write_answer(pool=pool, decision=decision).sentences
+    return sentences[0].text if sentences else ""
 
 
 _EVIDENCE = (Role.PRIMARY, Role.SUPPORTING)

@@ -23,24 +23,26 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from arbitration.errors import ArbitrationError
+from arbitration.features import FEATURE_NAMES, pool_features
 from arbitration.pipeline import arbitrate, detect, write_answer
-from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.pool import CandidatePool, PoolCandidate, WordMatch
 from arbitration.protocols import ChatModel, ProgressStage
 from arbitration.settings import EngineSettings
 from arbitration.strategies.base import StrategyServices, Verdict
 from arbitration.strategies.registry import get_strategy
+from arbitration.triage import SAME_IN_OTHER_WORDS
 from arbitration.written_answers import answer_with_model
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.collection_settings.selectors import criteria_weights_of, gates_of
-from workbench.documents.embedding import active_space, current_embedder
+from workbench.documents.embedding import active_space, current_embedder, require_encoder_of
 from workbench.documents.ingest import text_hash
 from workbench.documents.store import DatabaseCandidateStore
 from workbench.labeling.services import labels_from_verdicts
 from workbench.models_registry.champion import champion_services
 from workbench.models_registry.shadow import shadow_on_commit
 from workbench.ops.dispatch import dispatch_on_commit
-from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
+from workbench.ops.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
 from workbench.ops.storable import storable, storable_json
 from workbench.review.enqueue import queue_fill
 
@@ -49,9 +51,9 @@ from .gateway import chat_model, failed_in_passing, give_connection_back
 from .models import Answer, Candidate, CandidateText, LLMCall, Run, RunPool, RunStatus
 from .models import Verdict as VerdictRow
 from .reading import question_read
-from .services import run_cache_key
+from .services import documents_asked, run_cache_key
 from .similar import similar_run
-from .strategies import may_ask_model, needs_model
+from .strategies import may_ask_model, needs_model, reads_gates
 
 logger = structlog.get_logger(__name__)
 
@@ -120,7 +122,7 @@ def _stage(
     owner = new_owner()
     if not lease_claim(rows, owner=owner, count_attempt=False):
         return
-    with leased(Run.objects.filter(pk=run_id), owner=owner) as heartbeat:
+    with leased(Run.objects.filter(pk=run_id), owner=owner, limit=_limit(run_id, owner)) as heartbeat:
         # An attempt is a second claim of the same stage: its first worker is gone.
         Run.objects.filter(pk=run_id, lease_owner=owner, status=becomes).update(attempts=F("attempts") + 1)
         run = Run.objects.select_related("question__document", "collection").get(pk=run_id)
@@ -135,6 +137,20 @@ def _stage(
             logger.warning("run.lease_lost", run_id=run_id)
         except ArbitrationError as error:
             _fail(run, owner, str(error))
+
+
+def _limit(run_id: int, owner: str) -> Limit:
+    """How long one stage may take; then the run ends with a reason, and its worker is free."""
+
+    def overdue() -> None:
+        run = Run.objects.get(pk=run_id)
+        reason = _(
+            "This step took longer than %(minutes)s minutes and was stopped. Ask a narrower question, or ask the "
+            "operator to allow more time."
+        )
+        _fail(run, owner, reason % {"minutes": max(1, round(settings.STAGE_SECONDS / 60))})
+
+    return Limit(settings.STAGE_SECONDS, overdue)
 
 
 def _enter(run: Run, owner: str, status: str) -> None:
@@ -181,7 +197,10 @@ def _fail(run: Run, owner: str, reason: str) -> None:
 def _store(run: Run) -> DatabaseCandidateStore:
     document = run.question.document
     return DatabaseCandidateStore(
-        collection=run.collection, space=active_space(), documents=[document] if document else None
+        collection=run.collection,
+        space=active_space(),
+        documents=[document] if document else None,
+        only=documents_asked(run.question),
     )
 
 
@@ -190,13 +209,14 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
 
     clock = StageClock(run)
     key = run_cache_key(run=run)  # an alias may have been approved, or a document come, since it was asked
-    store = _store(run)
+    store, embedder = _store(run), current_embedder()
+    require_encoder_of(store.space, embedder=embedder)
     question, notes = question_read(run=run, documents=store.profile().documents)
     with _detection_model(run) as chat:
         pool = detect(
             question=question,
             store=store,
-            embedder=current_embedder(),
+            embedder=embedder,
             settings=EngineSettings.model_validate(run.settings),
             progress=clock,
             chat=chat,
@@ -229,8 +249,10 @@ def _detection_model(run: Run) -> AbstractContextManager[ChatModel | None]:
 
 def _similar(run: Run) -> dict[str, Any] | None:
     """The run of the same question in other words, for the page to link to; a courtesy that fails no run."""
+    gates = gates_of(collection=run.collection)
+    bar = gates.query if gates else SAME_IN_OTHER_WORDS
     try:
-        found = similar_run(run=run, embedder=current_embedder())
+        found = similar_run(run=run, embedder=current_embedder(), bar=bar)
     except ArbitrationError:
         return None
     return asdict(found) if found else None
@@ -250,9 +272,14 @@ def _question_record(pool: CandidatePool) -> dict[str, Any]:
 
 
 def _candidates_store(run: Run, pool: CandidatePool) -> None:
+    features = _features(pool)
     Candidate.objects.filter(run=run).delete()
+    # In the order of the document: keys stand in addresses, and must not tell who is hidden from it how well a passage
+    # was ranked.
+    found = sorted(enumerate(pool.candidates), key=lambda pair: _place(pair[1]))
     rows = Candidate.objects.bulk_create(
-        _candidate_row(run, position, candidate) for position, candidate in enumerate(pool.candidates)
+        _candidate_row(run, position, candidate, features[candidate.candidate_id])
+        for position, candidate in found
     )
     CandidateText.objects.bulk_create(
         CandidateText(
@@ -260,12 +287,25 @@ def _candidates_store(run: Run, pool: CandidatePool) -> None:
             snippet=candidate.brief.snippet,
             anchor=candidate.anchor_text,
             context=candidate.context_text,
+            matched_words=storable_json([_word_row(word) for word in candidate.matched_words]),
         )
-        for row, candidate in zip(rows, pool.candidates, strict=True)
+        for row, (_position, candidate) in zip(rows, found, strict=True)
     )
 
 
-def _candidate_row(run: Run, position: int, candidate: PoolCandidate) -> Candidate:
+def _word_row(word: WordMatch) -> dict[str, Any]:
+    return word.model_dump() | {"cosine": round(word.cosine, 3), "weight": round(word.weight, 3)}
+
+
+def _place(candidate: PoolCandidate) -> tuple[int, int, int, int, int]:
+    anchor = candidate.anchor
+    document = int(candidate.document_id.removeprefix("d"))
+    return document, anchor.page_start, anchor.line_start, anchor.page_end, anchor.line_end
+
+
+def _candidate_row(
+    run: Run, position: int, candidate: PoolCandidate, features: dict[str, float]
+) -> Candidate:
     anchor, context = candidate.anchor, candidate.context
     return Candidate(
         run=run,
@@ -290,12 +330,13 @@ def _candidate_row(run: Run, position: int, candidate: PoolCandidate) -> Candida
         matched_keywords=list(candidate.matched_keywords),
         rrf_score=candidate.rrf_score,
         rrf_rank=candidate.rrf_rank,
+        features=features,
         text_hash=text_hash(candidate.anchor_text),
     )
 
 
 #: The others hold words of documents, which a run's record does not.
-_KEPT_ARTEFACTS = ("rubric", "shards")
+_KEPT_ARTEFACTS = ("rubric", "shards", "displaced", "stand_in", "precedence", "order")
 
 
 # --- arbitrate --------------------------------------------------------------------------------------
@@ -306,19 +347,19 @@ def _services(run: Run, clock: StageClock) -> Iterator[StrategyServices]:
     """What a strategy may use; the connection is given back, because it may wait for a model. One that asks no model
     is given none, so that nothing is sent to the endpoint, not even the question what it can do."""
     with chat_model(run=run) if may_ask_model(run.strategy) else nullcontext() as chat:
-        services = champion_services(chat=chat, store=_store(run), progress=clock, options=_options(run))
+        services = champion_services(chat=chat, store=_store(run), progress=clock, options=run_options(run))
         give_connection_back()
         yield services
 
 
-def _options(run: Run) -> dict[str, Any]:
+def run_options(run: Run) -> dict[str, Any]:
     """What is set for the collection, and what a person set for this run."""
     given = {
         "gates": gates_of(collection=run.collection),
         "weights": criteria_weights_of(collection=run.collection),
         "rubric": run.rubric_edits,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in given.items() if value is not None} | (run.strategy_options or {})
 
 
 def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
@@ -341,6 +382,7 @@ def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             artefacts=storable_json({n: t for n, t in decision.artefacts.items() if n in _KEPT_ARTEFACTS}),
             not_found=decision.not_found,
             not_found_reason=decision.not_found_reason or "",
+            no_strong_match=decision.no_strong_match,
             confidence=decision.confidence,
             needs_person=decision.needs_person,
         )
@@ -354,6 +396,19 @@ def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
         dispatch_on_commit(next_task, run_id=run.pk)
 
 
+def _features(pool: CandidatePool) -> dict[str, dict[str, float]]:
+    """What the reranker ranks by, of each candidate, by name: receipts show it whoever decided."""
+    if not pool.candidates:
+        return {}
+    table = pool_features(pool)
+    return {
+        candidate.candidate_id: {
+            name: round(float(value), 4) for name, value in zip(FEATURE_NAMES, row, strict=True)
+        }
+        for candidate, row in zip(pool.candidates, table, strict=True)
+    }
+
+
 def _verdict_row(candidate: Candidate, order: int, verdict: Verdict) -> VerdictRow:
     return VerdictRow(
         candidate=candidate,
@@ -363,6 +418,7 @@ def _verdict_row(candidate: Candidate, order: int, verdict: Verdict) -> VerdictR
         decided_by_name=verdict.decided_by.name[:120],
         decided_by_version=(verdict.decided_by.version or "")[:80],
         probability=verdict.probability,
+        model_confidence=verdict.model_confidence,
         raw_score=verdict.raw_score,
         score_scale=verdict.score_scale or "",
         normalised_score=verdict.normalised_score,
@@ -370,6 +426,7 @@ def _verdict_row(candidate: Candidate, order: int, verdict: Verdict) -> VerdictR
         needs_person=verdict.needs_person,
         needs_person_reasons=list(verdict.needs_person_reasons),
         injection_suspected=verdict.injection_suspected,
+        injection_words=storable_json(verdict.injection_words),
         quotes=storable_json([quote.model_dump() for quote in verdict.quotes]),
         counter_argument=storable(verdict.counter_argument or ""),
         order=order,
@@ -381,10 +438,18 @@ def _verdict_row(candidate: Candidate, order: int, verdict: Verdict) -> VerdictR
 
 def _lasting_key(run: Run) -> str:
     """The key under which the run answers the question when it is asked again. None when something it depends
-    on changed on the way, or when a model did not answer for a reason that will pass: asking again may help."""
-    if failed_in_passing(run_id=run.pk):
+    on changed on the way, when a model did not answer for a reason that will pass, or when the collection's
+    thresholds ask for more confidence: asking again may help."""
+    if failed_in_passing(run_id=run.pk) or not _is_confident(run):
         return ""
     return run.cache_key if run_cache_key(run=run) == run.cache_key else ""
+
+
+def _is_confident(run: Run) -> bool:
+    """Whether the collection's thresholds let the answer be reused. They lie on the scale of the strategies that read
+    them; without thresholds every answer is."""
+    gates = gates_of(collection=run.collection) if reads_gates(run.strategy) else None
+    return gates is None or (run.confidence or 0.0) >= gates.confident
 
 
 def _answer(run: Run, owner: str, heartbeat: Heartbeat) -> None:
@@ -405,6 +470,7 @@ def _answer(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             status=RunStatus.DONE,
             finished_at=Now(),
             cost=spent,
+            unpriced_call_count=LLMCall.objects.filter(run=run, is_priced=False).count(),
             llm_call_count=calls,
             elapsed_ms=sum(stage["ms"] for stage in clock.stages),
             cache_key=_lasting_key(run),

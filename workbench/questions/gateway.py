@@ -27,15 +27,17 @@ from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatModel, ChatReply, ChatRequest
 from workbench.documents.models import Collection
 from workbench.ops.calls import observe_call
+from workbench.ops.model_endpoints import default_address, is_local, model_endpoints
 from workbench.ops.outbound import model_rule
 from workbench.ops.storable import storable, storable_json
 from workbench.ops.tracing import here
+from workbench.settings.endpoints import ModelEndpoint
 
 from .models import LLMCall, LLMCallBody, LLMControl, LLMEndpoint, LLMReply, Run
+from .prices import price_of
 
 logger = structlog.get_logger(__name__)
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
 #: How many calls, and how far back, the ledger is asked whether the endpoint answers.
 TROUBLE_CALLS = 5
 TROUBLE_WINDOW = timedelta(minutes=5)
@@ -48,18 +50,45 @@ PASSING = (*NOT_SENT, "not_allowed", "timeout", "connection", "rate_limited", "s
 
 def endpoint_configured() -> bool:
     """Whether this installation has a language model at all."""
-    return bool(settings.LLM_CONFIGURED)
+    return bool(model_endpoints())
 
 
 def endpoint_name() -> str:
-    """The name collections list to allow the installation's endpoint: its address."""
-    return settings.OPENAI_BASE_URL or DEFAULT_BASE_URL
+    """The name collections list to allow the installation's first endpoint: its address."""
+    return next((endpoint.base_url for endpoint in model_endpoints()), default_address())
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """The model a collection asks, and where."""
+
+    endpoint: ModelEndpoint
+    model: str
+
+    @property
+    def name(self) -> str:
+        """What goes into cache keys."""
+        return f"{self.endpoint.base_url} {self.model}"
+
+
+def model_choice(collection: Collection) -> ModelChoice | None:
+    """The model that answers for the collection: the one it chose, else the first endpoint whose address it allows,
+    else the installation's first. None where none is configured, or the chosen one is not any more: its text goes to
+    no other one instead."""
+    known = model_endpoints()
+    if collection.model_endpoint:
+        chosen = [endpoint for endpoint in known if endpoint.name == collection.model_endpoint]
+        model = collection.model_name or next((endpoint.models[0] for endpoint in chosen), "")
+        return next((ModelChoice(e, model) for e in chosen if model in e.models), None)
+    allowed = [endpoint for endpoint in known if endpoint.base_url in collection.allowed_endpoints]
+    return next((ModelChoice(endpoint, endpoint.models[0]) for endpoint in allowed or known), None)
 
 
 def endpoint_allowed(collection: Collection) -> bool:
-    """Whether the collection lets its text go to the installation's endpoint. A list that was never edited
-    names it (see :func:`workbench.documents.services.collection_create`)."""
-    return endpoint_name() in collection.allowed_endpoints
+    """Whether the collection lets its text go to the endpoint it asks. A list that was never edited names the
+    installation's first one (see :func:`workbench.documents.services.collection_create`)."""
+    choice = model_choice(collection)
+    return choice is not None and choice.endpoint.base_url in collection.allowed_endpoints
 
 
 @contextmanager
@@ -69,16 +98,18 @@ def chat_model(*, run: Run) -> Iterator[ChatModel | None]:
     Whatever the run was answered before its worker was lost is not asked again. A call takes no longer than
     ``LLM_TIMEOUT_SECONDS``, with waiting for a slot, retries and pauses.
     """
-    if not endpoint_configured():
+    choice = model_choice(run.collection)
+    if choice is None:
         yield None
         return
-    hooks = _Hooks.of(_endpoint(), run=run, collection=run.collection)
+    endpoint = _endpoint(choice)
+    hooks = _Hooks.of(endpoint, run=run, collection=run.collection)
     chat = OpenAIChat(
-        _probed(_endpoint(), hooks),
+        _probed(endpoint, hooks),
         ledger=hooks.ledger,
         guard=hooks.guard,
         breaker=hooks.breaker,
-        address_rule=model_rule(base_url=endpoint_name()),
+        address_rule=model_rule(base_url=endpoint.base_url),
         cache=_replies(run),
         deadline_s=float(settings.LLM_TIMEOUT_SECONDS),
     )
@@ -93,9 +124,10 @@ def collection_chat_model(*, collection: Collection, model: str = "") -> OpenAIC
 
     ``model`` is another one at the same address. No answer comes from a cache; close it when done.
     """
-    if not endpoint_configured():
+    choice = model_choice(collection)
+    if choice is None:
         return None
-    endpoint = _endpoint(model=model)
+    endpoint = _endpoint(replace(choice, model=model) if model else choice)
     hooks = _Hooks.of(endpoint, run=None, collection=collection)
     return OpenAIChat(
         _probed(endpoint, hooks),
@@ -123,29 +155,37 @@ class _Hooks:
         )
         return cls(
             DatabaseLedger(run=run, collection=collection, breaker=breaker),
-            BudgetGuard(run=run, collection=collection),
+            BudgetGuard(run=run, collection=collection, endpoint=endpoint),
             breaker,
         )
 
 
-def _endpoint(*, model: str = "") -> Endpoint:
-    model = model or settings.OPENAI_MODEL
-    price = settings.LLM_PRICES.get(model, settings.LLM_PRICES["default"])
+def _endpoint(choice: ModelChoice) -> Endpoint:
+    known = choice.endpoint
     return Endpoint(
-        name=endpoint_name(),
-        base_url=settings.OPENAI_BASE_URL or DEFAULT_BASE_URL,
-        model=model,
-        api_key=settings.OPENAI_API_KEY,
-        price=Price(*price),
+        name=known.base_url,
+        base_url=known.base_url,
+        model=choice.model,
+        api_key=known.api_key,
+        price=price_of(model=choice.model, is_local=is_local(known)),
         max_concurrency=settings.LLM_MAX_CONCURRENCY,
+        effort=settings.LLM_REASONING_EFFORT or None,
+        thinking_tokens=settings.LLM_REASONING_TOKENS,
     )
 
 
+def collection_price(collection: Collection) -> Price | None:
+    """What the model that the collection asks costs; None where that is unknown."""
+    choice = model_choice(collection)
+    return _endpoint(choice).price if choice else None
+
+
 def _probed(endpoint: Endpoint, hooks: _Hooks) -> Endpoint:
-    """The endpoint with what it can do: as stored, else as found by a probe now. One that does not answer is
-    not remembered; the call that follows reports it, and is not kept back for what nobody knows of it."""
+    """The endpoint with what it can do: as stored, else as found by a probe now, which another level of reasoning
+    effort calls for as well. One that does not answer is not remembered; the call that follows reports it, and is not
+    kept back for what nobody knows of it."""
     stored = LLMEndpoint.objects.filter(base_url=endpoint.base_url, model=endpoint.model).first()
-    if stored is not None:
+    if stored is not None and stored.capabilities.get("effort_tried") == endpoint.effort:
         known = stored.capabilities | {"models": tuple(stored.capabilities["models"])}
         return replace(endpoint, capabilities=EndpointCapabilities(**known))
     give_connection_back()
@@ -214,6 +254,7 @@ class DatabaseLedger:
                 cached_tokens=min(call.cached_tokens, call.input_tokens),
                 output_tokens=call.output_tokens,
                 cost=Decimal(str(round(call.cost, 6))),
+                is_priced=call.is_priced,
                 latency_ms=call.latency_ms,
             )
             LLMCallBody.objects.create(
@@ -234,24 +275,40 @@ class BudgetGuard:
     """Lets an attempt pass only when the switch is on, the collection allows the endpoint, and both budgets
     have room for it."""
 
-    def __init__(self, *, run: Run | None, collection: Collection) -> None:
+    def __init__(self, *, run: Run | None, collection: Collection, endpoint: Endpoint | None = None) -> None:
         self._run, self._collection = run, collection
+        self._address = endpoint.base_url if endpoint else endpoint_name()
+        self._model = endpoint.model if endpoint else ""
 
-    def allow(self, request: ChatRequest, estimated_cost: float) -> None:
+    def allow(self, request: ChatRequest, estimated_cost: float | None) -> None:
         """Raises ``LLMFailure`` with ``stopped``, ``not_allowed`` or ``budget``."""
         control = llm_control()
         if control.is_stopped:
             raise LLMFailure("stopped", f"Use of language models is stopped: {control.stop_reason}")
-        if not endpoint_allowed(self._collection):
+        if self._address not in self._collection.allowed_endpoints:
             raise LLMFailure(
                 "not_allowed",
-                f"This collection does not allow the endpoint {endpoint_name()}. An admin can add it.",
+                f"This collection does not allow the endpoint {self._address}. An admin can add it.",
             )
+        if estimated_cost is None:
+            self._check_unpriced(control)
+            give_connection_back()
+            return
         estimate = Decimal(str(estimated_cost))
         if self._run is not None:
             self._check("run", control.run_budget, spent_by_run(run_id=self._run.pk) + estimate)
         self._check("month", control.month_budget, spent_this_month() + estimate)
         give_connection_back()
+
+    def _check_unpriced(self, control: LLMControl) -> None:
+        """What a call would cost is unknown, so no budget could hold it: where one is set, nothing is asked."""
+        budgets = (control.month_budget, control.run_budget if self._run is not None else None)
+        if any(budget is not None for budget in budgets):
+            raise LLMFailure(
+                "budget",
+                f"The model {self._model} has no price, so the budget cannot hold it. An administrator "
+                "enters its price under Operations, or takes the budgets away.",
+            )
 
     @staticmethod
     def _check(name: str, limit: Decimal | None, would_be: Decimal) -> None:
@@ -344,11 +401,6 @@ def _replies(run: Run) -> ReplyCache:
     return RunReplies(run_id=run.pk)
 
 
-def installation_model() -> str:
-    """What goes into cache keys for the model in use."""
-    return f"{endpoint_name()} {settings.OPENAI_MODEL}"
-
-
 @dataclass(frozen=True, slots=True)
 class EndpointTrouble:
     """An endpoint that does not answer: which, how its last call failed, and since when."""
@@ -359,13 +411,15 @@ class EndpointTrouble:
 
 
 def endpoint_trouble() -> EndpointTrouble | None:
-    """Whether the installation's endpoint keeps failing, by the ledger of all workers: its last
-    ``TROUBLE_CALLS`` calls, none older than ``TROUBLE_WINDOW``. One query that reads the ledger's end; for the
-    banner that says that runs go on in a degraded way. None when it answers, is not configured, or was not asked
-    lately."""
-    if not endpoint_configured():
-        return None
-    sent = LLMCall.objects.exclude(outcome__in=NOT_SENT).filter(endpoint=endpoint_name()[:200])
+    """Whether an endpoint keeps failing, by the ledger of all workers: its last ``TROUBLE_CALLS`` calls, none older
+    than ``TROUBLE_WINDOW``. One query an endpoint that reads the ledger's end; for the banner that says that runs go
+    on in a degraded way. None when all answer, none is configured, or none was asked lately."""
+    addresses = dict.fromkeys(endpoint.base_url for endpoint in model_endpoints())
+    return next((trouble for address in addresses if (trouble := _trouble_at(address))), None)
+
+
+def _trouble_at(address: str) -> EndpointTrouble | None:
+    sent = LLMCall.objects.exclude(outcome__in=NOT_SENT).filter(endpoint=address[:200])
     is_recent = Q(created_at__gte=Now() - TROUBLE_WINDOW)
     last = list(
         sent.annotate(is_recent=is_recent)
@@ -375,4 +429,4 @@ def endpoint_trouble() -> EndpointTrouble | None:
     failed = [outcome in ENDPOINT_FAILURES and recent for outcome, _at, recent in last]
     if len(last) < TROUBLE_CALLS or not all(failed):
         return None
-    return EndpointTrouble(endpoint_name(), last[0][0], last[-1][1])
+    return EndpointTrouble(address, last[0][0], last[-1][1])

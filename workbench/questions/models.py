@@ -10,10 +10,12 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.formats import date_format
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection, Document
+from workbench.documents.narrowing import ScopeFilter, filter_words
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -40,6 +42,8 @@ class Question(models.Model):
     document = models.ForeignKey(
         Document, on_delete=models.PROTECT, null=True, blank=True, related_name="questions"
     )
+    # Of a whole collection: which of its documents are asked (``documents.narrowing.ScopeFilter``); null: all of them.
+    filters = models.JSONField(null=True, blank=True)
     text = models.TextField(_("question"))
     normalised = models.TextField()
     asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="questions")
@@ -50,6 +54,19 @@ class Question(models.Model):
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def narrowed_to(self) -> str:
+        """The values of its filters for pages and reports; empty where it asks everything."""
+        return ", ".join(filter_words(ScopeFilter.model_validate(self.filters))) if self.filters else ""
+
+    @property
+    def asked_of(self) -> str:
+        """The document's name, or the collection with what it is narrowed to."""
+        if self.document is not None:
+            return self.document.name
+        whole = gettext("the whole collection")
+        return f"{whole} ({self.narrowed_to})" if self.filters else whole
 
 
 class RunStatus(models.TextChoices):
@@ -93,6 +110,11 @@ class Run(models.Model):
     strategy = models.CharField(max_length=40)
     status = models.CharField(max_length=12, choices=RunStatus.choices, default=RunStatus.QUEUED)
     review_state = models.CharField(max_length=12, choices=ReviewState.choices, default=ReviewState.OPEN)
+    text_changed_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When a new version first changed the text that the run was signed on; null while it stands.",
+    )
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     settings = models.JSONField(default=dict)
     cache_key = models.CharField(max_length=64, blank=True, db_index=True)
@@ -105,6 +127,9 @@ class Run(models.Model):
     stages = models.JSONField(default=list)  # [{stage, ms, detail, ended_at}] in order, for the page
     question_edits = models.JSONField(null=True, blank=True, help_text="A person's keywords for this run.")
     rubric_edits = models.JSONField(null=True, blank=True, help_text="A person's criteria for this run.")
+    strategy_options = models.JSONField(
+        null=True, blank=True, help_text="The strategy's own settings for this run."
+    )
     parsed_question = models.JSONField(null=True)
     methods_run = models.JSONField(default=list)
     methods_skipped = models.JSONField(default=list)
@@ -118,11 +143,15 @@ class Run(models.Model):
     )  # what the strategy made on its way, such as a rubric
     not_found = models.BooleanField(null=True)
     not_found_reason = models.TextField(blank=True)
+    # What is kept is the nearest there is: a person decides whether it answers.
+    no_strong_match = models.BooleanField(default=False, db_default=False)
     confidence = models.FloatField(null=True)
     needs_person = models.BooleanField(default=False)
     failure_reason = models.TextField(blank=True)
     llm_call_count = models.PositiveIntegerField(default=0)
     cost = models.DecimalField(max_digits=12, decimal_places=6, default=0)
+    # Calls of models without a price: the cost is at least what stands above.
+    unpriced_call_count = models.PositiveIntegerField(default=0, db_default=0)
     elapsed_ms = models.FloatField(null=True)
     created_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True)
@@ -160,6 +189,13 @@ class Run(models.Model):
     def get_absolute_url(self) -> str:
         """The run page."""
         return reverse("questions:run", args=[self.pk])
+
+    @property
+    def review_words(self) -> str:
+        """How far people are, and whether the text has changed since they signed."""
+        if self.review_state == ReviewState.SIGNED and self.text_changed_at is not None:
+            return gettext("signed; text changed since")
+        return str(self.get_review_state_display())
 
     @property
     def is_ended(self) -> bool:
@@ -219,6 +255,11 @@ class CandidateText(models.Model):
     snippet = models.TextField()
     anchor = models.TextField()
     context = models.TextField()
+    #: Which word of the question met which of the passage: :class:`arbitration.pool.WordMatch`, the record of late
+    #: interaction.
+    matched_words = models.JSONField(
+        default=list, db_default=models.Value([], models.JSONField()), blank=True
+    )
 
 
 class Verdict(models.Model):
@@ -233,6 +274,7 @@ class Verdict(models.Model):
     decided_by_name = models.CharField(max_length=120)
     decided_by_version = models.CharField(max_length=80, blank=True)
     probability = models.FloatField(null=True)
+    model_confidence = models.FloatField(null=True, help_text="As the language model says; not calibrated.")
     raw_score = models.FloatField(null=True)
     score_scale = models.CharField(max_length=40, blank=True)
     normalised_score = models.FloatField(null=True)
@@ -240,6 +282,10 @@ class Verdict(models.Model):
     needs_person = models.BooleanField(default=False)
     needs_person_reasons = models.JSONField(default=list)
     injection_suspected = models.BooleanField(default=False)
+    #: Document text: what raised the suspicion.
+    injection_words = models.JSONField(
+        default=list, db_default=models.Value([], models.JSONField()), blank=True
+    )
     quotes = models.JSONField(default=list)
     counter_argument = models.TextField(blank=True)
     order = models.PositiveIntegerField(help_text="Place in the ranked list: survivors first.")
@@ -257,6 +303,11 @@ class Verdict(models.Model):
             models.CheckConstraint(
                 condition=Q(probability__isnull=True) | Q(probability__gte=0, probability__lte=1),
                 name="probability_in_unit_interval",
+            ),
+            models.CheckConstraint(
+                condition=Q(model_confidence__isnull=True)
+                | Q(model_confidence__gte=0, model_confidence__lte=1),
+                name="model_confidence_in_unit_interval",
             ),
         ]
 
@@ -295,12 +346,15 @@ class LLMCall(models.Model):
     cached_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     cost = models.DecimalField(max_digits=12, decimal_places=6, default=0)
+    # False: the model had no price, and the cost of 0 means unknown.
+    is_priced = models.BooleanField(default=True, db_default=True)
     latency_ms = models.FloatField(default=0)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         ordering = ["id"]
         constraints = [
+            models.CheckConstraint(condition=Q(is_priced=True) | Q(cost=0), name="unknown_cost_is_no_amount"),
             models.CheckConstraint(
                 condition=Q(cached_tokens__lte=F("input_tokens")), name="cached_within_input"
             ),
@@ -328,6 +382,31 @@ class LLMEndpoint(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["base_url", "model"], name="endpoint_once")]
+
+
+class ModelPrice(models.Model):
+    """What a model costs, in USD per million tokens. Entered by administrators of the installation; a model that is
+    not listed has an unknown price."""
+
+    model = models.CharField(max_length=120, unique=True)
+    input = models.DecimalField(max_digits=12, decimal_places=6)
+    cached_input = models.DecimalField(max_digits=12, decimal_places=6)
+    output = models.DecimalField(max_digits=12, decimal_places=6)
+    changed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    changed_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["model"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(input__gte=0, cached_input__gte=0, output__gte=0), name="price_not_negative"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.model
 
 
 class LLMControl(models.Model):

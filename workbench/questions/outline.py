@@ -7,18 +7,28 @@ took longer than showing the cards.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from workbench.accounts.models import User
+from workbench.review.blindness import Sight
 from workbench.review.models import ItemState, Review
 from workbench.review.selectors import effective_role, newest_of
 
 from .models import RoleChoice, Run, demands_decision
 
+#: The group of the cards whose role is hidden.
+HIDDEN = "hidden"
 _COLUMNS = (
     *("pk", "candidate_id", "verdict__role", "verdict__needs_person"),
     *("queue_item__state", "queue_item__stage", "queue_item__is_required", "queue_item__is_blind"),
     "queue_item__first_reviewer_id",
+)
+#: Where a candidate stands in its document.
+_PLACE = (
+    *("document_id", "anchor_page_start", "anchor_line_start"),
+    *("anchor_page_end", "anchor_line_end"),
 )
 
 
@@ -35,7 +45,7 @@ class Place(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Outline:
     """A candidate without its words. ``role`` is the effective one, None while undecided; ``needs_person`` is the
-    machine's, None where it gave no verdict."""
+    machine's, None where it gave no verdict. ``is_hidden``: none of them is known to who looks."""
 
     pk: int
     candidate_id: str
@@ -43,6 +53,7 @@ class Outline:
     needs_person: bool | None
     role: str | None
     item: Place | None
+    is_hidden: bool = False
 
     @property
     def is_brief(self) -> bool:
@@ -52,24 +63,30 @@ class Outline:
         return self.role == RoleChoice.DISCARDED
 
 
-def outlines_of(run: Run) -> list[Outline]:
-    """All candidates of a run in the order of the record. Two queries."""
+def outlines_of(run: Run, *, viewer: User) -> list[Outline]:
+    """All candidates of a run as a person may see them: those whose role is hidden first, in the order of the
+    document, then the others in the order of the record. Two queries."""
+    sight = Sight(viewer)
     reviews: dict[int, list[Any]] = defaultdict(list)
     decided = Review.objects.filter(run=run, candidate__isnull=False)
     for row in decided.values_list("candidate_id", "pk", "role", "action", "supersedes_id", named=True):
         reviews[row.candidate_id].append(row)
-    rows = run.candidates.order_by("verdict__order", "position").values_list(*_COLUMNS)
-    return [
-        Outline(
-            pk,
-            candidate_id,
-            machine_role,
-            needs_person,
-            effective_role(machine_role=machine_role, review=newest_of(reviews[pk])),
-            Place(*place) if place[0] is not None else None,
+    rows = run.candidates.order_by("verdict__order", "position").values_list(*_PLACE, *_COLUMNS)
+    hidden: list[tuple[Sequence[int], Outline]] = []
+    shown: list[Outline] = []
+    for row in rows:
+        place, (pk, candidate_id, machine_role, needs_person, *queued) = (
+            row[: len(_PLACE)],
+            row[len(_PLACE) :],
         )
-        for pk, candidate_id, machine_role, needs_person, *place in rows
-    ]
+        item = Place(*queued) if queued[0] is not None else None
+        if sight.hides(item=item, run=run):
+            hidden.append((place, Outline(pk, candidate_id, None, None, None, item, is_hidden=True)))
+            continue
+        role = effective_role(machine_role=machine_role, review=newest_of(reviews[pk]))
+        shown.append(Outline(pk, candidate_id, machine_role, needs_person, role, item))
+    hidden.sort(key=lambda pair: pair[0])
+    return [*(outline for _place, outline in hidden), *shown]
 
 
 def of_role(rows: list[Outline], role: str) -> list[Outline]:
@@ -78,10 +95,10 @@ def of_role(rows: list[Outline], role: str) -> list[Outline]:
 
 
 def by_role(rows: list[Outline]) -> dict[str, list[Outline]]:
-    """Those without a role first, then role by role; only what there is."""
-    groups: dict[str, list[Outline]] = {role: [] for role in ["", *RoleChoice.values]}
+    """Those whose role is hidden first, then those without one, then role by role; only what there is."""
+    groups: dict[str, list[Outline]] = {role: [] for role in [HIDDEN, "", *RoleChoice.values]}
     for row in rows:
-        groups[row.role or ""].append(row)
+        groups[HIDDEN if row.is_hidden else row.role or ""].append(row)
     return {role: members for role, members in groups.items() if members}
 
 

@@ -12,18 +12,20 @@ from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
+from arbitration import bounded_json
 from arbitration.absence import NO_KEYWORD_MATCH
 from arbitration.contracts import CandidateScope
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.audit.selectors import history_of
+from workbench.direction import shown_in_json
 from workbench.documents.models import Collection
 from workbench.documents.presenters import viewer
 from workbench.documents.selectors import PageView, page_view
+from workbench.review.blindness import comments_shown, hides, is_withheld, withheld_words
 from workbench.review.comments import handles_of
-from workbench.review.models import ReasonCode
-from workbench.review.selectors import signing_of, standing_review
-from workbench.review.sight import blind_words, runs_decided_blind
+from workbench.review.models import ReasonCode, TextChange
+from workbench.review.selectors import signing_of, standing_review, text_changes_of
 
 from . import cards, selectors
 from .models import Candidate, Run, RunStatus
@@ -39,6 +41,7 @@ from .records import (
     verdict_of,
 )
 from .rubrics import criteria_forms, rubric_of
+from .stand_in import stand_in_of
 
 #: Tabs that tell the machine's roles in a way that no card can mask.
 TELLING_TABS = frozenset({"provenance", "calls", "history", "json"})
@@ -56,7 +59,8 @@ def run_page(
         "run": run,
         "collection": run.collection,
         "tab": tab,
-        "facts": _facts(run),
+        "facts": [],
+        "stand_in": stand_in_of(run),
         "tabs": _tabs(run, tab),
         "tabs_label": _("Views of this run"),
         "progress": cards.run_progress(run=run),
@@ -69,21 +73,26 @@ def run_page(
     }
     if not run.is_ended:
         return context
-    context |= signing_of(run=run) | {"withheld": _withheld(run, user)}
+    context |= signing_of(run=run) | {"withheld": withheld_words(user=user, run=run)}
+    if not context["withheld"]:
+        context["facts"] = _facts(run)
     if context["withheld"] and tab in TELLING_TABS:
         return context
     reviewer = user if Permission.REVIEW in may else None
     if tab == "verdicts":
-        return context | _verdicts(run, reviewer, everything=everything, named=named)
-    return context | _TAB_CONTEXTS[tab](run, reviewer)
+        is_withheld = bool(context["withheld"])
+        return context | _verdicts(
+            run, user, reviewer, is_withheld=is_withheld, everything=everything, named=named
+        )
+    return context | _TAB_CONTEXTS[tab](run, user)
 
 
 def rest_page(*, run: Run, user: User, role: str, named: frozenset[str] = frozenset()) -> dict[str, Any]:
     """The cards of a role that the run page, asked with the same names, left for later; none for a role that there is
     not."""
     reviewer = user if cards.may_decide(run=run, user=user) else None
-    rest = cards.rest_of(of_role(outlines_of(run), role), reviewer=reviewer, named=named)
-    shown = cards.cards_of(rest, run=run, reviewer=reviewer)
+    rest = cards.rest_of(of_role(outlines_of(run, viewer=user), role), named=named)
+    shown = cards.cards_of(rest, run=run, viewer=user, reviewer=reviewer)
     return {
         "rest": [shown[row.pk] for row in rest if row.pk in shown],
         "run": run,
@@ -92,25 +101,17 @@ def rest_page(*, run: Run, user: User, role: str, named: frozenset[str] = frozen
     }
 
 
-def _withheld(run: Run, user: User) -> str:
-    """Why the person is not shown what would tell the machine's role on a card they decide blind; empty where
-    nothing is kept back."""
-    blind = runs_decided_blind(user=user, runs=[run])
-    return blind_words(len(blind)) if blind else ""
-
-
 #: Shorter times are shown in milliseconds.
 SECOND_MS = 1000
 
 
 def _facts(run: Run) -> list[str]:
-    """What the run took: time, model calls, money."""
-    if not run.is_ended:
-        return []
+    """What the run took: time, model calls, money. A run that found nothing took less, so it is part of what is
+    withheld."""
     elapsed = run.elapsed_ms or 0
     short = _("%(ms)d ms") % {"ms": round(elapsed)}
     facts = [short if elapsed < SECOND_MS else _("%(s)s s") % {"s": number_format(elapsed / 1000, 1)}]
-    return [*facts, *cards.spent_words(run.llm_call_count, run.cost)]
+    return [*facts, *cards.spent_words(run.llm_call_count, run.cost, run.unpriced_call_count)]
 
 
 def _tabs(run: Run, active: str) -> list[dict[str, Any]]:
@@ -134,22 +135,34 @@ def _tabs(run: Run, active: str) -> list[dict[str, Any]]:
 
 
 def _again_url(run: Run) -> str:
-    query = {"collection": run.collection.slug, "q": run.question.text}
+    query: dict[str, Any] = {"collection": run.collection.slug, "q": run.question.text}
     if run.question.document_id:
         query["document"] = str(run.question.document_id)
-    return f"{reverse('questions:ask')}?{urlencode(query)}"
+    narrowed = {**(run.question.filters or {}), "methods": run.settings.get("forced_methods", [])}
+    return f"{reverse('questions:ask')}?{urlencode(query | narrowed, doseq=True)}"
 
 
-def _verdicts(run: Run, reviewer: User | None, *, everything: bool, named: frozenset[str]) -> dict[str, Any]:
-    rows = outlines_of(run)
+def _verdicts(
+    run: Run,
+    user: User,
+    reviewer: User | None,
+    *,
+    is_withheld: bool,
+    everything: bool,
+    named: frozenset[str],
+) -> dict[str, Any]:
+    rows = outlines_of(run, viewer=user)
     may_review = reviewer is not None and cards.is_reviewable(run)
     deciding = reviewer if may_review else None
-    answer, conflicts = answer_of(run=run, reviewer=deciding), _conflicts(run)
+    answer = {} if is_withheld else answer_of(run=run, reviewer=deciding)
+    conflicts = [] if is_withheld else _conflicts(run)
     folded = {cards.dom_id(row) for row in rows if row.is_brief}
-    named = (named | _linked(answer, conflicts)) & folded
+    if answer:
+        named |= _linked(answer, conflicts)
+    named &= folded
     return {
         "groups": cards.card_groups(
-            run=run, rows=rows, reviewer=deciding, everything=everything, named=named
+            run=run, rows=rows, viewer=user, reviewer=deciding, everything=everything, named=named
         ),
         "named_query": urlencode({"card": sorted(named)}, doseq=True),
         "candidate_count": len(rows),
@@ -157,6 +170,7 @@ def _verdicts(run: Run, reviewer: User | None, *, everything: bool, named: froze
         "may_review": may_review,
         "reason_choices": ReasonCode.choices,
         "conflicts": conflicts,
+        "displaced": int(run.artefacts.get("displaced", 0)),
         **cards.NOTHING_TYPED,
         **answer,
     }
@@ -249,7 +263,7 @@ def _conflicts(run: Run) -> list[dict[str, str]]:
     ]
 
 
-def _provenance(run: Run, reviewer: User | None) -> dict[str, Any]:
+def _provenance(run: Run, user: User) -> dict[str, Any]:
     reasons = dict((run.parsed_question or {}).get("method_reasons", {})) | dict(run.skipped_reasons)
     ran = list(run.methods_run)
     methods = [
@@ -303,7 +317,7 @@ def _provenance_row(row: Candidate, methods: list[str]) -> dict[str, Any]:
     }
 
 
-def _calls(run: Run, reviewer: User | None) -> dict[str, Any]:
+def _calls(run: Run, user: User) -> dict[str, Any]:
     calls = list(run.llm_calls.select_related("body").order_by("id")[:200])
     for call in calls:
         body = getattr(call, "body", None)
@@ -315,27 +329,30 @@ def _calls(run: Run, reviewer: User | None) -> dict[str, Any]:
 def _indented(value: Any) -> str:
     if isinstance(value, str):
         try:
-            value = json.loads(value)
+            value = bounded_json.loads(value)
         except ValueError:
             return str(value)
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return shown_in_json(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def _comments(run: Run, reviewer: User | None) -> dict[str, Any]:
+def _comments(run: Run, user: User) -> dict[str, Any]:
     handles = handles_of(collection=run.collection)
+    comments = comments_shown(user=user).filter(run=run).select_related("author", "candidate")
     return {
-        "comments": list(run.comments.select_related("author", "candidate").order_by("pk")[:500]),
+        "comments": list(comments.order_by("pk")[:500]),
         "handles": [(name, person) for name, people in handles.items() for person in people],
-        "candidate_ids": list(run.candidates.order_by("position").values_list("candidate_id", flat=True)),
+        "candidate_ids": list(
+            run.candidates.order_by(*selectors.PLACE).values_list("candidate_id", flat=True)
+        ),
     }
 
 
-def _history(run: Run, reviewer: User | None) -> dict[str, Any]:
+def _history(run: Run, user: User) -> dict[str, Any]:
     return {"events": history_of(run, *candidates_of(run))}
 
 
-def _json(run: Run, reviewer: User | None) -> dict[str, Any]:
-    return {"json_text": json.dumps(record(run), ensure_ascii=False, indent=2)}
+def _json(run: Run, user: User) -> dict[str, Any]:
+    return {"json_text": shown_in_json(json.dumps(record(run), ensure_ascii=False, indent=2))}
 
 
 _TAB_CONTEXTS = {
@@ -355,6 +372,18 @@ def record(run: Run) -> dict[str, Any]:
         "strategy": run.strategy,
         "result": run_result(run, rows).model_dump(mode="json"),
         "audit": run_audit(run, rows).model_dump(mode="json"),
+        "text_changes": [_text_change(change) for change in text_changes_of(run=run)],
+    }
+
+
+def _text_change(change: TextChange) -> dict[str, Any]:
+    """A passage that a new version changed since the run was signed; without a candidate the whole document."""
+    return {
+        "candidate_id": change.candidate.candidate_id if change.candidate else None,
+        "document_sha256": change.document.sha256,
+        "version": change.document.version_number,
+        "state": change.state,
+        "at": change.created_at.isoformat(),
     }
 
 
@@ -412,8 +441,7 @@ def run_list(*, user: User, query: QueryDict) -> dict[str, Any]:
 def evidence_page(*, candidate: Candidate, page_num: int, user: User) -> dict[str, Any]:
     """A candidate on a page of its document: the exact lines boxed on the image, and the same text as text."""
     verdict = verdict_of(candidate)
-    reviewer = user if cards.may_decide(run=candidate.run, user=user) else None
-    hidden = cards.is_hidden_from(cards.item_of(candidate), reviewer=reviewer)
+    hidden = hides(item=cards.item_of(candidate), run=candidate.run, user=user)
     return {
         "document": candidate.document,
         "document_page_url": f"{candidate.document.get_absolute_url()}?page={page_num}",
@@ -421,12 +449,12 @@ def evidence_page(*, candidate: Candidate, page_num: int, user: User) -> dict[st
         "role": "" if hidden else candidate_role(candidate) or "",
         "reason": verdict.reason if verdict and not hidden else "",
         "decision": None if hidden else cards.decision_of(standing_review(candidate.reviews.all())),
-        **evidence_panel(candidate=candidate, page_num=page_num),
-        **_ways_on(candidate),
+        **evidence_panel(candidate=candidate, user=user, page_num=page_num),
+        **_ways_on(candidate, user),
     }
 
 
-def evidence_panel(*, candidate: Candidate, page_num: int | None = None) -> dict[str, Any]:
+def evidence_panel(*, candidate: Candidate, user: User, page_num: int | None = None) -> dict[str, Any]:
     """What stands beside a card: a page of the document with the candidate's lines, their first by default."""
     anchor, context = anchor_of(candidate), context_of(candidate)
     page_num = page_num or anchor.page_start
@@ -442,7 +470,7 @@ def evidence_panel(*, candidate: Candidate, page_num: int | None = None) -> dict
         "breadcrumb": [part for part in candidate.breadcrumb.split(" › ") if part],
         "evidence_url": address,
         "span": _span_pages(anchor, shown=page_num, address=address),
-        "viewer": viewer(view, address=address, box_note=_box_note(view, anchor)),
+        "viewer": viewer(view, user=user, address=address, box_note=_box_note(view, anchor)),
     }
 
 
@@ -471,9 +499,10 @@ def _box_note(view: PageView, anchor: CandidateScope) -> str:
     return ""
 
 
-def _ways_on(candidate: Candidate) -> dict[str, Any]:
-    before, after, place, count = selectors.neighbours(candidate=candidate)
+def _ways_on(candidate: Candidate, user: User) -> dict[str, Any]:
     run = candidate.run
+    by_place = is_withheld(user=user, run=run)
+    before, after, place, count = selectors.neighbours(candidate=candidate, by_place=by_place)
     return {
         "hits": {
             "index": place,

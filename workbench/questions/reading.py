@@ -30,7 +30,11 @@ def question_read(
 ) -> tuple[ParsedQuestion, tuple[str, ...]]:
     """The question as it will be searched, and notes for the record. A model that fails leaves the parser's own
     reading, and a note."""
-    question = parse_question(run.question.text, dictionary=dictionary_of(collection=run.collection))
+    question = parse_question(
+        run.question.text,
+        dictionary=dictionary_of(collection=run.collection),
+        document_languages={document.language for document in documents},
+    )
     if run.question_edits:
         return with_edits(question, QuestionEdits.model_validate(run.question_edits)), (
             "keywords edited by a person",

@@ -21,6 +21,7 @@ from arbitration.contracts import (
     RetrievedCandidate,
     Role,
 )
+from arbitration.strategies.registry import order_by_name
 from workbench.review.selectors import REVIEWS, current_review, effective_role
 
 from .models import Candidate, Run, Verdict
@@ -56,12 +57,14 @@ def candidates_shown(run: Run, *, keys: list[int]) -> list[Candidate]:
 
 
 def run_result(run: Run, candidates: list[Candidate] | None = None) -> RetrievalResult:
-    """The surviving evidence by effective role, primary first; what nobody decided yet comes last."""
+    """The surviving evidence by effective role, primary first; what nobody decided yet comes last. Where the strategy
+    orders by its score, that is the order (docs/adr/0011), and evidence that people added comes first."""
     rows = candidates_of(run) if candidates is None else candidates
     placed = [(candidate_role(row), row) for row in rows]
     not_found = _not_found(run, roles=[role for role, _ in placed])
     kept = [] if not_found else [pair for pair in placed if pair[0] != Role.DISCARDED]
-    surviving = sorted(kept, key=lambda pair: len(ROLE_ORDER) if pair[0] is None else ROLE_ORDER[pair[0]])
+    ordered_by = order_by_name(run.strategy)
+    surviving = sorted(kept, key=_place_by_score if ordered_by == "score" else _place_by_role)
     return RetrievalResult(
         doc_id=run.question.document.name if run.question.document else run.collection.slug,
         question=run.question.text,
@@ -72,7 +75,20 @@ def run_result(run: Run, candidates: list[Candidate] | None = None) -> Retrieval
         confidence=0.0 if not_found else _confidence(run, surviving),
         conflicts=_conflicts(run) or None,
         needs_person=run.needs_person or None,
+        ordered_by=ordered_by,
+        no_strong_match=run.no_strong_match or None,
     )
+
+
+def _place_by_role(placed: tuple[Role | None, Candidate]) -> int:
+    role, _ = placed
+    return len(ROLE_ORDER) if role is None else ROLE_ORDER[role]
+
+
+def _place_by_score(placed: tuple[Role | None, Candidate]) -> tuple[bool, int]:
+    role, row = placed
+    verdict = verdict_of(row)
+    return role is None, verdict.order if verdict is not None else -1
 
 
 def run_audit(run: Run, candidates: list[Candidate] | None = None) -> AuditedRetrievalResult:
@@ -93,6 +109,7 @@ def run_audit(run: Run, candidates: list[Candidate] | None = None) -> AuditedRet
         artefacts=dict(run.artefacts) or None,
         llm_calls=run.llm_call_count,
         cost=float(run.cost),
+        unpriced_calls=run.unpriced_call_count or None,
         latency_ms=run.elapsed_ms,
     )
 
@@ -188,6 +205,7 @@ def _retrieved(candidate: Candidate, role: Role | None) -> RetrievedCandidate:
         needs_person=verdict.needs_person if verdict else None,
         quotes=_quotes(verdict) or None,
         counter_argument=(verdict.counter_argument or None) if verdict else None,
+        model_confidence=verdict.model_confidence if verdict else None,
     )
 
 
@@ -242,6 +260,8 @@ def _provenance(candidate: Candidate) -> CandidateProvenance:
         needs_person=verdict.needs_person if verdict else None,
         needs_person_reasons=list(verdict.needs_person_reasons) or None if verdict else None,
         injection_suspected=verdict.injection_suspected if verdict else None,
+        injection_words=(list(verdict.injection_words) or None) if verdict else None,
         quotes=_quotes(verdict) or None,
         counter_argument=(verdict.counter_argument or None) if verdict else None,
+        model_confidence=verdict.model_confidence if verdict else None,
     )

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import ValidationError
 
-from arbitration.strategies.multi_criteria import Criterion, Rubric
+from arbitration.strategies.rubrics import Criterion, RelevanceScale, Rubric
 
 from .models import Run
 
@@ -63,9 +63,10 @@ class _Criteria(forms.BaseFormSet):
         if len(set(names)) < len(names):
             raise forms.ValidationError(_("Name each criterion once."))
 
-    def rubric(self) -> Rubric:
-        """What was written; for valid forms."""
-        return Rubric(criteria=[Criterion(**form.cleaned_data) for form in self._named()])
+    def rubric(self, *, relevance: RelevanceScale | None = None) -> Rubric:
+        """What was written, beside the scale of relevance that was inferred; for valid forms."""
+        criteria = [Criterion(**form.cleaned_data) for form in self._named()]
+        return Rubric(relevance=relevance, criteria=criteria)
 
     def problems(self) -> list[str]:
         """What is wrong, in words."""

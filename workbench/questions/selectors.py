@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission, collections_with
 from workbench.ops.addresses import number_in, words_in
+from workbench.review.blindness import of_withheld_run
 from workbench.review.models import ItemState, QueueItem
 from workbench.review.selectors import REVIEWS
 
@@ -35,16 +36,27 @@ def run_for(*, user: User, pk: int, permission: Permission = Permission.VIEW) ->
     return get_object_or_404(runs, pk=pk)
 
 
-def run_spent(*, run: Run) -> tuple[int, Decimal]:
-    """How many calls of models the ledger holds for a run by now, and their USD; a call under way is not among them."""
-    ledger = LLMCall.objects.filter(run=run).aggregate(calls=Count("pk"), usd=Sum("cost"))
-    return ledger["calls"], ledger["usd"] or Decimal(0)
+def run_spent(*, run: Run) -> tuple[int, Decimal, int]:
+    """How many calls of models the ledger holds for a run by now, their USD, and how many have an unknown cost; a call
+    under way is not among them."""
+    ledger = LLMCall.objects.filter(run=run).aggregate(
+        calls=Count("pk"), usd=Sum("cost"), unpriced=Count("pk", filter=Q(is_priced=False))
+    )
+    return ledger["calls"], ledger["usd"] or Decimal(0), ledger["unpriced"]
 
 
 #: Of its run, what a card and the page around it show.
 CARD_RUN_COLUMNS = (
-    *("question_id", "collection_id", "strategy", "status", "review_state", "requested_by_id"),
-    *("methods_run", "not_found", "needs_person", "created_at", "finished_at"),
+    *(
+        "question_id",
+        "collection_id",
+        "strategy",
+        "status",
+        "review_state",
+        "text_changed_at",
+        "requested_by_id",
+    ),
+    *("methods_run", "not_found", "no_strong_match", "needs_person", "created_at", "finished_at"),
     *("question__text", "question__collection_id", "question__document__name", "question__document__title"),
     *("collection__slug", "collection__name", "collection__language"),
 )
@@ -88,14 +100,15 @@ def runs_visible(*, user: User, collection_id: int | None = None) -> RunQuerySet
 
 #: What a row of a list of runs shows.
 _ROW_COLUMNS = (
-    *("strategy", "status", "review_state", "not_found", "created_at"),
+    *("strategy", "status", "review_state", "text_changed_at", "not_found", "no_strong_match", "created_at"),
     *("question__text", "question__document__name", "question__document__title"),
     *("collection__name", "collection__slug"),
 )
 
 
 def runs_listed(*, user: User) -> RunQuerySet:
-    """Runs for a list, newest first, each with ``open_required``: how many verdicts people must still decide."""
+    """Runs for a list, newest first, each with ``open_required``: how many verdicts people must still decide; and
+    ``is_withheld``: what it came to is not shown to this person."""
     waiting = (
         QueueItem.objects.filter(run=OuterRef("pk"), state=ItemState.WAITING, is_required=True)
         .order_by()
@@ -104,14 +117,18 @@ def runs_listed(*, user: User) -> RunQuerySet:
         .values("number")
     )
     runs = runs_visible(user=user).only(*_ROW_COLUMNS)
-    return runs.annotate(open_required=Coalesce(Subquery(waiting), 0))
+    return runs.annotate(
+        open_required=Coalesce(Subquery(waiting), 0), is_withheld=of_withheld_run(user=user, run="pk")
+    )
 
 
 #: What is shown of the run that answers a question again; the rest of it is read where somebody wants it.
 _SHOWN = (
-    "id", "question_id", "collection_id", "strategy", "status", "review_state", "requested_by_id", "methods_run",
-    "methods_skipped", "skipped_reasons", "not_found", "not_found_reason", "confidence", "needs_person",
-    "failure_reason", "llm_call_count", "cost", "elapsed_ms", "created_at", "finished_at",
+    "id", "question_id", "collection_id", "strategy", "status", "review_state", "text_changed_at", "requested_by_id",
+    "methods_run",
+    "methods_skipped", "skipped_reasons", "not_found", "not_found_reason", "no_strong_match", "confidence",
+    "needs_person", "failure_reason", "llm_call_count", "cost", "unpriced_call_count", "elapsed_ms", "created_at",
+    "finished_at",
 )  # fmt: skip
 _RUN_WITH_KEY = f"""
     SELECT {", ".join(f"r.{name}" for name in _SHOWN)}, q.text AS asked_text, q.document_id AS asked_document
@@ -166,12 +183,19 @@ def run_page(*, user: User, query: QueryDict, size: int = 25) -> RunSlice:
     return RunSlice(items[:size], str(items[size - 1].pk) if len(items) > size else "")
 
 
-def neighbours(*, candidate: Candidate) -> tuple[int | None, int | None, int, int]:
-    """Keys of the candidates before and after this one in the ranked list of its run, its place, their number."""
+#: The order in which a reader meets the candidates of a run; it tells neither role nor rank.
+PLACE = (
+    *("document_id", "anchor_page_start", "anchor_line_start"),
+    *("anchor_page_end", "anchor_line_end", "candidate_id"),
+)
+
+
+def neighbours(*, candidate: Candidate, by_place: bool) -> tuple[int | None, int | None, int, int]:
+    """Keys of the candidates before and after this one in the ranked list of its run, or ``by_place`` in the
+    document; its place, their number."""
+    order = PLACE if by_place else ("verdict__order", "position")
     ranked = list(
-        Candidate.objects.filter(run_id=candidate.run_id)
-        .order_by("verdict__order", "position")
-        .values_list("pk", flat=True)
+        Candidate.objects.filter(run_id=candidate.run_id).order_by(*order).values_list("pk", flat=True)
     )
     place = ranked.index(candidate.pk)
     before = ranked[place - 1] if place else None

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from arbitration.questions.assisted import QuestionEdits
-from arbitration.settings import EngineSettings
-from arbitration.strategies.multi_criteria import MULTI_CRITERIA_2, Rubric
+from arbitration.settings import METHODS, EngineSettings, MethodName
+from arbitration.strategies.multi_criteria import MULTI_CRITERIA_2
+from arbitration.strategies.rubrics import Rubric
 from arbitration.text import exact_codes, normalise
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
+from workbench.collection_settings.strategy_options import options_for
 from workbench.documents.models import Collection, Document, DocumentStatus
+from workbench.documents.narrowing import ScopeFilter, documents_matching
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.ops.dispatch import dispatch_on_commit
 from workbench.ops.storable import storable
@@ -49,12 +54,17 @@ def question_ask(
     edits: QuestionEdits | None = None,
     rubric: Rubric | None = None,
     follow_references: bool = False,
+    filters: ScopeFilter | None = None,
+    methods: Sequence[MethodName] = (),
+    options: Mapping[str, object] | None = None,
 ) -> AskOutcome:
-    """Asks a question of one document, or of the whole collection.
+    """Asks a question of one document, or of the whole collection, or of those of its documents that pass ``filters``.
 
     The same question of the same documents, by the same strategy, settings and models, is answered by the run
     that answered it before (``use_cache``). ``edits`` are a person's own keywords for this run, ``rubric`` their
-    criteria where the strategy ranks by some; ``follow_references`` also reads what the best passages refer to. The
+    criteria where the strategy ranks by some; ``follow_references`` also reads what the best passages refer to;
+    ``methods`` are the only ones that search, whatever the rules say; ``options`` are settings of the strategy, for
+    this question instead of the collection's. The
     same ``idempotency_key`` again gives the run it made.
 
     Raises :class:`NotAllowed`, :class:`Conflict` (document not ready) or :class:`WorkbenchError` (no question, no
@@ -65,13 +75,17 @@ def question_ask(
     text = _checked_text(text)
     state = answer_state(collection=collection, document=document)
     _check_scope(collection=collection, document=document, state=state)
+    matching = _matching(collection=collection, document=document, filters=filters)
     strategy = strategy_for(collection=collection, wanted=strategy)
     _check_rubric(strategy=strategy, rubric=rubric)
-    asked = _Request(actor.pk, collection.pk, document.pk if document else None, text, strategy)
+    chosen = options_for(collection=collection, strategy=strategy, given=options)
+    asked = _Request(
+        actor.pk, collection.pk, document.pk if document else None, _stored(filters), text, strategy
+    )
     if idempotency_key is not None and (made := _run_made(asked, idempotency_key)):
         return AskOutcome(made, is_cached=False)
     settings = engine_settings(collection=collection).model_copy(
-        update={"follow_references": follow_references}
+        update={"follow_references": follow_references, "forced_methods": _in_order(methods)}
     )
     key = cache_key(
         collection=collection,
@@ -82,6 +96,8 @@ def question_ask(
         rubric=rubric,
         settings=settings,
         state=state,
+        matching=matching,
+        options=chosen,
     )
     earlier = run_with_key(cache_key=key) if use_cache else None
     if earlier is not None:
@@ -94,6 +110,7 @@ def question_ask(
                 actor=actor,
                 collection=collection,
                 document=document,
+                filters=filters,
                 text=text,
                 strategy=strategy,
                 key=key,
@@ -102,6 +119,7 @@ def question_ask(
                 edits=edits,
                 rubric=rubric,
                 settings=settings,
+                options=chosen,
             )
     except IntegrityError:
         if idempotency_key is None:
@@ -119,6 +137,7 @@ def _run_create(
     actor: User,
     collection: Collection,
     document: Document | None,
+    filters: ScopeFilter | None,
     text: str,
     strategy: str,
     key: str,
@@ -127,12 +146,14 @@ def _run_create(
     edits: QuestionEdits | None,
     rubric: Rubric | None,
     settings: EngineSettings,
+    options: dict[str, Any],
 ) -> Run:
     from .tasks import detect
 
     question = Question.objects.create(
         collection=collection,
         document=document,
+        filters=_stored(filters),
         text=text,
         normalised=normalise(text).casefold(),
         asked_by=actor,
@@ -147,7 +168,8 @@ def _run_create(
         use_cache=use_cache,
         idempotency_key=idempotency_key,
         question_edits=edits.model_dump(mode="json") if edits else None,
-        rubric_edits=rubric.model_dump(mode="json") if rubric else None,
+        rubric_edits=rubric.model_dump(mode="json", exclude_none=True) if rubric else None,
+        strategy_options=options or None,
     )
     audit_record(
         actor=actor,
@@ -159,6 +181,8 @@ def _run_create(
             "document": document.pk if document else None,
             "strategy": strategy,
             "run": run.pk,
+            **({"filters": _stored(filters)} if filters else {}),
+            **({"methods": list(settings.forced_methods)} if settings.forced_methods else {}),
         },
     )
     dispatch_on_commit(detect, run_id=run.pk)
@@ -172,6 +196,7 @@ class _Request:
     actor_id: int
     collection_id: int
     document_id: int | None
+    filters: dict[str, Any] | None
     text: str
     strategy: str
 
@@ -187,7 +212,12 @@ def _run_made(asked: _Request, idempotency_key: str) -> Run | None:
         return None
     question = run.question
     if asked != _Request(
-        asked.actor_id, run.collection_id, question.document_id, question.text, run.strategy
+        asked.actor_id,
+        run.collection_id,
+        question.document_id,
+        question.filters,
+        question.text,
+        run.strategy,
     ):
         raise Conflict(
             _("This idempotency key belongs to another question. Use a new one."), code="idempotency_reused"
@@ -259,6 +289,41 @@ def _check_scope(*, collection: Collection, document: Document | None, state: An
         )
 
 
+def _in_order(methods: Sequence[MethodName]) -> tuple[MethodName, ...]:
+    """The methods as the engine orders them, each once. Raises :class:`WorkbenchError` for an unknown one."""
+    for method in methods:
+        if method not in METHODS:
+            raise WorkbenchError(
+                _("There is no search method “%(name)s”. Choose among: %(names)s.")
+                % {"name": str(method)[:40], "names": ", ".join(METHODS)},
+                code="method_unknown",
+            )
+    return tuple(method for method in METHODS if method in methods)
+
+
+def _stored(filters: ScopeFilter | None) -> dict[str, Any] | None:
+    return filters.model_dump(mode="json", exclude_defaults=True) if filters else None
+
+
+def _matching(
+    *, collection: Collection, document: Document | None, filters: ScopeFilter | None
+) -> frozenset[int] | None:
+    if not filters:
+        return None
+    if document is not None:
+        raise WorkbenchError(
+            _("Choose a document or filters. Filters narrow a question of the whole collection."),
+            code="filters_of_a_document",
+        )
+    matching = documents_matching(collection=collection, given=filters)
+    if not matching:
+        raise Conflict(
+            _("No document passes these filters. Remove one, or describe the documents first."),
+            code="filters_match_nothing",
+        )
+    return matching
+
+
 def cache_key(
     *,
     collection: Collection,
@@ -269,22 +334,27 @@ def cache_key(
     rubric: Rubric | None = None,
     settings: EngineSettings | None = None,
     state: AnswerState | None = None,
+    options: Mapping[str, object] | None = None,
+    matching: frozenset[int] | None = None,
 ) -> str:
     """SHA-256 over everything that changes the answer: question, scope, state of the documents, strategy,
-    settings, thresholds, models, prompts (system.md, "Caches"). ``state`` is read where it is not given."""
+    settings, thresholds, models, prompts (system.md, "Caches"). ``state`` is read where it is not given; ``matching``
+    are the documents that pass the question's filters."""
     state = state or answer_state(collection=collection, document=document)
     parts = {
         # Capitals tell codes from words (IT, WHO); elsewhere they change nothing.
         "question": [normalise(text).casefold(), *exact_codes(normalise(text))],
-        "scope": state.scope,
+        "scope": [*state.scope, None if matching is None else sorted(matching)],
         "edits": edits.model_dump(mode="json") if edits else None,
         "rubric": rubric.model_dump(mode="json") if rubric else None,
         "strategy": strategy,
+        "options": dict(options or {}),
         "settings": (settings or engine_settings(collection=collection)).digest(),
         "dictionary": state.dictionary,
         "gates": state.gates,
         "weights": state.weights,
-        "engine": engine_state(strategy=strategy) | {"space": state.space, "reranker": state.reranker},
+        "engine": engine_state(strategy=strategy, collection=collection)
+        | {"space": state.space, "reranker": state.reranker},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -299,6 +369,22 @@ def rubric_edits_of(run: Run) -> Rubric | None:
     return Rubric.model_validate(run.rubric_edits) if run.rubric_edits else None
 
 
+def filters_of(question: Question) -> ScopeFilter | None:
+    """The filters that the question was asked with."""
+    return ScopeFilter.model_validate(question.filters) if question.filters else None
+
+
+def documents_asked(question: Question) -> frozenset[int] | None:
+    """The keys of the documents that pass the question's filters now; None where it has none."""
+    filters = filters_of(question)
+    return documents_matching(collection=question.collection, given=filters) if filters else None
+
+
+def methods_of(run: Run) -> tuple[MethodName, ...]:
+    """The search methods that the asker chose."""
+    return EngineSettings.model_validate(run.settings).forced_methods
+
+
 def run_cache_key(*, run: Run) -> str:
     """The key of a run by the state of things now: what was approved, uploaded or deployed since it was asked
     changes it."""
@@ -310,4 +396,6 @@ def run_cache_key(*, run: Run) -> str:
         edits=edits_of(run),
         rubric=rubric_edits_of(run),
         settings=EngineSettings.model_validate(run.settings),
+        options=run.strategy_options,
+        matching=documents_asked(run.question),
     )

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from django.db.models import Q
 
 from arbitration.protocols import Embedder
+from arbitration.triage import SAME_IN_OTHER_WORDS
 
-from .models import Run, RunStatus
+from .models import Question, Run, RunStatus
 
-#: Cosine from which two questions count as the same in other words. Measured: ``python -m tests.bench similar``.
-SAME_IN_OTHER_WORDS = 0.90
 #: Earlier questions looked at, newest first.
 MOST_EARLIER = 200
 
@@ -30,9 +30,10 @@ class SimilarRun:
     similarity: float
 
 
-def similar_run(*, run: Run, embedder: Embedder) -> SimilarRun | None:
+def similar_run(*, run: Run, embedder: Embedder, bar: float = SAME_IN_OTHER_WORDS) -> SimilarRun | None:
     """The finished run of the nearest earlier question in the same scope, if it is near enough. Questions of the
-    same normalised words are no links: those the cache answers, or a person asked anew on purpose."""
+    same normalised words are no links: those the cache answers, or a person asked anew on purpose. ``bar`` is the
+    collection's own threshold ``query`` where it has thresholds."""
     question = run.question
     earlier = (
         Run.objects.filter(
@@ -41,6 +42,7 @@ def similar_run(*, run: Run, embedder: Embedder) -> SimilarRun | None:
             status=RunStatus.DONE,
             pk__lt=run.pk,
         )
+        .filter(same_filters(question))
         .exclude(question__normalised=question.normalised)
         .order_by("-pk")
         .values_list("pk", "question__normalised")[:MOST_EARLIER]
@@ -51,9 +53,16 @@ def similar_run(*, run: Run, embedder: Embedder) -> SimilarRun | None:
     if not newest:
         return None
     nearest, similarity = nearest_question(question.normalised, list(newest), embedder=embedder)
-    if similarity < SAME_IN_OTHER_WORDS:
+    if similarity < bar:
         return None
     return SimilarRun(newest[nearest], round(similarity, 4))
+
+
+def same_filters(question: Question) -> Q:
+    """Runs whose question is narrowed to the same documents."""
+    if question.filters is None:
+        return Q(question__filters__isnull=True)
+    return Q(question__filters=question.filters)
 
 
 def nearest_question(text: str, others: Sequence[str], *, embedder: Embedder) -> tuple[str, float]:

@@ -16,22 +16,30 @@ from arbitration.strategies.registry import STRATEGIES
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
 
-from .gateway import endpoint_configured, installation_model
+from .gateway import endpoint_allowed, endpoint_configured, model_choice
 
 
 def strategy_for(*, collection: Collection, wanted: str = "") -> str:
     """The strategy to use: the one asked for, else the collection's, else the installation's, else ``arbiter``
-    with a language model and ``offline`` without.
+    where the collection's text may go to a language model, and ``offline`` where not.
 
     Raises :class:`WorkbenchError` for an unknown name, or one that needs a model where none is configured.
     """
-    fallback = "arbiter" if endpoint_configured() and "arbiter" in STRATEGIES else "offline"
+    fallback = "arbiter" if endpoint_configured() and endpoint_allowed(collection) else "offline"
     name = wanted or collection.default_strategy or settings.DEFAULT_STRATEGY or fallback
     if name not in STRATEGIES:
         raise WorkbenchError(
             _("There is no strategy “%(name)s”. Choose one of: %(names)s.")
             % {"name": name, "names": ", ".join(STRATEGIES)},
             code="strategy_unknown",
+        )
+    if needs_model(name) and collection.model_endpoint and model_choice(collection) is None:
+        raise WorkbenchError(
+            _(
+                "This collection asks the model “%(model)s” of “%(endpoint)s”, which is not configured. Change it."
+            )
+            % {"model": collection.model_name, "endpoint": collection.model_endpoint},
+            code="model_gone",
         )
     if needs_model(name) and not endpoint_configured():
         raise WorkbenchError(
@@ -54,6 +62,14 @@ _ASKS_WHERE_THERE_IS_ONE = frozenset({"r-flow"})
 def may_ask_model(name: str) -> bool:
     """Whether a language model has a say in what the strategy decides on this installation."""
     return needs_model(name) or (name in _ASKS_WHERE_THERE_IS_ONE and endpoint_configured())
+
+
+_READS_GATES = frozenset({"r-flow", "r-flow-mlp", "semantic+gates"})
+
+
+def reads_gates(name: str) -> bool:
+    """Whether the collection's thresholds have a say in what the strategy decides."""
+    return name in _READS_GATES
 
 
 def strategy_choices() -> list[tuple[str, str]]:
@@ -82,11 +98,13 @@ def engine_settings(*, collection: Collection) -> EngineSettings:
     return EngineSettings(timeout_s=float(settings.LLM_TIMEOUT_SECONDS))
 
 
-def engine_state(*, strategy: str) -> dict[str, str]:
-    """What of the installation changes an answer: the engine's own code and prompts, and the language model."""
+def engine_state(*, strategy: str, collection: Collection) -> dict[str, str]:
+    """What of the installation changes an answer: the engine's own code and prompts, and the language model that the
+    collection asks."""
+    choice = model_choice(collection) if may_ask_model(strategy) else None
     return {
         "code": engine_digest(),
-        "model": installation_model() if may_ask_model(strategy) else "",
+        "model": f"{choice.name} {settings.LLM_REASONING_EFFORT}".strip() if choice else "",
     }
 
 

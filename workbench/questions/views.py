@@ -12,17 +12,19 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from arbitration.questions.assisted import QuestionEdits
-from arbitration.strategies.multi_criteria import Rubric
+from arbitration.strategies.rubrics import Rubric
 from workbench.accounts.permissions import Permission
+from workbench.collection_settings.strategy_fields import StrategyFields
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
-from workbench.review.sight import after_blind_decisions, require_sight
+from workbench.review.blindness import after_blind_decisions, require_sight
 
 from . import comparison, presenters, rubrics, scoreboard, selectors, services
 from .cards import dom_id_of
-from .forms import AskForm, CompareDecisionForm, CompareForm, KeywordsForm
-from .models import Candidate
-from .strategies import strategy_descriptions
+from .estimates import Estimate, question_estimate
+from .forms import AskForm, CompareDecisionForm, CompareForm, KeywordsForm, ScopeFields
+from .models import Candidate, Run
+from .strategies import strategy_descriptions, strategy_for
 
 
 @require_http_methods(["GET", "POST"])
@@ -34,6 +36,8 @@ def ask(request: HttpRequest) -> HttpResponse:
         "document": request.GET.get("document"),
         "text": request.GET.get("q"),
     }
+    initial |= {name: request.GET.getlist(name) for name in ScopeFields.base_fields if name in request.GET}
+    initial |= {n: request.GET[n] for n in ("strategy", *StrategyFields.base_fields) if n in request.GET}
     form = AskForm(request.POST or None, user=request.user, collection=collection, initial=initial)
     if request.method == "POST" and form.is_valid():
         cleaned = form.cleaned_data
@@ -46,6 +50,9 @@ def ask(request: HttpRequest) -> HttpResponse:
                 strategy=cleaned["strategy"],
                 use_cache=not cleaned["fresh"],
                 follow_references=cleaned["follow_references"],
+                filters=form.filters(),
+                methods=cleaned["methods"],
+                options=form.options(),
             )
         except WorkbenchError as error:
             form.add_error(None, error.message)
@@ -60,8 +67,22 @@ def ask(request: HttpRequest) -> HttpResponse:
         "collection": collection,
         "recent": selectors.runs_listed(user=request.user)[:6],
         "strategies": strategy_descriptions(),
+        "estimate": _estimate(form, collection),
     }
-    return render(request, "questions/ask.html", context)
+    return render(request, "questions/ask.html#estimate" if request.htmx else "questions/ask.html", context)
+
+
+def _estimate(form: AskForm, collection: Collection | None) -> Estimate | None:
+    """What the question will ask of a model, as the form stands; None where it is not complete."""
+    if collection is None:
+        return None
+    try:
+        strategy = strategy_for(collection=collection, wanted=form["strategy"].value() or "")
+        return question_estimate(
+            collection=collection, strategy=strategy, given=form.options_so_far(strategy)
+        )
+    except WorkbenchError:
+        return None
 
 
 def _chosen_collection(request: HttpRequest) -> Collection | None:
@@ -113,10 +134,13 @@ def run_again(request: HttpRequest, pk: int) -> HttpResponse:
             actor=request.user,
             collection=run.collection,
             document=run.question.document,
+            filters=services.filters_of(run.question),
+            methods=services.methods_of(run),
             text=run.question.text,
             strategy=run.strategy,
             edits=services.edits_of(run) if _edits_criteria(request) else _keywords(request),
-            rubric=_criteria(request) if _edits_criteria(request) else services.rubric_edits_of(run),
+            rubric=_criteria(request, run) if _edits_criteria(request) else services.rubric_edits_of(run),
+            options=run.strategy_options,
         )
     except WorkbenchError as error:
         messages.error(request, error.message)
@@ -136,12 +160,13 @@ def _keywords(request: HttpRequest) -> QuestionEdits:
     return QuestionEdits(**form.cleaned_data)
 
 
-def _criteria(request: HttpRequest) -> Rubric:
+def _criteria(request: HttpRequest, run: Run) -> Rubric:
     """What a person ranks by. Raises :class:`WorkbenchError` saying what is wrong with it."""
     forms = rubrics.CriteriaForms(request.POST, prefix=rubrics.PREFIX)
     if not forms.is_valid():
         raise WorkbenchError(" ".join(forms.problems()))
-    return forms.rubric()
+    ranked_by = rubrics.rubric_of(run)
+    return forms.rubric(relevance=ranked_by.relevance if ranked_by is not None else None)
 
 
 @require_POST
@@ -163,7 +188,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
     candidate = selectors.candidate_for(user=request.user, pk=pk, as_card=True)
     page_num = _evidence_page(request, candidate)
     if request.htmx:
-        panel = presenters.evidence_panel(candidate=candidate, page_num=page_num)
+        panel = presenters.evidence_panel(candidate=candidate, user=request.user, page_num=page_num)
         return render(request, "questions/evidence.html#panel", panel)
     context = presenters.evidence_page(candidate=candidate, page_num=page_num, user=request.user)
     return render(request, "questions/evidence.html", context)

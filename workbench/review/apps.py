@@ -4,3 +4,11 @@ from django.apps import AppConfig
 class ReviewConfig(AppConfig):
     name = "workbench.review"
     label = "review"
+
+    def ready(self) -> None:
+        """Tells the trail which events would tell a blind reviewer the roles."""
+        from workbench.audit.withholding import withhold
+
+        from .blindness import events_hidden
+
+        withhold(events_hidden)

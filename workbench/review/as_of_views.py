@@ -16,7 +16,7 @@ from workbench.questions.models import ReviewState
 from workbench.questions.selectors import run_for
 
 from .as_of import run_as_of
-from .sight import after_blind_decisions, require_sight
+from .blindness import after_blind_decisions, require_sight
 
 
 @require_GET

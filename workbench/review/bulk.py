@@ -15,11 +15,11 @@ from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, WorkbenchError
-from workbench.questions.models import RunStatus
+from workbench.questions.models import ReviewState, RunStatus
 
+from .blindness import waits_blind
 from .filters import QueueFilter, queue_filtered
 from .models import ItemStage, QueueItem, Review
-from .selectors import is_hidden
 from .services import candidate_approve
 
 #: At most so many are approved at once: a person must be able to look through the preview.
@@ -50,9 +50,9 @@ def bulk_preview(*, actor: User, filters: QueueFilter) -> BulkPreview:
     Left out: not-founds, verdicts without a role, blind cards, second reviews and adjudications, what somebody else
     holds or was handed, and cards that somebody decided or left open. Signed runs are never in the queue.
     """
-    found = queue_filtered(user=actor, filters=filters).annotate(
-        is_known=Exists(Review.objects.filter(candidate=OuterRef("candidate")))
-    )
+    # A signed run waits for somebody who reopens it, with a reason.
+    open_ones = queue_filtered(user=actor, filters=filters).exclude(run__review_state=ReviewState.SIGNED)
+    found = open_ones.annotate(is_known=Exists(Review.objects.filter(candidate=OuterRef("candidate"))))
     rows = found.select_related("run__question", "candidate__verdict", "candidate__document", "collection")
     items: list[QueueItem] = []
     left_out: Counter[str] = Counter()
@@ -76,12 +76,12 @@ def _left_out(item: QueueItem, *, actor: User, is_held: bool) -> str:
         return _("a not-found is decided by itself")
     if item.stage != ItemStage.FIRST:
         return _("second reviews and disputes are decided one by one")
-    if is_hidden(item):
+    if waits_blind(item):
         return _("blind cards are decided one by one")
     if verdict is None or verdict.role is None:
         return _("the machine gave no role to approve")
     if verdict.injection_suspected:
-        return _("the text may instruct the model: look at it")
+        return _("possible prompt injection: look at it")
     if is_held or item.assigned_to_id not in {None, actor.pk}:
         return _("somebody else has it")
     if getattr(item, "is_known", False):

@@ -2,7 +2,8 @@
 
 Each decided anchor is looked for in the new version by its text. Unchanged, it is carried over with its new place;
 changed or gone, its candidate waits in the queue again. One transaction an anchor, each recorded once: the work may
-stop anywhere, be started again, or be done by two workers at once.
+stop anywhere, be started again, or be done by two workers at once. Signed runs are marked beside that
+(``text_changes``).
 """
 
 from __future__ import annotations
@@ -15,25 +16,19 @@ from django.db import transaction
 from django.db.models import Prefetch, Q
 from django.db.models.functions import Now
 
-from arbitration.versions import AnchorMatch, VersionLine, VersionText, body_text, section_key, text_key
+from arbitration.versions import AnchorMatch, VersionText, text_key
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
-from workbench.documents.models import Document, Line, OfferState, VersionOffer
+from workbench.documents.models import Document, OfferState, VersionOffer
 from workbench.questions.models import Candidate
 
-from .models import CarriedAnchor, CarriedState, ItemState, QueueItem, Review
+from .models import CarriedAnchor, CarriedState, Review
 from .selectors import REVIEWS, current_review
+from .text_changes import signed_runs_mark
+from .version_text import REOPENED_WHY, STATES, Span, body_lines, item_reopen
 
-#: Codes of the queue that say what happened.
-REOPENED_WHY = {CarriedState.CHANGED: "version_changed", CarriedState.GONE: "version_gone"}
-_STATES = {
-    "unchanged": CarriedState.CARRIED,
-    "changed": CarriedState.CHANGED,
-    "gone": CarriedState.GONE,
-}
 #: An accepted version whose message should have arrived long ago.
 LOST_AFTER = timedelta(seconds=20)
-Span = tuple[tuple[int, int], tuple[int, int]]  # (page, line) of the first and last line
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +49,13 @@ def anchors_carry_over(*, document_id: int) -> int:
         VersionOffer.objects.filter(
             document_id=document_id, state=OfferState.ACCEPTED, carried_at__isnull=True
         )
-        .select_related("document__version_of")
+        .select_related("document__version_of", "decided_by")
         .first()
     )
     if offer is None or offer.document.version_of is None:
         return 0
     done = _carry(older=offer.document.version_of, newer=offer.document)
+    signed_runs_mark(newer=offer.document, accepted_by=offer.decided_by or User.objects.system())
     VersionOffer.objects.filter(pk=offer.pk, carried_at__isnull=True).update(carried_at=Now())
     return done
 
@@ -90,23 +86,6 @@ def _carry(*, older: Document, newer: Document) -> int:
             matches[anchor.span] = text_key([line.text for line in passage]), match
         done += _take(anchor, newer=newer, key=matches[anchor.span][0], match=matches[anchor.span][1])
     return done
-
-
-def body_lines(document: Document) -> list[VersionLine]:
-    """The lines of a document that are text, with the key of their section's title; headings without numbers."""
-    titles = dict(document.sections.values_list("section_id", "title"))
-    rows = Line.objects.filter(document=document, is_furniture=False, is_hidden=False)
-    return [
-        VersionLine(
-            page,
-            number,
-            body_text(text, title=titles.get(section_id, "")),
-            section_key(titles.get(section_id, "")),
-        )
-        for page, number, text, section_id in rows.order_by("page_num", "line_num").values_list(
-            "page_num", "line_num", "text", "section_id"
-        )
-    ]
 
 
 def _decided(*, older: Document, newer: Document) -> Iterator[DecidedAnchor]:
@@ -144,7 +123,7 @@ def _span(candidate: Candidate) -> Span:
 
 def _take(anchor: DecidedAnchor, *, newer: Document, key: str, match: AnchorMatch) -> int:
     """Records one anchor, and reopens its candidate where the text is not the same; 1 when it was new."""
-    state = _STATES[match.state]
+    state = STATES[match.state]
     with transaction.atomic():
         row, is_new = CarriedAnchor.objects.get_or_create(
             candidate=anchor.candidate,
@@ -161,7 +140,7 @@ def _take(anchor: DecidedAnchor, *, newer: Document, key: str, match: AnchorMatc
         if not is_new:
             return 0
         if state in REOPENED_WHY:
-            _reopen(anchor.candidate, why=REOPENED_WHY[state])
+            item_reopen(run=anchor.candidate.run, candidate=anchor.candidate, why=REOPENED_WHY[state])
         audit_record(
             actor=User.objects.system(),
             actor_kind="worker",
@@ -190,16 +169,3 @@ def _place(match: AnchorMatch) -> dict[str, int]:
         "page_end": last.page_num,
         "line_end": last.line_num,
     }
-
-
-def _reopen(candidate: Candidate, *, why: str) -> None:
-    """The candidate waits for a person again, before everything else. A signed run stays signed: it must be
-    reopened by a person, with a reason, before the card can be decided."""
-    item = QueueItem.objects.select_for_update().filter(candidate=candidate).first()
-    if item is None:
-        item = QueueItem(candidate=candidate, run=candidate.run, collection_id=candidate.run.collection_id)
-    item.state, item.decided_at = ItemState.WAITING, None
-    item.is_required, item.priority = True, 1.0
-    item.claimed_by, item.claimed_until = None, None
-    item.why = [*(code for code in item.why if code not in REOPENED_WHY.values()), why]
-    item.save()

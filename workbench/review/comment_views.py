@@ -13,6 +13,7 @@ from workbench.ops.addresses import number_in
 from workbench.questions.selectors import run_for
 
 from . import comments, notifications
+from .blindness import of_hidden_card
 from .forms import CommentForm, WishForm
 from .models import Notification
 
@@ -55,6 +56,7 @@ def notification_list(request: HttpRequest) -> HttpResponse:
     rows = Notification.objects.visible_to(request.user).select_related(
         "actor", "collection", "run__question", "candidate", "comment"
     )
+    rows = rows.annotate(is_hidden=of_hidden_card(user=request.user))
     before = number_in(request.GET.get("before"))
     rows = rows if before is None else rows.filter(pk__lt=before)
     found = list(rows[: PAGE_SIZE + 1])

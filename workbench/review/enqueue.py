@@ -6,38 +6,68 @@ import hashlib
 
 from workbench.questions.models import Candidate, RoleChoice, Run, demands_decision
 
-from .models import QueueItem, ReviewPolicy
+from .blindness import BLIND_STAGE
+from .models import ItemState, QueueItem, Review, ReviewAction, ReviewPolicy
 
 #: Share of items raised at random, so that the queue also shows what nobody expected.
 RANDOM_SHARE = 0.05
+#: The priority of every card that hides its role: its place in the queue must not tell it.
+BLIND_PRIORITY = 0.5
 
 
 def queue_fill(*, run: Run, candidates: list[Candidate]) -> None:
-    """One item per candidate with a verdict, or one for the not-found. Safe to repeat."""
+    """One item per candidate with a verdict, or one for the not-found. Safe to repeat.
+
+    Items are made in the order of the document, so that keys and equal priorities tell no rank.
+    """
     policy = ReviewPolicy.objects.filter(collection=run.collection_id).first() or ReviewPolicy()
-    items = [_item(run, candidate, policy) for candidate in candidates]
-    if run.not_found:
-        items.append(
-            QueueItem(
-                run=run, collection_id=run.collection_id, is_required=True, priority=1.0, why=["not_found"]
-            )
-        )
+    items = [_item(run, candidate, policy) for candidate in sorted(candidates, key=place_in_document)]
     QueueItem.objects.bulk_create(items, ignore_conflicts=True)
+    not_found_fill(run=run)
+
+
+def not_found_fill(*, run: Run) -> None:
+    """An item for the not-found of a run, once no card of the run hides its role: that nothing answers would tell
+    what every card is. Safe to repeat."""
+    if not run.not_found or run.queue_items.filter(BLIND_STAGE, state=ItemState.WAITING).exists():
+        return
+    words = Review.objects.filter(run=run, candidate__isnull=True, superseded_by__isnull=True)
+    if words.exclude(action=ReviewAction.UNDO).exists():
+        return  # somebody added the evidence that was missing
+    item = QueueItem(
+        run=run, collection_id=run.collection_id, is_required=True, priority=1.0, why=["not_found"]
+    )
+    QueueItem.objects.bulk_create([item], ignore_conflicts=True)
+
+
+def place_in_document(candidate: Candidate) -> tuple[int, int, int, int, int]:
+    """The order in which a reader meets the candidates; of several documents one after another."""
+    return (
+        candidate.document_id,
+        candidate.anchor_page_start,
+        candidate.anchor_line_start,
+        candidate.anchor_page_end,
+        candidate.anchor_line_end,
+    )
 
 
 def _item(run: Run, candidate: Candidate, policy: ReviewPolicy) -> QueueItem:
+    """A blind card always asks for a decision, and has one priority: neither may tell its role."""
     verdict = candidate.verdict
-    is_blind = verdict.role is not None and falls_in(candidate, "blind", policy.blind_share)
-    needs_second = falls_in(candidate, "second", policy.second_share)
+    is_blind = verdict.role is not None and falls_in(
+        share=policy.blind_share, purpose="blind", passage=passage_key(run, candidate)
+    )
+    needs_second = falls_in(share=policy.second_share, purpose="second", passage=passage_key(run, candidate))
     why = _why(candidate) + ["blind"] * is_blind + ["second"] * needs_second
+    priority = BLIND_PRIORITY if is_blind else _priority(candidate, is_random="random" in why)
     return QueueItem(
         run=run,
         collection_id=run.collection_id,
         candidate=candidate,
-        is_required=demands_decision(role=verdict.role, needs_person=verdict.needs_person),
+        is_required=is_blind or demands_decision(role=verdict.role, needs_person=verdict.needs_person),
         is_blind=is_blind,
         needs_second=needs_second,
-        priority=_priority(candidate, is_random="random" in why),
+        priority=priority,
         why=why,
     )
 
@@ -86,11 +116,17 @@ def disagreement(candidate: Candidate) -> float:
 
 
 def _is_random(candidate: Candidate) -> bool:
-    return falls_in(candidate, "", RANDOM_SHARE)
+    return falls_in(share=RANDOM_SHARE, passage=f"{candidate.run_id}:{candidate.candidate_id}")
 
 
-def falls_in(candidate: Candidate, purpose: str, share: float) -> bool:
-    """Whether the candidate belongs to a fixed share by hash: the same one always falls the same way, and apart from
+def passage_key(run: Run, candidate: Candidate) -> str:
+    """Names a question and a passage by their words, so that both fall the same way in every run: what is hidden in
+    one is not open in the next."""
+    return f"{run.question.normalised}\0{candidate.text_hash}"
+
+
+def falls_in(*, share: float, passage: str, purpose: str = "") -> bool:
+    """Whether the passage belongs to a fixed share by hash: the same one always falls the same way, and apart from
     the other purposes."""
-    name = ":".join(filter(None, (purpose, str(candidate.run_id), candidate.candidate_id)))
-    return hashlib.sha256(name.encode()).digest()[0] / 256 < share
+    name = ":".join(filter(None, (purpose, passage)))
+    return (int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) >> 11) / 2**53 < share

@@ -15,9 +15,10 @@ from workbench.documents.models import Document, DocumentStatus, Line, Section
 from workbench.errors import Conflict, WorkbenchError
 from workbench.labeling.services import label_from_review
 from workbench.questions.models import Candidate, CandidateText, RoleChoice, Run, RunQuerySet
+from workbench.questions.services import documents_asked
 
 from .models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
-from .services import answers_mark, not_found_refute, run_for_decision
+from .services import answers_mark, not_found_answered, run_for_decision
 
 METHOD = "human"
 MOST_LINES = 200
@@ -69,7 +70,7 @@ def evidence_add(
         _record(actor=actor, candidate=candidate, review=review)
         label_from_review(review=review)
         if locked.not_found:
-            not_found_refute(actor=actor, run=locked, comment=candidate.candidate_id)
+            not_found_answered(actor=actor, run=locked, candidate=candidate)
     return candidate
 
 
@@ -84,6 +85,8 @@ def _check_document(run: Run, document: Document) -> None:
         None,
         document.pk,
     }
+    matching = documents_asked(run.question)
+    is_in_scope = is_in_scope and (matching is None or document.pk in matching)
     if not is_in_scope or document.status != DocumentStatus.READY:
         raise WorkbenchError(
             _("This document is not among those the question was asked of."), code="elsewhere"

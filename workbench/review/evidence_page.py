@@ -8,6 +8,7 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from workbench.accounts.models import User
 from workbench.documents.models import Document
 from workbench.documents.presenters import viewer
 from workbench.documents.selectors import document_search, page_view
@@ -37,7 +38,9 @@ def documents_page(*, run: Run, query: QueryDict) -> dict[str, Any]:
     }
 
 
-def lines_page(*, run: Run, document: Document, form: LinesForm, query: QueryDict) -> dict[str, Any]:
+def lines_page(
+    *, run: Run, document: Document, user: User, form: LinesForm, query: QueryDict
+) -> dict[str, Any]:
     """A page of the document with the form beside it; ``q`` finds lines."""
     address = reverse("review:lines", args=[run.pk, document.pk])
     number = min(max(number_in(query.get("page")) or 1, 1), max(document.page_count, 1))
@@ -58,7 +61,7 @@ def lines_page(*, run: Run, document: Document, form: LinesForm, query: QueryDic
             }
             for hit in hits
         ],
-        "viewer": viewer(page_view(document=document, page_num=number), address=address, q=text),
+        "viewer": viewer(page_view(document=document, page_num=number), user=user, address=address, q=text),
         "crumbs": _crumbs(run),
     }
 

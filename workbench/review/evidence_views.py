@@ -15,6 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.questions.cards import card_address
 from workbench.questions.models import Run
 from workbench.questions.selectors import run_for
+from workbench.questions.services import documents_asked
 
 from . import evidence, evidence_page, regeneration
 from .forms import LinesForm
@@ -52,12 +53,17 @@ def lines(request: HttpRequest, pk: int, document: int) -> HttpResponse:
         else:
             messages.success(request, _("These lines are evidence now. The answer may be stale."))
             return redirect(card_address(candidate))
-    context = evidence_page.lines_page(run=run, document=chosen, form=form, query=request.GET)
+    context = evidence_page.lines_page(
+        run=run, document=chosen, user=request.user, form=form, query=request.GET
+    )
     return render(request, "review/lines.html", context, status=422 if form.errors else 200)
 
 
 def _document(run: Run, pk: int) -> Document:
     scope = Q(pk=run.question.document_id) if run.question.document_id else Q(collection=run.collection_id)
+    matching = documents_asked(run.question)
+    if matching is not None:
+        scope &= Q(pk__in=matching)
     return get_object_or_404(Document.objects.ready().filter(scope), pk=pk)
 
 

@@ -15,16 +15,22 @@ from django.db.models.functions import Now
 from workbench.ops.addresses import number_in, words_in
 from workbench.questions.models import RoleChoice
 
+from .blindness import BLIND_STAGE
 from .models import ItemStage, QueueItemQuerySet
 from .selectors import queue_open
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
 
+#: Codes of why an item waits that tell nothing of the machine's role: the only ones shown of a hidden card, and the
+#: only ones by which it is found.
+OPEN_WHY = frozenset({"not_found", "added", "blind", "second", "disputed", "version_changed", "version_gone"})
 UNDECIDED = "undecided"
 MINE, NOBODY, OTHERS = "me", "nobody", "others"
 #: Longest number of days that is looked back.
 _MOST_DAYS = 3650
+#: The reranker, whatever it is.
+_RERANKERS = ("mlp", "logistic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,25 +82,26 @@ class QueueFilter:
             condition &= Q(stage=self.stage)
         if self.why:
             condition &= Q(why__contains=[self.why])
+            if self.why not in OPEN_WHY:
+                condition &= ~BLIND_STAGE
         days = number_in(self.age)
         if days is not None:
             condition &= Q(created_at__lte=Now() - timedelta(days=min(days, _MOST_DAYS)))
         return condition
 
     def _machine(self) -> Q:
-        """By the machine's word: then nothing is shown whose word is still hidden."""
+        """By what the machine did: then nothing is shown whose role is still hidden."""
         condition = Q()
         if self.role == UNDECIDED:
             condition &= Q(candidate__verdict__role__isnull=True, candidate__verdict__isnull=False)
         elif self.role in RoleChoice.values:
             condition &= Q(candidate__verdict__role=self.role)
         if self.decided_by:
-            condition &= Q(candidate__verdict__decided_by_kind=self.decided_by)
-        if condition or self.why in RoleChoice.values:
-            condition &= ~Q(stage=ItemStage.SECOND) & ~Q(is_blind=True, stage=ItemStage.FIRST)
+            kinds = _RERANKERS if self.decided_by in _RERANKERS else (self.decided_by,)
+            condition &= Q(candidate__verdict__decided_by_kind__in=kinds)
         if self.detector:
             condition &= Q(candidate__methods__contains=[self.detector])
-        return condition
+        return condition & ~BLIND_STAGE if condition else condition
 
     def _person(self, user: User) -> Q:
         mine = Q(assigned_to=user) | Q(claimed_by=user, claimed_until__gt=Now())

@@ -279,6 +279,39 @@ class CarriedAnchor(models.Model):
         ]
 
 
+class TextChange(models.Model):
+    """A passage that a signed run rests on stands otherwise in a new version of its document, or no longer.
+
+    The signature stays as what was signed. Without a candidate it is a not-found, which rests on the whole document.
+    """
+
+    signature = models.ForeignKey("Signature", on_delete=models.CASCADE, related_name="text_changes")
+    candidate = models.ForeignKey(
+        Candidate, on_delete=models.CASCADE, null=True, blank=True, related_name="text_changes"
+    )
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="text_changes")
+    state = models.CharField(max_length=12, choices=CarriedState.choices)
+    matched_hash = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["signature", "candidate", "document"],
+                nulls_distinct=False,
+                name="text_change_told_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=[CarriedState.CHANGED, CarriedState.GONE]),
+                name="text_change_is_one",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.signature_id} {self.state}"
+
+
 class SignatureMeaning(models.TextChoices):
     """What a signature says, as the signer chose it."""
 
@@ -501,6 +534,7 @@ class NotificationKind(models.TextChoices):
     DISPUTE = "dispute", _("gave another role than you in a second review")
     ADJUDICATED = "adjudicated", _("decided between you and another reviewer")
     REOPENED = "reopened", _("reopened a run that you signed")
+    TEXT_CHANGED = "text_changed", _("accepted a new version that changes the text of a run that you signed")
 
 
 class NotificationQuerySet(models.QuerySet["Notification"]):

@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import token_acts
+from workbench.direction import shown
 from workbench.errors import NotAllowed
 from workbench.ops.dispatch import dispatch_on_commit
 from workbench.questions.cards import card_address
@@ -44,8 +45,10 @@ def notify(
     run: Run,
     candidate: Candidate | None = None,
     comment: Comment | None = None,
+    tells_actor: bool = False,
 ) -> list[Notification]:
-    """Tells people of what somebody else did; call it in the transaction of the act. Nobody is told of their own."""
+    """Tells people of what somebody else did; call it in the transaction of the act. Nobody is told of their own,
+    unless it had an effect that they could not see (``tells_actor``)."""
     from .tasks import mail
 
     rows = [
@@ -59,7 +62,7 @@ def notify(
             comment=comment,
         )
         for user in users
-        if user.pk != actor.pk and not user.is_system
+        if (tells_actor or user.pk != actor.pk) and not user.is_system
     ]
     Notification.objects.bulk_create(rows)
     at_once = set(
@@ -115,7 +118,7 @@ def mail_send(*, user_id: int) -> bool:
     rows = list(claimed.select_related("actor", "collection", "candidate").order_by("-pk"))
     try:
         with translation.override(user.language or settings.LANGUAGE_CODE):
-            send_mail(_subject(len(rows)), _body(user, rows), None, [user.email])
+            send_mail(_subject(len(rows)), shown(_body(user, rows)), None, [user.email])
     except OSError as error:
         claimed.update(emailed_at=None)
         logger.warning("notifications.mail_failed", user_id=user_id, error=type(error).__name__)

@@ -22,8 +22,9 @@ from workbench.questions.models import Candidate, RoleChoice, Run
 from workbench.questions.presenters import answer_of, evidence_panel
 from workbench.questions.selectors import candidate_for, run_for
 
+from .blindness import hides, require_sight
 from .enqueue import uncertainty
-from .filters import QueueFilter
+from .filters import OPEN_WHY, QueueFilter
 from .models import (
     AGE_DAYS,
     CarriedAnchor,
@@ -36,12 +37,12 @@ from .models import (
     ReviewAction,
 )
 from .queue import reviewers_of
-from .selectors import UNDO_WINDOW, is_hidden, queue_passed, standing_review
+from .selectors import UNDO_WINDOW, queue_passed, standing_review, text_changes_of
 
 WHY = {
     "needs_person": gettext_lazy("the machine asks for a person"),
     "undecided": gettext_lazy("no usable verdict"),
-    "injection_suspected": gettext_lazy("the text may instruct the model"),
+    "injection_suspected": gettext_lazy("possible prompt injection"),
     "not_found": gettext_lazy("nothing was found"),
     "primary": gettext_lazy("carries the answer"),
     "supporting": gettext_lazy("supports the answer"),
@@ -71,16 +72,19 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
     item.run = candidate.run if candidate else run_for(user=user, pk=item.run_id)
     item.collection = item.run.collection
     is_held = item.claimed_until is not None and item.claimed_until > timezone.now()
+    is_hidden = hides(item=item, run=item.run, user=user)
     context: dict[str, Any] = {
         "item": item,
         "item_id": item.pk,
         "run": item.run,
+        "text_changes": text_changes_of(run=item.run),
+        "sign_url": reverse("review:sign", args=[item.run_id]),
         "collection": item.collection,
         "is_waiting": item.state == ItemState.WAITING,
         "is_mine": is_held and item.claimed_by_id == user.pk,
         "held_by": item.claimed_by if is_held and item.claimed_by_id != user.pk else None,
-        "why": why_words(item),
-        "why_rows": why_rows(item),
+        "why": why_words(item, is_hidden=is_hidden),
+        "why_rows": why_rows(item, is_hidden=is_hidden),
         "stage": item.get_stage_display() if item.stage != ItemStage.FIRST else "",
         "assigned_to": item.assigned_to,
         "undo": last_decision(user=user),
@@ -95,12 +99,13 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
         ],
     }
     if candidate is None:
+        require_sight(user=user, runs=[item.run])
         return context | answer_of(run=item.run, reviewer=None)  # the page has an undo of its own
     extra = {
         "reopened": _reopened(candidate),
         "dispute": _dispute(candidate, item=item, user=user),
         # At once and not asked for by the page: one request less for each card of the queue.
-        "evidence_panel": evidence_panel(candidate=candidate),
+        "evidence_panel": evidence_panel(candidate=candidate, user=user),
     }
     return context | cards.single_card(candidate=candidate, user=user) | extra
 
@@ -118,13 +123,13 @@ def hand_over_page(*, item: QueueItem, user: User) -> dict[str, Any]:
     }
 
 
-def why_words(item: QueueItem) -> list[str]:
+def why_words(item: QueueItem, *, is_hidden: bool) -> list[str]:
     """Why the item is in the queue, in words; what a hidden card must not tell is left out."""
-    codes = [code for code in item.why if not (is_hidden(item) and code in RoleChoice.values)]
+    codes = [code for code in item.why if code in OPEN_WHY or not is_hidden]
     return [str(WHY.get(code, code)) for code in codes]
 
 
-def why_rows(item: QueueItem) -> list[tuple[str, str]]:
+def why_rows(item: QueueItem, *, is_hidden: bool) -> list[tuple[str, str]]:
     """What its place in the order is made of."""
     days = max(0.0, (timezone.now() - item.created_at).total_seconds() / 86400)
     rows = [
@@ -134,7 +139,7 @@ def why_rows(item: QueueItem) -> list[tuple[str, str]]:
     ]
     candidate = item.candidate
     verdict = getattr(candidate, "verdict", None) if candidate else None
-    if candidate is None or verdict is None or is_hidden(item):
+    if candidate is None or verdict is None or is_hidden:
         return rows
     found, ran = len(candidate.methods), len(item.run.methods_run)
     return [

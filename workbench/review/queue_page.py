@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.http import QueryDict
@@ -20,12 +20,13 @@ from workbench.questions.models import RoleChoice
 from workbench.questions.places import lines_short
 from workbench.questions.records import anchor_of
 
+from .blindness import Sight
 from .bulk import BulkPreview, bulk_preview
 from .filters import MINE, NOBODY, OTHERS, UNDECIDED, QueueFilter, queue_filtered
 from .models import ItemStage, QueueItem
 from .presenters import WHY, why_words
 from .saved_views import views_of
-from .selectors import is_hidden, queue_held
+from .selectors import queue_held
 
 #: Two screens: who wants the next one takes it, who looks for one filters.
 PAGE_SIZE = 25
@@ -43,7 +44,8 @@ _ROW = (
 _SHOWN = (
     *(field.attname for field in QueueItem._meta.concrete_fields),
     *("collection__slug", "collection__name"),
-    *("run__not_found_reason", "run__question__text"),
+    *("run__status", "run__review_state", "run__collection_id", "run__not_found_reason"),
+    "run__question__text",
     *("run__question__document__name", "run__question__document__title"),
     *(f"candidate__{name}" for name in ("candidate_id", "section_id", "breadcrumb")),
     *(f"candidate__anchor_{name}" for name in ("page_start", "line_start", "page_end", "line_end")),
@@ -69,7 +71,7 @@ def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
     count = items.order_by()[: MOST_COUNTED + 1].count()
     address = reverse("review:queue")
     return {
-        "rows": [item_row(item, user=user) for item in rows],
+        "rows": item_rows(rows, user=user),
         "total": min(count, MOST_COUNTED),
         "is_more": count > MOST_COUNTED,
         "most_told": number_told(MOST_COUNTED),
@@ -101,10 +103,16 @@ def _with(filters: QueueFilter, after: int) -> str:
     return "&".join(filter(None, (filters.query, f"after={after}")))
 
 
-def item_row(item: QueueItem, *, user: User) -> dict[str, Any]:
-    """One row; where the machine's word is still hidden it is left out."""
+def item_rows(items: Iterable[QueueItem], *, user: User) -> list[dict[str, Any]]:
+    """A row for each."""
+    sight = Sight(user)
+    return [item_row(item, user=user, sight=sight) for item in items]
+
+
+def item_row(item: QueueItem, *, user: User, sight: Sight) -> dict[str, Any]:
+    """One row; where the machine's role is still hidden it is left out."""
     candidate = item.candidate
-    hidden = is_hidden(item)
+    hidden = sight.hides(item=item, run=item.run)
     verdict = getattr(candidate, "verdict", None) if candidate and not hidden else None
     is_held = item.claimed_until is not None and item.claimed_until > timezone.now()
     reason = verdict.reason if verdict else "" if candidate else _absence(item.run.not_found_reason)
@@ -123,7 +131,7 @@ def item_row(item: QueueItem, *, user: User) -> dict[str, Any]:
         "is_hidden": hidden,
         "stage": item.get_stage_display() if item.stage != ItemStage.FIRST else "",
         "probability": verdict.probability if verdict else None,
-        "why": ", ".join(why_words(item)),
+        "why": ", ".join(why_words(item, is_hidden=hidden)),
         "claimed_by": item.claimed_by if is_held else None,
         "is_mine": is_held and item.claimed_by_id == user.pk,
         "assigned_to": item.assigned_to,
@@ -235,7 +243,7 @@ def bulk_page(*, user: User, filters: QueueFilter) -> dict[str, Any]:
     """What would be approved at once."""
     preview: BulkPreview = bulk_preview(actor=user, filters=filters)
     return {
-        "rows": [item_row(item, user=user) for item in preview.items],
+        "rows": item_rows(preview.items, user=user),
         "left_out": sorted(preview.left_out.items(), key=lambda pair: -pair[1]),
         "digest": preview.digest,
         "total": preview.total,
@@ -252,7 +260,7 @@ def claims_page(*, user: User) -> dict[str, Any]:
     items = queue_held(user=user).select_related(*_ROW)[:200]
     administered = list(Collection.objects.visible_to(user, Permission.MANAGE).order_by("name"))
     managed = {collection.pk for collection in administered}
-    rows = [item_row(item, user=user) for item in items]
+    rows = item_rows(items, user=user)
     for row in rows:
         item = row["item"]
         row["may_release"] = item.collection_id in managed or user.pk in {

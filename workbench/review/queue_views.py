@@ -18,6 +18,7 @@ from workbench.errors import WorkbenchError
 from workbench.ops.addresses import number_in
 
 from . import bulk, passed, policy, presenters, queue, queue_page, saved_views
+from .blindness import after_blind_decisions
 from .filters import QueueFilter
 from .forms import HandOverForm, PolicyForm, ViewForm
 from .models import QueueItem
@@ -41,6 +42,7 @@ def queue_next(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
+@after_blind_decisions
 def queue_item(request: HttpRequest, pk: int) -> HttpResponse:
     """One item: the card, its question, and the way to the next."""
     context = presenters.item_page(

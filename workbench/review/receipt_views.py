@@ -11,15 +11,18 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
+from workbench.direction import shown_in_json
 from workbench.errors import WorkbenchError
 from workbench.ops.addresses import number_in
 from workbench.questions.cards import card_address
 from workbench.questions.models import Run
 from workbench.questions.selectors import candidate_for, run_for
+from workbench.questions.similar import same_filters
 
 from . import rerun
+from .blindness import after_blind_decisions, require_sight
+from .feature_words import features_in_words
 from .receipts import receipt_of
-from .sight import after_blind_decisions, require_sight
 
 
 @require_GET
@@ -34,7 +37,8 @@ def receipt(request: HttpRequest, pk: int) -> HttpResponse:
         "candidate": candidate,
         "run": run,
         "receipt": body,
-        "json_text": json.dumps(body, ensure_ascii=False, indent=2),
+        "features": features_in_words(candidate.features),
+        "json_text": shown_in_json(json.dumps(body, ensure_ascii=False, indent=2)),
         "crumbs": [
             {"label": run.collection.name, "url": run.collection.get_absolute_url()},
             {
@@ -86,9 +90,13 @@ def _other(request: HttpRequest, run: Run) -> Run:
         if number is None:
             raise Http404
         return run_for(user=request.user, pk=number)
-    same = Run.objects.visible_to(request.user).filter(
-        question__normalised=run.question.normalised,
-        question__document=run.question.document_id,
-        collection=run.collection_id,
+    same = (
+        Run.objects.visible_to(request.user)
+        .filter(
+            question__normalised=run.question.normalised,
+            question__document=run.question.document_id,
+            collection=run.collection_id,
+        )
+        .filter(same_filters(run.question))
     )
     return same.exclude(pk=run.pk).select_related("question", "collection").order_by("-pk").first() or run

@@ -67,11 +67,13 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "counter_argument_sha256": text_hash(verdict.counter_argument),
         "decided_by": decider_fields(verdict),
         "probability": verdict.probability,
+        "model_confidence": verdict.model_confidence,
         "raw_score": verdict.raw_score,
         "score_scale": verdict.score_scale,
         "normalised_score": verdict.normalised_score,
         "needs_person": verdict.needs_person,
         "injection_suspected": verdict.injection_suspected,
+        "injection_words_sha256": text_hash(verdict.injection_words),
         "quotes": [{"status": quote.get("status")} for quote in verdict.quotes],
         "at": _moment(verdict.created_at),
     }

@@ -21,9 +21,11 @@ _TEXTS = frozenset(
     {
         "snippet", "text", "reason", "llm_reason", "section_title", "structural_context", "matched_keywords",
         "why_per_method", "quotes", "counter_argument", "parsed_question", "conflicts", "outcome_notes",
-        "skipped_reasons", "artefacts", "score_terms",
+        "skipped_reasons", "artefacts", "score_terms", "injection_words",
     }
 )  # fmt: skip
+#: Fields that are younger than the first signatures: absent where empty, so that older records keep their digest.
+_LATER = frozenset({"injection_words"})
 #: Names that may change without the record changing; ids stand beside them.
 _NAMES = frozenset({"document_name"})
 
@@ -89,7 +91,11 @@ def _without_text(value: Any, name: str = "") -> Any:
     if isinstance(value, dict):
         if value.get("kind") == "person":  # the decisions say who, by number
             return {"kind": "person"}
-        return {key: _without_text(item, key) for key, item in value.items() if key not in _NAMES}
+        return {
+            key: _without_text(item, key)
+            for key, item in value.items()
+            if key not in _NAMES and not (item is None and key in _LATER)
+        }
     if isinstance(value, list):
         return [_without_text(item) for item in value]
     return value

@@ -32,8 +32,10 @@ from workbench.questions.decisions import decision_from_rows
 from workbench.questions.gateway import chat_model, give_connection_back
 from workbench.questions.models import Answer, Candidate, ReviewState, Run, RunPool, RunStatus
 from workbench.questions.records import anchor_of, candidate_role, candidates_of, context_of, run_result
+from workbench.questions.services import documents_asked
 from workbench.questions.strategies import needs_model
 
+from .blindness import require_sight
 from .models import Regeneration, RegenerationState
 
 #: A request whose message should have arrived long ago.
@@ -43,10 +45,12 @@ LOST_AFTER = timedelta(seconds=10)
 def answer_regenerate(*, actor: User, run: Run) -> Regeneration:
     """Asks for a new version of the answer; the one that is on its way where there is one.
 
-    Raises :class:`NotAllowed`, or :class:`Conflict` when the answer is not stale, or the run unfinished or signed.
+    Raises :class:`NotAllowed`, or :class:`Conflict` when a card of the run is hidden from the person, the answer is not
+    stale, or the run unfinished or signed.
     """
     if not has_any_permission(actor, run.collection, Permission.ASK, Permission.REVIEW):
         raise NotAllowed(_("You may not ask for a new answer in this collection."))
+    require_sight(user=actor, runs=[run])  # whether it is stale tells what others decided
     from .tasks import regenerate
 
     with transaction.atomic():
@@ -110,7 +114,8 @@ def _carry_out(regeneration: Regeneration, owner: str, heartbeat: Heartbeat) -> 
     pool = pool_with_people(run, rows)
     decision = effective_decision(run, rows)
     with chat_model(run=run) as chat:
-        services = StrategyServices(chat=chat, store=_store(run), progress=_silent)
+        options = run.strategy_options or {}
+        services = StrategyServices(chat=chat, store=_store(run), progress=_silent, options=options)
         give_connection_back()
         write = answer_with_model if needs_model(run.strategy) else write_answer
         written = write(pool=pool, decision=decision, services=services)
@@ -225,6 +230,8 @@ def pool_with_people(run: Run, rows: list[Candidate]) -> CandidatePool:
                         name=document.name,
                         page_count=document.page_count,
                         language=document.language,
+                        title=document.title,
+                        version_number=document.version_number,
                     )
                     for document in strange.values()
                 ),
@@ -264,7 +271,10 @@ def _pool_candidate(row: Candidate, rank: int) -> PoolCandidate:
 def _store(run: Run) -> DatabaseCandidateStore:
     document = run.question.document
     return DatabaseCandidateStore(
-        collection=run.collection, space=active_space(), documents=[document] if document else None
+        collection=run.collection,
+        space=active_space(),
+        documents=[document] if document else None,
+        only=documents_asked(run.question),
     )
 
 

@@ -14,7 +14,7 @@ from workbench.audit.services import audit_record
 from workbench.errors import Conflict
 from workbench.questions.models import Candidate, Run
 from workbench.questions.records import anchor_of, candidate_role, candidates_of, decider_fields, verdict_of
-from workbench.questions.services import edits_of, question_ask, rubric_edits_of
+from workbench.questions.services import edits_of, filters_of, methods_of, question_ask, rubric_edits_of
 
 
 def run_again(*, actor: User, run: Run) -> Run:
@@ -28,11 +28,14 @@ def run_again(*, actor: User, run: Run) -> Run:
         actor=actor,
         collection=run.collection,
         document=run.question.document,
+        filters=filters_of(run.question),
+        methods=methods_of(run),
         text=run.question.text,
         strategy=run.strategy,
         use_cache=False,
         edits=edits_of(run),
         rubric=rubric_edits_of(run),
+        options=run.strategy_options,
     )
     with transaction.atomic():
         audit_record(

@@ -12,7 +12,9 @@ from workbench.errors import Conflict, WorkbenchError
 from workbench.labeling.models import SourceChoice
 from workbench.labeling.services import label_of_candidate
 from workbench.questions.models import Candidate, RoleChoice
+from workbench.vocabulary.learning import alias_learn
 
+from .enqueue import not_found_fill
 from .models import (
     Adjudication,
     ItemStage,
@@ -67,6 +69,10 @@ def second_review_add(*, actor: User, candidate: Candidate, role: str, comment: 
             seconds_on_card=seconds_on_card(item=item, actor=actor),
         )
         _after_second(item, second)
+        if second.agrees:
+            first.candidate = locked
+            alias_learn(review=first)
+        not_found_fill(run=run)
         _label(candidate=locked, role=role, source=SourceChoice.ANNOTATOR, person=actor, second=second)
         audit_record(
             actor=actor,

@@ -13,7 +13,7 @@ from django.urls import reverse
 from workbench.accounts.permissions import Permission, collections_with, member_condition
 from workbench.questions.models import Candidate, ReviewState, Run, RunStatus
 
-from .models import ItemStage, ItemState, QueueItem, QueueItemQuerySet, Review, ReviewAction
+from .models import ItemState, QueueItem, QueueItemQuerySet, Review, ReviewAction, TextChange
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -62,13 +62,6 @@ def effective_role(*, machine_role: str | None, review: Review | None) -> str | 
     return review.role
 
 
-def is_hidden(item: QueueItem | None) -> bool:
-    """Whether the machine's role, and a first reviewer's, must not be seen before the next decision."""
-    if item is None or item.state != ItemState.WAITING:
-        return False
-    return item.stage == ItemStage.SECOND or (item.is_blind and item.stage == ItemStage.FIRST)
-
-
 def queue_open(
     *, user: User, collection_id: int | None = None, required_only: bool = False
 ) -> QueueItemQuerySet:
@@ -77,7 +70,8 @@ def queue_open(
     reviewed = collections_with(user=user, permission=Permission.REVIEW)
     if reviewed is not None:
         items = items.filter(collection__in=reviewed)
-    items = items.exclude(run__review_state=ReviewState.SIGNED)  # closed until somebody reopens it
+    # Closed until somebody reopens it. What is required all the same came after the signature, with a new version.
+    items = items.exclude(run__review_state=ReviewState.SIGNED, is_required=False)
     if collection_id is not None:
         items = items.filter(collection_id=collection_id)
     if required_only:
@@ -121,6 +115,19 @@ def queue_held(*, user: User) -> QueueItemQuerySet:
 
 
 def signing_of(*, run: Run) -> dict[str, Any]:
-    """What the run page says of signing: the standing signature, and where it is given or looked at."""
+    """What the run page says of signing: the standing signature, where it is given or looked at, and what of the text
+    changed since."""
     standing = run.signatures.filter(reopening__isnull=True).last() if run.status == RunStatus.DONE else None
-    return {"signature": standing, "sign_url": reverse("review:sign", args=[run.pk])}
+    return {
+        "signature": standing,
+        "sign_url": reverse("review:sign", args=[run.pk]),
+        "text_changes": text_changes_of(run=run),
+    }
+
+
+def text_changes_of(*, run: Run) -> list[TextChange]:
+    """What new versions changed of the text that a signed run rests on, newest version first."""
+    if run.review_state != ReviewState.SIGNED or run.text_changed_at is None:
+        return []
+    rows = TextChange.objects.filter(signature__run=run, signature__reopening__isnull=True)
+    return list(rows.select_related("document", "candidate__document").order_by("-document_id", "id"))

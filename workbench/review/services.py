@@ -19,6 +19,8 @@ from workbench.labeling.services import label_from_review, label_retract
 from workbench.questions.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus
 from workbench.vocabulary.learning import alias_learn
 
+from .blindness import require_sight, waits_blind
+from .enqueue import BLIND_PRIORITY, not_found_fill
 from .models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction, SecondReview
 from .selectors import REVIEWS, UNDO_WINDOW, before_undo, current_review, effective_role
 
@@ -154,12 +156,14 @@ def _candidate_decide(
             blind=blind,
             seconds_on_card=seconds_on_card(item=item, actor=actor),
         )
-        item_follow(item, review=review)
+        awaits_second = item_follow(item, review=review)
+        not_found_fill(run=run)
         after = effective_role(machine_role=machine_role, review=review)
         answers_mark(locked, before=before, after=after)
         _record(actor=actor, review=review, before=before, after=after)
         label_from_review(review=review)
-        alias_learn(review=review)
+        if not awaits_second:  # a word that was learned would tell the second reviewer what the first decided
+            alias_learn(review=review)
     return review
 
 
@@ -189,7 +193,7 @@ def candidate_undo(*, actor: User, candidate: Candidate) -> Review:
             machine_role=machine_role,
             supersedes=undone,
         )
-        item_settle(item, decided=standing is not None and standing.role is not None)
+        item_settle(item, decided=standing is not None and standing.role is not None, seen_by=actor)
         before = effective_role(machine_role=machine_role, review=undone)
         after = effective_role(machine_role=machine_role, review=review)
         answers_mark(locked, before=before, after=after)
@@ -212,7 +216,9 @@ def _refuse_undo(*, actor: User, review: Review | None) -> None:
 
 
 def not_found_confirm(*, actor: User, run: Run, comment: str = "") -> Review:
-    """The person agrees that the documents do not answer the question."""
+    """The person agrees that the documents do not answer the question. Raises :class:`DecideFirst` while a card of the
+    run is hidden from them, as the next one does."""
+    require_sight(user=actor, runs=[run])
     return _not_found_decide(actor=actor, run=run, action=ReviewAction.CONFIRM_NOT_FOUND, comment=comment)
 
 
@@ -222,7 +228,15 @@ def not_found_refute(*, actor: User, run: Run, comment: str) -> Review:
         raise WorkbenchError(
             _("Say where the answer stands: page and lines, or the section."), code="comment_missing"
         )
+    require_sight(user=actor, runs=[run])
     return _not_found_decide(actor=actor, run=run, action=ReviewAction.REFUTE_NOT_FOUND, comment=comment)
+
+
+def not_found_answered(*, actor: User, run: Run, candidate: Candidate) -> Review:
+    """Evidence that a person added refutes the not-found, which they need not know of."""
+    return _not_found_decide(
+        actor=actor, run=run, action=ReviewAction.REFUTE_NOT_FOUND, comment=candidate.candidate_id
+    )
 
 
 def _not_found_decide(*, actor: User, run: Run, action: str, comment: str) -> Review:
@@ -355,7 +369,12 @@ def item_locked(*, actor: User, candidate: Candidate) -> QueueItem | None:
 def _refuse_wrong_way(*, actor: User, item: QueueItem | None, action: str, blind: bool) -> None:
     """A second review is no first decision, and a blind card is decided blind."""
     is_waiting = item is not None and item.state == ItemState.WAITING
-    is_blind = is_waiting and item is not None and item.is_blind and item.stage == ItemStage.FIRST
+    is_blind = (
+        item is not None
+        and waits_blind(item)
+        and item.stage == ItemStage.FIRST
+        and item.first_reviewer_id != actor.pk  # who took a decision back has seen the machine's role
+    )
     if (
         is_waiting
         and item is not None
@@ -413,29 +432,32 @@ def seconds_on_card(*, item: QueueItem | None, actor: User) -> float | None:
     return round((timezone.now() - item.claimed_at).total_seconds(), 3)
 
 
-def item_follow(item: QueueItem | None, *, review: Review) -> None:
-    """What a first decision does to its place in the queue: decided, back to others, or on to a second person."""
+def item_follow(item: QueueItem | None, *, review: Review) -> bool:
+    """What a first decision does to its place in the queue: decided, back to others, or on to a second person. Whether
+    it is the last."""
     if item is None:
-        return
+        return False
     if review.role is None:
         item_settle(item, decided=False)
-        return
+        return False
     dispute = item.stage == ItemStage.ADJUDICATION and item.state == ItemState.WAITING
     if dispute:
         second = SecondReview.objects.filter(candidate=item.candidate_id).order_by("pk").last()
         if second is not None and second.role != review.role:
-            return  # still two opinions; the dispute goes on
+            return False  # still two opinions; the dispute goes on
     if item.needs_second and not dispute:
         QueueItem.objects.filter(pk=item.pk).update(
             state=ItemState.WAITING,
             stage=ItemStage.SECOND,
             is_required=True,
+            priority=BLIND_PRIORITY,
             first_reviewer=review.reviewer,
             second_reviewer=None,
             **_NOBODYS,
         )
-        return
+        return True
     item_settle(item, decided=True)
+    return False
 
 
 #: Nobody holds the item, and it is kept for nobody.
@@ -447,8 +469,9 @@ _NOBODYS: dict[str, None] = {
 }
 
 
-def item_settle(item: QueueItem | None, *, decided: bool) -> None:
-    """Out of the queue, or back to its beginning for everybody."""
+def item_settle(item: QueueItem | None, *, decided: bool, seen_by: User | None = None) -> None:
+    """Out of the queue, or back to its beginning for everybody. ``seen_by`` decided it before: a blind card is an
+    open one to them."""
     if item is None:
         return
     values = (
@@ -458,7 +481,7 @@ def item_settle(item: QueueItem | None, *, decided: bool) -> None:
             "state": ItemState.WAITING,
             "decided_at": None,
             "stage": ItemStage.FIRST,
-            "first_reviewer": None,
+            "first_reviewer": seen_by,
         }
     )
     QueueItem.objects.filter(pk=item.pk).update(**_NOBODYS, **values)

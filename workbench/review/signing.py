@@ -84,7 +84,7 @@ def run_reopen(*, actor: User, run: Run, reason: str) -> Reopening:
         if signature is None:
             raise Conflict(_("This run is not signed."), code="not_signed")
         reopening = Reopening.objects.create(signature=signature, reopened_by=actor, reason=reason.strip())
-        Run.objects.filter(pk=locked.pk).update(review_state=ReviewState.IN_REVIEW)
+        Run.objects.filter(pk=locked.pk).update(review_state=ReviewState.IN_REVIEW, text_changed_at=None)
         audit_record(
             actor=actor,
             action="run.reopened",
@@ -113,7 +113,7 @@ def signature_holds(*, signature: Signature) -> bool:
 def items_to_decide(*, run: Run) -> list[QueueItem]:
     """What must be decided before the run can be signed."""
     items = QueueItem.objects.filter(run=run, is_required=True, state=ItemState.WAITING)
-    return list(items.select_related("candidate__document").order_by("candidate__verdict__order", "pk"))
+    return list(items.select_related("candidate__document").order_by("pk"))  # tells no rank
 
 
 def _locked(run: Run) -> Run:

@@ -13,10 +13,11 @@ from workbench.questions import cards
 from workbench.questions.models import RoleChoice, Run, RunStatus
 from workbench.questions.records import anchor_of, candidate_role, candidates_of
 
+from .blindness import withheld_words
 from .forms import SignForm
 from .models import QueueItem, Signature
 from .record import record_digest, signed_record
-from .sight import runs_decided_blind
+from .selectors import text_changes_of
 from .signing import items_to_decide
 
 
@@ -27,6 +28,7 @@ def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
     digest = record_digest(signed_record(run, rows))
     roles = Counter(candidate_role(row) or "" for row in rows)
     waiting = items_to_decide(run=run)
+    withheld = withheld_words(user=user, run=run)
     signatures = _signatures(run, digest=digest)
     standing = next((row for row in signatures if row["stands"]), None)
     answer = run.answers.last()
@@ -34,14 +36,16 @@ def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
         "run": run,
         "collection": run.collection,
         "form": form,
-        "digest": digest,
+        "withheld": withheld,
+        "digest": "" if withheld else digest,
         "counts": []
-        if runs_decided_blind(user=user, runs=[run])
+        if withheld
         else [(role, label, roles.get(role, 0)) for role, label in RoleChoice.choices],
         "waiting": [_waiting(run, item) for item in waiting],
         "signatures": signatures,
         "standing": standing,
-        "answer_is_stale": answer is not None and answer.is_stale,
+        "text_changes": text_changes_of(run=run),
+        "answer_is_stale": answer is not None and answer.is_stale and not withheld,
         "may_sign": Permission.REVIEW in may
         and standing is None
         and not waiting

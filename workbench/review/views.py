@@ -23,6 +23,7 @@ from workbench.questions.models import Candidate, Run
 from workbench.questions.selectors import candidate_for, candidate_to_decide, run_for
 
 from . import passed, presenters, second, services
+from .blindness import is_withheld
 from .filters import QueueFilter
 from .forms import ChoiceForm, DecisionForm, NotFoundForm, OverrideForm
 from .models import ItemStage, QueueItem
@@ -124,9 +125,10 @@ def _decide(
 
 def _decided(request: HttpRequest, candidate: Candidate) -> HttpResponse:
     """The card as it is now and, beside it, what the decision changes elsewhere on the run page."""
+    withheld = is_withheld(user=request.user, run=candidate.run)
     context = cards.single_card(candidate=candidate, user=request.user) | {
         "tally": cards.review_tally(run=candidate.run),
-        "answer": candidate.run.answers.last(),
+        "answer": None if withheld else candidate.run.answers.last(),
         "run": candidate.run,
     }
     said = presenters.said_of_decision(decision=context["card"]["decision"], tally=context["tally"])

@@ -28,9 +28,19 @@ ASKS_AGAIN = True
 #: A new address replaces the old one when the link in a message to it was followed; asking for it asks again.
 ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
-#: Guessing is slowed by what failed. Looks at the door and logins that succeed count apart: an office of fifty people
-#: comes from one address at nine o'clock.
-ACCOUNT_RATE_LIMITS = {"login": "300/m/ip", "login_failed": "5/m/ip,10/10m/key"}
+#: Looks at the door, and wrong one-time codes after a right password. An office of fifty people comes from one address
+#: at nine o'clock.
+ACCOUNT_RATE_LIMITS = {"login": "300/m/ip", "login_failed": "100/10m/ip,10/10m/key"}
+#: Wrong passwords (``workbench/accounts/door.py``): from a browser in which the account has signed in before; from any
+#: other, for the pair of account and address, and for each of the two.
+LOGIN_FAILURES = {
+    "device": "10/10m/key",
+    "pair": "10/10m/key",
+    "account": "60/60m/key",
+    "address": "100/10m/key",
+}
+#: Wrong passwords in an hour after which the account's owner is told by mail.
+LOGIN_FAILURES_TOLD = 10
 #: Proxies in front that append the caller's address to X-Forwarded-For. Attempts are counted by that address.
 ALLAUTH_TRUSTED_PROXY_COUNT = env.integer("TRUSTED_PROXIES", 0)
 #: Passkeys and security keys as a second factor. Needs HTTPS and the host name that people use.
@@ -51,7 +61,6 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 LANGUAGE_COOKIE_HTTPONLY = True
-EMAIL_BACKEND = env.text("EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend")
 
 # --- single sign-on, where the installation has it -----------------------------------------------------------
 

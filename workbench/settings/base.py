@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "workbench.ops.middleware.NothingKeptMiddleware",
     "workbench.ops.metrics.middleware.MetricsMiddleware",
     "workbench.ops.middleware.CompressTextMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -76,11 +77,13 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "workbench.accounts.middleware.LanguageMiddleware",
+    "workbench.ops.middleware.DirectionMiddleware",
     "workbench.ops.request_log.RequestLogMiddleware",
     "workbench.ops.middleware.RequestIdMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "workbench.ops.middleware.HtmxSessionExpiryMiddleware",
     "workbench.accounts.middleware.IdleLockMiddleware",
+    "workbench.accounts.door.KnownDeviceMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -157,6 +160,7 @@ from .caches import *  # noqa: F403
 from .celery import *  # noqa: F403
 from .engine import *  # noqa: F403
 from .logging import *  # noqa: F403
+from .mail import *  # noqa: F403
 from .metrics import *  # noqa: F403
 from .rest import *  # noqa: F403
 from .security import *  # noqa: F403

@@ -14,7 +14,8 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_CREATE_MISSING_QUEUES = True
 CELERY_TASK_ROUTES = {
-    "documents.*": {"queue": "ingest"},
+    # Reading a file may take minutes: pictures of pages, the sweeper and erasure do not wait behind it.
+    "documents.ingest": {"queue": "ingest"},
     "questions.*": {"queue": "llm"},
     "review.regenerate": {"queue": "llm"},
     "models.*": {"queue": "train"},
@@ -59,5 +60,11 @@ COPIES_SWEEP_SECONDS = 900
 LEASE_SECONDS = env.integer("WORKBENCH_LEASE_SECONDS", 30)
 #: Seconds between two renewals of a lease.
 HEARTBEAT_SECONDS = env.integer("WORKBENCH_HEARTBEAT_SECONDS", 5)
+#: Seconds that one step of a question (search, judge, answer) may take before it is stopped.
+STAGE_SECONDS = env.integer("WORKBENCH_STAGE_SECONDS", 900)
+#: Seconds that reading one file may take, text recognition included.
+INGEST_SECONDS = env.integer("WORKBENCH_INGEST_SECONDS", 1700)
+#: Files that one machine reads at the same time. One collection leaves one of these places to others.
+INGEST_AT_ONCE = env.integer("WORKBENCH_INGEST_AT_ONCE", 2)
 #: A task that lost its worker this often is stopped and reported.
 MAX_ATTEMPTS = 3

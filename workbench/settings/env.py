@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -54,6 +55,14 @@ def flag(name: str, *, default: bool) -> bool:
     if raw in {"0", "false", "no", "off"}:
         return False
     raise ImproperlyConfigured(f"{name} must be 1 or 0, not {raw!r}.")
+
+
+def choice(name: str, allowed: Sequence[str]) -> str:
+    """The variable as one of a few words; empty where it is not set."""
+    value = text(name).strip()
+    if value and value not in allowed:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(allowed)}, not {value!r}.")
+    return value
 
 
 def words(name: str, default: str = "") -> list[str]:

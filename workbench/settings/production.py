@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .base import *  # noqa: F403
-from .base import env
+from .base import EMAIL_BACKEND, env
+from .mail import backend_of_production
 
 SECRET_KEY = env.required("SECRET_KEY", "Give a long random value, or SECRET_KEY_FILE: the path of a file.")
 DATABASE_URL_GIVEN = env.required("DATABASE_URL", "Give postgres://user:password@host:5432/name.")
@@ -20,3 +21,4 @@ ALLAUTH_TRUSTED_PROXY_COUNT = env.integer("TRUSTED_PROXIES", 1)
 SESSION_COOKIE_SECURE = True
 CSRF_COOKIE_SECURE = True
 LANGUAGE_COOKIE_SECURE = True
+EMAIL_BACKEND = backend_of_production(EMAIL_BACKEND, is_chosen=bool(env.text("EMAIL_BACKEND")))

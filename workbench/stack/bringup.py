@@ -17,7 +17,7 @@ from .signals import Signals
 from .state import Mode
 from .supervisor import Supervisor
 
-START_SECONDS = 30.0
+START_SECONDS = 120.0
 #: After a crash PostgreSQL first replays its log.
 RECOVERY_SECONDS = 120.0
 ATTEMPTS = 3

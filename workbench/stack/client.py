@@ -18,12 +18,12 @@ from . import locks, preparation, state
 from .console import say, tail
 from .errors import StackError
 from .home import Home
-from .processes import Program, describe_exit
+from .processes import Program, describe_exit, obey
 from .project import Project
 from .services import Services
 from .state import Phase, State
 
-READY_SECONDS = 180.0
+READY_SECONDS = 600.0
 #: These never touch the database or the broker. In doubt a command is not in this list.
 WITHOUT_SERVICES = frozenset(
     {
@@ -50,7 +50,7 @@ def prepare_command(argv: Sequence[str], project: Project | None = None) -> None
     home = Home.from_environment(os.environ, project.root)
     try:
         if needs_services(argv):
-            attach(home, project, as_owner=argv[1] in AS_OWNER)
+            attach(home, project, as_owner=connects_as_owner(argv))
         else:
             _set_up_without_services(home, project)
     except StackError as error:
@@ -66,6 +66,11 @@ def needs_services(argv: Sequence[str]) -> bool:
         return argv[1:2] == ["check"] and "--database" in argv
     options = argv[2 : argv.index("--")] if "--" in argv else argv[2:]
     return not {"-h", "--help", "--version"} & set(options)
+
+
+def connects_as_owner(argv: Sequence[str]) -> bool:
+    """Whether the command changes the schema: a new encoder's vectors have an index of their own."""
+    return argv[1] in AS_OWNER or (argv[1] == "reembed" and "--new-encoder" in argv)
 
 
 def attach(home: Home, project: Project, *, as_owner: bool = False) -> Services:
@@ -167,6 +172,7 @@ def _start_in_background(home: Home, project: Project) -> subprocess.Popen[bytes
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=obey,
         )
 
 

@@ -20,7 +20,7 @@ from .signals import Signals
 from .state import Mode, Phase
 from .supervisor import Supervisor
 
-WEB_SECONDS = 90.0
+WEB_SECONDS = 240.0
 STOP_SECONDS = 60.0
 #: A following command within this time finds the stack still up.
 LINGER_SECONDS = 1.0
@@ -230,7 +230,8 @@ def _start_workers(
     project: Project, supervisor: Supervisor, found: Services, *, beat_after_seconds: float = 0.0
 ) -> None:
     environment = found.environment(project)
-    supervisor.start(project.worker(found.home, environment))
+    for worker in project.workers(found.home, environment):
+        supervisor.start(worker)
     supervisor.start_later(project.beat(found.home, environment), seconds=beat_after_seconds)
 
 

@@ -34,7 +34,9 @@ def ensure_database(port: int, secrets: Secrets, *, for_tests: bool) -> None:
                 sql.SQL("CREATE DATABASE {} OWNER {}").format(name, sql.Identifier(OWNER_ROLE))
             )
         connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(name))
-        connection.execute(sql.SQL("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}").format(name, app))
+        # No temporary tables: one would hide the table of the same name from whoever does not name a schema.
+        connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM {}").format(name, app))
+        connection.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(name, app))
     _prepare(_superuser_url(port, secrets, DATABASE), creators=(OWNER_ROLE,))
     if for_tests:
         _prepare(_superuser_url(port, secrets, "template1"), creators=(OWNER_ROLE, SUPERUSER))

@@ -26,7 +26,7 @@ from typing import Any
 from . import bringup, bytecode
 from .console import say
 from .errors import StackError, StopRequested
-from .processes import before_exec
+from .processes import before_exec, obey
 from .project import Project
 from .signals import Signals
 from .supervisor import TICK_SECONDS
@@ -36,6 +36,7 @@ UNIT_TESTS = (
     "tests/training",
     "tests/workbench/stack",
     "tests/test_docs.py",
+    "tests/test_readers.py",
     "tests/test_secrets.py",
 )
 #: The tests that start the product wait most of the time: they come first, and the others fill the other core.
@@ -177,6 +178,7 @@ def check(project: Project) -> list[Outcome]:
             cwd=project.root,
             env={**environment, **step.environment},
             text=True,
+            preexec_fn=obey,
             **options,
         )
 

@@ -3,7 +3,10 @@
 files/       uploaded originals          postgres/  the database cluster
 log/         one log per child           valkey/    the broker's append-only file
 run/         locks and state             static/    collected static files
+cache/       page images                 index/     the lexical indexes
 secrets.json generated once, 0600        ports.json the loopback ports used last
+
+All but static/ is for the owner only, what an older version made too.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
+
+from workbench.private import close_home
 
 from .errors import StackError
 
@@ -128,6 +133,7 @@ class Home:
                 self.root.chmod(0o711 if os.geteuid() == 0 else 0o700)
             for folder in (self.run, self.logs, self.valkey, self.files):
                 folder.mkdir(mode=0o700, exist_ok=True)
+            close_home(self.root)
         except OSError as error:
             raise StackError(
                 f"WORKBENCH_HOME {self.root} cannot be used: {error.strerror}. "

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,8 @@ from typing import Any
 import psutil
 
 PR_SET_PDEATHSIG = 1
+#: The signals that stop a program by default, and that a shell may have set to be ignored.
+TERMINAL_SIGNALS = frozenset({signal.SIGINT, signal.SIGQUIT, signal.SIGTERM})
 #: Two readings of one start differ by less than this many seconds.
 START_TOLERANCE_SECONDS = 0.5
 HURRIED_SECONDS = 2.0
@@ -52,6 +54,7 @@ class Program:
     log: Path
     stop: tuple[tuple[int, float], ...] = ((signal.SIGTERM, 10.0),)
     orphan_signal: int = signal.SIGTERM
+    nice: int = 0
     account: Account | None = None
 
 
@@ -118,7 +121,11 @@ class Child:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=before_exec(program.orphan_signal),
+                preexec_fn=before_exec(
+                    program.orphan_signal,
+                    *(number for number, _seconds in program.stop),
+                    nice=program.nice,
+                ),
                 **_as_account(program.account),
             )
         self.started = time.monotonic()
@@ -215,21 +222,34 @@ def describe_exit(code: int) -> str:
         return f"signal {-code}"
 
 
-def before_exec(orphan_signal: int) -> Callable[[], None] | None:
-    """What a new process does before its program starts: on Linux, ask to be signalled when we die. The signal means
-    again what it means by default: a script that starts us in the background has it ignored, and a child would too."""
-    if _libc is None:
-        return None
-    parent = os.getpid()
+def before_exec(orphan_signal: int, *stop_signals: int, nice: int = 0) -> Callable[[], None]:
+    """What a new process does before its program starts: signals that stop it mean again what they mean by default, and
+    on Linux the kernel sends it `orphan_signal` when we die. It steps back from others on the machine by `nice`.
 
-    def set_parent_death_signal() -> None:
-        signal.signal(orphan_signal, signal.SIG_DFL)
+    A shell ignores SIGINT and SIGQUIT for what it starts in the background, and an ignored signal is inherited: without
+    this, ``make run &`` has children that do not obey. SIGHUP keeps the meaning that ``nohup`` gave it.
+    """
+    parent = os.getpid()
+    numbers = {*TERMINAL_SIGNALS, orphan_signal, *stop_signals} - {signal.SIGKILL}
+
+    def prepare() -> None:
+        obey(numbers)
+        os.nice(nice)
+        if _libc is None:
+            return
         # After the account change, which would clear it (prctl(2)).
         _libc.prctl(PR_SET_PDEATHSIG, orphan_signal, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
 
-    return set_parent_death_signal
+    return prepare
+
+
+def obey(numbers: Iterable[int] = TERMINAL_SIGNALS) -> None:
+    """Give these signals back their default meaning in this process, and let through those that are blocked."""
+    for number in numbers:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
 
 
 def _as_account(account: Account | None) -> dict[str, Any]:

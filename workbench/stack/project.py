@@ -19,9 +19,15 @@ from .ports import ServicePorts
 from .processes import Program
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-QUEUES = "ingest,llm,default,train"
+#: Questions have processes of their own: whatever is being read, trained or exported, nobody waits for it.
+QUESTION_QUEUES, OTHER_QUEUES = "llm", "ingest,default,train"
+#: Two files at once (WORKBENCH_INGEST_AT_ONCE), and one process that is free for all else.
+QUESTION_PROCESSES, OTHER_PROCESSES = 2, 3
+#: How much other work steps back from pages and questions where the machine has no core to spare.
+OTHER_NICE = 5
 #: Measured on two cores with fifty reviewers: see docs/performance.md.
 WEB_PROCESSES, WEB_THREADS = 2, 4
+WEB_WORKER = "workbench.ops.server.GatheringWorker"
 #: Variables of another environment that would mislead ours.
 FOREIGN = ("VIRTUAL_ENV", "PYTHONHOME", "DATABASE_URL_FILE", "BROKER_URL_FILE", "SECRET_KEY_FILE")
 
@@ -34,6 +40,7 @@ class Project:
     manage: tuple[str, ...] = ("manage.py",)
     wsgi: str = "workbench.wsgi:application"
     celery: str = "workbench.celery:app"
+    schedule: str = "workbench.schedule:app"
     settings: str = "workbench.settings.dev"
     stack: tuple[str, ...] = ("-m", "workbench.stack")
 
@@ -70,7 +77,7 @@ class Project:
         threads, because requests also wait for the database. Loaded before it forks, so that processes share it."""
         shown = f"[{host}]" if ":" in host else host
         arguments = (
-            *("--bind", f"{shown}:{port}", "--worker-class", "gthread", "--preload"),
+            *("--bind", f"{shown}:{port}", "--worker-class", WEB_WORKER, "--preload"),
             *("--workers", os.environ.get("WEB_CONCURRENCY") or str(WEB_PROCESSES)),
             *("--threads", os.environ.get("WEB_THREADS") or str(WEB_THREADS)),
             # Longer than people think: a browser that sends a form on a connection just closed sees an error.
@@ -86,20 +93,37 @@ class Project:
             stop=((signal.SIGTERM, 8.0),),
         )
 
-    def worker(self, home: Home, environment: Mapping[str, str]) -> Program:
-        """One Celery worker for all queues: warm shutdown first, then cold."""
+    def workers(self, home: Home, environment: Mapping[str, str]) -> tuple[Program, ...]:
+        """The Celery workers: one for questions, one for all other work."""
+        return (
+            self._worker("questions", QUESTION_QUEUES, QUESTION_PROCESSES, home, environment),
+            self._worker("worker", OTHER_QUEUES, OTHER_PROCESSES, home, environment, nice=OTHER_NICE),
+        )
+
+    def _worker(
+        self,
+        name: str,
+        queues: str,
+        processes: int,
+        home: Home,
+        environment: Mapping[str, str],
+        *,
+        nice: int = 0,
+    ) -> Program:
+        """One Celery worker: warm shutdown first, then cold."""
         arguments = (
-            *("-Q", QUEUES, "--concurrency", "2", "--prefetch-multiplier", "1"),
-            *("--loglevel", "INFO", "--without-gossip", "--without-mingle"),
+            *("-n", f"{name}@%h", "-Q", queues, "--concurrency", str(processes)),
+            *("--prefetch-multiplier", "1", "--loglevel", "INFO", "--without-gossip", "--without-mingle"),
         )
         return Program(
-            name="worker",
+            name=name,
             argv=(sys.executable, "-m", "celery", "-A", self.celery, "worker", *arguments),
             env=environment,
             cwd=self.root,
-            log=home.log("worker"),
+            log=home.log(name),
             stop=((signal.SIGTERM, 10.0), (signal.SIGQUIT, 5.0)),
             orphan_signal=signal.SIGQUIT,
+            nice=nice,
         )
 
     def beat(self, home: Home, environment: Mapping[str, str]) -> Program:
@@ -107,7 +131,7 @@ class Project:
         arguments = ("--schedule", str(home.run / "beat"), "--pidfile", "", "--loglevel", "INFO")
         return Program(
             name="beat",
-            argv=(sys.executable, "-m", "celery", "-A", self.celery, "beat", *arguments),
+            argv=(sys.executable, "-m", "celery", "-A", self.schedule, "beat", *arguments),
             env=environment,
             cwd=self.root,
             log=home.log("beat"),

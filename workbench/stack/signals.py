@@ -25,8 +25,13 @@ class Signals:
 
     @contextmanager
     def installed(self) -> Iterator[Signals]:
-        """Handle signals inside the block; the earlier handlers come back after it."""
+        """Handle signals inside the block; the earlier handlers come back after it.
+
+        A hang-up that ``nohup`` had ignored stays ignored.
+        """
         handlers = dict.fromkeys(ENDING, self._on_stop) | {signal.SIGCHLD: _on_child}
+        if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+            del handlers[signal.SIGHUP]
         earlier = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         descriptor = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         try:

@@ -21,7 +21,7 @@ from .signals import Signals
 from .state import Mode, Phase, State
 
 #: The services go last, and PostgreSQL after everything that writes to it.
-STOP_ORDER = ("web", "beat", "worker", "valkey", "postgres")
+STOP_ORDER = ("web", "beat", "questions", "worker", "valkey", "postgres")
 #: A child that ran this long has recovered: its next failure counts as the first.
 STABLE_SECONDS = 60.0
 BACK_OFF_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)

@@ -37,6 +37,9 @@ EVENTS: dict[str, EventKind] = {
     "run.signed": EventKind(
         _("the review of a run is finished and signed"), "questions:run", "api:run-detail"
     ),
+    "run.text_changed": EventKind(
+        _("a new version changed the text of a signed run"), "questions:run", "api:run-detail"
+    ),
     "run.reopened": EventKind(_("a signed run is in review again"), "questions:run", "api:run-detail"),
     "question_set.finished": EventKind(
         _("a round of a question set is finished"), "question_sets:round", "api:round-detail"

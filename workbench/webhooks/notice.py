@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, roles_with
+from workbench.direction import shown
 from workbench.ops.addresses import public_address
 
 from .models import Webhook, WebhookState
@@ -46,7 +47,7 @@ def _mail(webhook: Webhook, person: User) -> bool:
         )
         subject = _("A webhook of “%(name)s” was switched off") % {"name": webhook.collection.name}
         try:
-            send_mail(subject, body, None, [person.email])
+            send_mail(shown(subject), shown(body), None, [person.email])
         except OSError as error:
             logger.warning("webhooks.mail_failed", user_id=person.pk, error=type(error).__name__)
             return False

@@ -22,7 +22,7 @@ from arbitration.evaluation.records import (
 )
 
 _HEADING_WORDS = 14
-_PART = re.compile(r"\([^)]*\)|[^.()]+")
+_PART = re.compile(r"\([^)]{0,80}\)|[^.()]+")
 
 
 class _Passage(BaseModel):

@@ -49,9 +49,9 @@ class CountingGuard:
 
     calls: int
     outcome: str = "budget"
-    estimates: list[float] = field(default_factory=list)
+    estimates: list[float | None] = field(default_factory=list)
 
-    def allow(self, request: ChatRequest, estimated_cost: float) -> None:
+    def allow(self, request: ChatRequest, estimated_cost: float | None) -> None:
         if len(self.estimates) >= self.calls:
             raise LLMFailure(self.outcome, "no more calls")
         self.estimates.append(estimated_cost)

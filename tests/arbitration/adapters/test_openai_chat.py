@@ -11,7 +11,7 @@ from pydantic import BaseModel, RootModel
 
 from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities
 from arbitration.adapters.openai_chat import OpenAIChat, request_hash
-from arbitration.contracts import ArbiterOutput, Role
+from arbitration.contracts import ArbiterOutput, CandidateRanking, Role
 from arbitration.errors import LLMFailure
 from tests.arbitration.adapters.conftest import (
     ALL,
@@ -60,7 +60,7 @@ def test_the_schema_is_enforced_strictly_where_the_endpoint_can(fake_llm: FakeLL
     assert sent == {"type": "json_schema", **chat["response_format"]["json_schema"]}
     assert sent["strict"] is True
     ranking = sent["schema"]["$defs"]["CandidateRanking"]
-    assert ranking["required"] == ["candidate_id", "role", "reason", "counter_argument"]
+    assert ranking["required"] == list(CandidateRanking.model_fields)
     assert ranking["additionalProperties"] is False
     assert responses["store"] is False
 

@@ -263,7 +263,7 @@ class _Signal:
     def __init__(self, arrived: threading.Event) -> None:
         self._arrived = arrived
 
-    def allow(self, request: object, estimated_cost: float) -> None:
+    def allow(self, request: object, estimated_cost: float | None) -> None:
         self._arrived.set()
 
 
@@ -271,7 +271,7 @@ def test_an_interrupted_call_is_in_the_ledger_and_gives_its_slot_back(
     fake_llm: FakeLLM, chat_for: Build, ledger: ListLedger
 ) -> None:
     class Interrupting:
-        def allow(self, request: object, estimated_cost: float) -> None:
+        def allow(self, request: object, estimated_cost: float | None) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities
+from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities, Price
 from arbitration.adapters.openai_chat import OpenAIChat
 from arbitration.adapters.probe import probe
 from arbitration.errors import LLMFailure
@@ -128,3 +128,63 @@ def test_before_a_probe_little_is_assumed() -> None:
 def test_an_impossible_endpoint_is_refused(url: str, limit: int) -> None:
     with pytest.raises(ValueError, match=r"base_url|max_concurrency"):
         Endpoint("a", url, "m", max_concurrency=limit)
+
+
+# --- models that reason --------------------------------------------------------------------------------
+
+
+def body_of(fake_llm: FakeLLM) -> dict[str, object]:
+    return fake_llm.requests[-1].body
+
+
+@pytest.mark.parametrize("takes_it", [True, False])
+@pytest.mark.parametrize("responses", [True, False])
+def test_a_level_of_effort_is_sent_where_the_endpoint_takes_it(
+    fake_llm: FakeLLM, endpoint: Endpoint, takes_it: bool, responses: bool
+) -> None:
+    if not takes_it:
+        fake_llm.without("effort")
+    endpoint = replace(endpoint, effort="low")
+    seen = probe(endpoint)
+    assert (seen.effort, seen.effort_tried) == (takes_it, "low")
+
+    chat = OpenAIChat(replace(endpoint, capabilities=replace(seen, responses=responses)))
+    assert chat.complete(a_request()).parsed is not None
+    chat.close()
+    sent = {name: body_of(fake_llm).get(name) for name in ("reasoning", "reasoning_effort")}
+    assert sent == {
+        "reasoning": {"effort": "low"} if takes_it and responses else None,
+        "reasoning_effort": "low" if takes_it and not responses else None,
+    }
+
+
+def test_a_level_that_was_not_tried_is_not_sent(fake_llm: FakeLLM, endpoint: Endpoint) -> None:
+    seen = probe(replace(endpoint, effort="low"))
+    other = replace(endpoint, effort="high", capabilities=replace(seen, responses=False))
+    assert other.used_effort is None
+
+
+@pytest.mark.parametrize("reasons", [True, False])
+def test_a_model_that_reasons_may_write_its_thoughts_beside_the_answer(
+    fake_llm: FakeLLM, endpoint: Endpoint, reasons: bool
+) -> None:
+    if reasons:
+        fake_llm.without("temperature", "max_tokens")
+    endpoint = replace(endpoint, thinking_tokens=1000, capabilities=probe(endpoint))
+    for responses in (True, False):
+        capabilities = replace(endpoint.known_capabilities, responses=responses)
+        guard = CountingGuard(1)
+        chat = OpenAIChat(replace(endpoint, capabilities=capabilities, price=Price(output=1.0)), guard=guard)
+        chat.complete(a_request(max_output_tokens=500))
+        chat.close()
+        body = body_of(fake_llm)
+        assert fake_llm.requests[-1].max_tokens == (1500 if reasons else 500)
+        assert ("temperature" in body) is not reasons
+        assert "max_tokens" not in body if reasons else "max_completion_tokens" not in body
+        assert guard.estimates == [pytest.approx((1500 if reasons else 500) / 1e6)]
+
+
+def test_a_model_told_not_to_think_needs_no_room_for_it(endpoint: Endpoint) -> None:
+    able = EndpointCapabilities(temperature=False, effort=True, effort_tried="none")
+    still = replace(endpoint, effort="none", thinking_tokens=1000, capabilities=able)
+    assert still.output_limit(500) == 500

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from arbitration.adapters.structured import looks_like_refusal, parse_answer, strict_schema
-from arbitration.contracts import ArbiterOutput
+from arbitration.capped import MOST_CHARACTERS, MOST_OF_A_REPLY
+from arbitration.contracts import ArbiterOutput, DecidedBy
 from arbitration.errors import LLMFailure
+from arbitration.strategies.base import Verdict
 
 
 class Inner(BaseModel):
@@ -166,3 +168,42 @@ def test_an_answer_is_found_between_any_words(value: int, before: str, after: st
     text = f"{before}{Answer(value=value).model_dump_json()}{after}"
 
     assert parse_answer(text, Answer) == Answer(value=value)
+
+
+def test_a_text_that_is_too_long_is_cut_and_the_answer_is_kept() -> None:
+    long = "word " * MOST_CHARACTERS
+    ranking = {"candidate_id": "p1_l1_l2", "role": "primary", "reason": long, "counter_argument": long}
+
+    answer = parse_answer(json.dumps({"rankings": [ranking]}), ArbiterOutput)
+
+    (found,) = answer.rankings
+    assert found.role == "primary"
+    for text in (found.reason, found.counter_argument or ""):
+        assert len(text) <= MOST_CHARACTERS
+        assert long.startswith(text.removesuffix("…"))
+        assert text.endswith("…")
+
+
+def test_a_verdict_holds_no_longer_text_whichever_way_it_came() -> None:
+    verdict = Verdict(
+        candidate_id="p1_l1_l2",
+        role=None,
+        reason="r" * 100_000,
+        counter_argument="c" * 100_000,
+        decided_by=DecidedBy(kind="undecided", name="nobody"),
+    )
+
+    assert (len(verdict.reason), len(verdict.counter_argument or "")) == (MOST_CHARACTERS, MOST_CHARACTERS)
+
+
+def test_a_reply_that_is_too_long_as_a_whole_is_not_read() -> None:
+    with pytest.raises(LLMFailure) as caught:
+        parse_answer(json.dumps({"value": 1}) + " " * MOST_OF_A_REPLY, Answer)
+
+    assert caught.value.outcome == "unparseable"
+
+
+def test_thinking_that_is_never_closed_stays_and_hides_no_answer() -> None:
+    text = f"<think>{{}}</think><think>one {Answer(value=3).model_dump_json()}"
+
+    assert parse_answer(text, Answer) == Answer(value=3)

@@ -130,21 +130,25 @@ def make_store(
 class HashEmbedder:
     """Unit vectors from hashed stems: texts that share words are near, deterministic, no model."""
 
-    space = "hash-64"
-    width = 64
+    space = "hash-1024"
+    width = 1024
 
     def __init__(self) -> None:
         self.calls = 0
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Unit vectors, shape (len(texts), 64)."""
+        """Unit vectors, shape (len(texts), 1024)."""
         self.calls += 1
-        return np.stack([self._vector(text) for text in texts]) if texts else np.zeros((0, 64), np.float32)
+        return (
+            np.stack([self._vector(text) for text in texts])
+            if texts
+            else np.zeros((0, self.width), np.float32)
+        )
 
     def _vector(self, text: str) -> npt.NDArray[np.float32]:
         vector = np.full(self.width, 1e-6, dtype=np.float32)
         for part in content_stems(text):
-            vector[hashlib.sha256(part.encode()).digest()[0] % self.width] += 1.0
+            vector[int.from_bytes(hashlib.sha256(part.encode()).digest()[:2], "big") % self.width] += 1.0
         return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 

@@ -39,6 +39,22 @@ def ids_in(request: ChatRequest) -> list[str]:
     return re.findall(r"^candidate_id: (\S+)$", request.user, re.MULTILINE)
 
 
+def read_by(request: ChatRequest, pool: CandidatePool) -> dict[str, str]:
+    """The pool's candidates that a call shows, by the ids that it gives them."""
+    shown = re.findall(
+        r"^candidate_id: (\S+)\n(.*?)(?=\ncandidate_id: |\Z)", request.user, re.MULTILINE | re.DOTALL
+    )
+    return {
+        identity: next(c.candidate_id for c in pool.candidates if flat(c.anchor_text) in flat(text))
+        for identity, text in shown
+    }
+
+
+def flat(text: str) -> str:
+    """The text on one line."""
+    return " ".join(text.split())
+
+
 def ranking(identity: str, role: str = "discarded", reason: str = "off the subject") -> dict[str, object]:
     return {"candidate_id": identity, "role": role, "reason": reason, "counter_argument": None}
 
@@ -63,10 +79,10 @@ def test_one_call_over_all_briefs_gives_every_candidate_its_role() -> None:
     pool = pool_of()
     decision, chat = decide(all_primary, pool)
     assert len(chat.requests) == 1
-    assert set(ids_in(chat.requests[0])) == {c.candidate_id for c in pool.candidates}
+    assert set(read_by(chat.requests[0], pool).values()) == {c.candidate_id for c in pool.candidates}
     assert {v.role for v in decision.verdicts} == {Role.PRIMARY}
     assert {v.decided_by.kind for v in decision.verdicts} == {"llm"}
-    assert decision.verdicts[0].decided_by.version == "arbiter v1"
+    assert decision.verdicts[0].decided_by.version == "arbiter v3"
     assert decision.calls[0].outcome == "ok"
     assert decision.cost == pytest.approx(0.001)
 
@@ -124,8 +140,9 @@ def test_what_is_left_out_twice_is_undecided_and_for_a_person() -> None:
 )
 def test_a_failed_call_is_an_outcome_and_never_a_verdict(outcome: str) -> None:
     decision, chat = decide(lambda r: LLMFailure(outcome, "no luck"))
-    assert len(chat.requests) == 1
-    assert all(v.role is None and v.needs_person for v in decision.verdicts)
+    assert len(chat.requests) == (1 if outcome != "cut_off" else 2 * len(decision.verdicts) - 1)
+    assert {v.decided_by.kind for v in decision.verdicts} <= {"fallback", "undecided"}
+    assert all(v.needs_person for v in decision.verdicts if v.role is None)
     assert decision.calls[0].outcome == outcome
     assert not decision.not_found
     assert any(outcome in note for note in decision.notes)
@@ -133,7 +150,7 @@ def test_a_failed_call_is_an_outcome_and_never_a_verdict(outcome: str) -> None:
 
 def test_an_answer_of_another_shape_is_a_failure() -> None:
     decision, _ = decide(lambda r: '{"rankings": [{"candidate_id": "x", "role": "splendid", "reason": ""}]}')
-    assert all(v.role is None for v in decision.verdicts)
+    assert all(v.decided_by.kind in ("fallback", "undecided") for v in decision.verdicts)
     assert decision.calls[0].outcome == "wrong_schema"
 
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
 import math
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arbitration.answers import Answer
 from arbitration.contracts import Role
 from arbitration.decision import Decision, arbitrate
 from arbitration.errors import LLMFailure, StrategyUnavailable
@@ -13,6 +16,7 @@ from arbitration.protocols import ChatRequest
 from arbitration.strategies.base import StrategyServices
 from arbitration.strategies.consensus import Bar, kept_in_order, log_odds, planned_calls, reply_log_odds
 from arbitration.strategies.registry import get_strategy
+from arbitration.written_answers import answer_with_model
 from tests.arbitration.engine.makers import FakeChat
 from tests.arbitration.engine.test_pointwise import pool_of
 
@@ -31,11 +35,40 @@ def test_a_missing_side_is_floored_by_the_smallest_returned() -> None:
 
 def test_without_either_word_there_are_no_odds() -> None:
     assert log_odds({"Maybe": -0.1}) is None
-    assert reply_log_odds(()) is None
+    assert reply_log_odds("Yes", ()) is None
+    assert reply_log_odds("Perhaps", ({"Perhaps": -0.1, "Yes": -2.0},)) is None
 
 
-def test_the_first_position_with_either_word_counts() -> None:
-    assert reply_log_odds(({"\n": -0.1}, {"Yes": -0.1, "No": -2.1})) == pytest.approx(2.0)
+def test_a_side_alone_is_weighed_against_what_it_leaves() -> None:
+    assert log_odds({"Yes": math.log(0.9)}) == pytest.approx(math.log(0.9) - math.log(0.1))
+    assert (log_odds({"No": 0.0}) or 0.0) < -10
+
+
+NO = {"No": -0.02, "Yes": -4.0}
+UNSURE = {"Yes": -2.0, "No": -6.0}  # what else might have stood where something else stands
+
+
+@pytest.mark.parametrize(
+    ("text", "positions"),
+    [
+        ("No\nnothing", ({"No": -0.02, "Yes": -4.0}, {"\n": -0.01})),
+        ("\nNo", ({"\n": -0.2, **UNSURE}, NO)),
+        ("**No**", ({"**": -0.2, **UNSURE}, NO, {"**": -0.01, "Yes": -7.0})),
+        ("**No**", ({"**No": -0.02, "**Yes": -4.0}, {"**": -0.01})),
+        ('"No"', ({'"': -0.2, **UNSURE}, NO, {'"': -0.01})),
+        ("“No.”", ({"\\xe2\\x80": -0.2, **UNSURE}, {"\\x9c": -0.01, **UNSURE}, NO, {".”": -0.1})),
+        (" no.", ({" no.": -0.02, " yes.": -4.0, " maybe": -5.0},)),
+        ("* No", ({"*": -0.3, "Yes": -1.5}, {" No": -0.02, " Yes": -4.0})),
+        ("NO", ({"N": -0.02, "Y": -4.0}, {"O": -0.01})),
+    ],
+)
+def test_the_odds_are_read_at_the_verdict_itself(text: str, positions: tuple[dict[str, float], ...]) -> None:
+    assert reply_log_odds(text, positions) == pytest.approx(-3.98)
+
+
+def test_words_after_the_verdict_say_nothing() -> None:
+    positions = ({"Yes": -0.1, "No": -2.1}, {"\n": -0.1}, {"No": -0.1, "Yes": -9.0})
+    assert reply_log_odds("Yes\nNo year is given.", positions) == pytest.approx(2.0)
 
 
 def test_the_worked_check_of_the_paper() -> None:
@@ -53,17 +86,20 @@ def test_tau_is_the_mean_and_sigma_the_population_deviation() -> None:
 
 
 @given(st.floats(-50, 50), st.integers(1, 40))
-def test_equal_scores_all_stay(score: float, count: int) -> None:
+def test_equal_scores_all_stay_above_the_floor_and_none_at_or_below_it(score: float, count: int) -> None:
     bar = Bar.of([score] * count)
-    assert bar.role(score) is Role.PRIMARY
+    assert bar.role(score) is (Role.PRIMARY if score > 0 else Role.DISCARDED)
 
 
-@given(st.lists(st.floats(-20, 20), min_size=1, max_size=30))
-def test_something_always_stays_and_more_tolerance_never_keeps_less(scores: list[float]) -> None:
+@given(st.lists(st.floats(-20, 20), min_size=1, max_size=30), st.floats(-5, 5))
+def test_more_tolerance_never_keeps_less_and_nothing_below_the_floor(
+    scores: list[float], floor: float
+) -> None:
     by_name = {str(i): score for i, score in enumerate(scores)}
-    kept = [len(kept_in_order(by_name, Bar.of(scores, n))) for n in (0.0, 0.5, 1.0, 1.5)]
-    assert kept[0] >= 1
-    assert kept == sorted(kept)
+    kept = [kept_in_order(by_name, Bar.of(scores, n, floor=floor)) for n in (0.0, 0.5, 1.0, 1.5)]
+    assert bool(kept[0]) is (max(scores) > floor)
+    assert [len(names) for names in kept] == sorted(len(names) for names in kept)
+    assert all(by_name[name] > floor for name in kept[-1])
 
 
 def test_twenty_candidates_are_forty_one_calls() -> None:
@@ -83,6 +119,11 @@ def years(request: ChatRequest) -> int:
 def script(request: ChatRequest) -> str:
     if request.stage == "judge":
         return "Yes\nIt states the years." if "kind 7" in request.user else "No\nNo years are stated."
+    if request.stage == "answer":
+        ids = re.findall(r"^candidate_id: (\S+)$", request.user, re.MULTILINE)
+        quote = "Audit records of kind 7 are kept 7 years."
+        sentence = {"text": "Records of kind 7 are kept 7 years.", "candidate_ids": ids, "quote": quote}
+        return json.dumps({"sentences": [sentence]})
     return "They are kept."
 
 
@@ -98,12 +139,13 @@ def decide(chat: FakeChat, **options: object) -> Decision:
     return arbitrate(pool=pool_of(), strategy=get_strategy("consensus"), services=services)
 
 
-def test_predictor_judge_bar_and_final_answer() -> None:
-    chat = FakeChat(script, supports_logprobs=True, logprobs=odds)
-    decision = decide(chat)
-    pool = pool_of()
-    assert len(chat.requests) == planned_calls(len(pool.candidates))
-    assert {r.temperature for r in chat.requests} == {0.0}
+def answered(chat: FakeChat, **options: object) -> Answer:
+    services = StrategyServices(chat=chat, options=options)
+    return answer_with_model(pool=pool_of(), decision=decide(chat, **options), services=services)
+
+
+def test_predictor_judge_and_bar() -> None:
+    decision = decide(FakeChat(script, supports_logprobs=True, logprobs=odds))
     best = decision.verdicts[0]
     assert best.role is Role.PRIMARY
     assert best.reason == "It states the years."
@@ -111,7 +153,41 @@ def test_predictor_judge_bar_and_final_answer() -> None:
     assert best.terms["tau"] == pytest.approx(
         sum(v.raw_score or 0 for v in decision.verdicts) / len(decision.verdicts)
     )
-    assert decision.artefacts["answer"] == "They are kept."
+
+
+def test_the_final_predictors_answer_is_the_one_that_is_shown() -> None:
+    chat = FakeChat(script, supports_logprobs=True, logprobs=odds)
+    answer = answered(chat)
+    assert len(chat.requests) == planned_calls(len(pool_of().candidates))
+    assert {r.temperature for r in chat.requests} == {0.0}
+    assert (chat.requests[-1].stage, chat.requests[-1].prompt_name) == ("answer", "consensus-answer")
+    assert answer.kind == "generated"
+    assert [s.text for s in answer.sentences] == ["Records of kind 7 are kept 7 years."]
+    assert answer.sentences[0].quotes[0].status == "verified"
+
+
+@pytest.mark.parametrize("score", ["log_odds", "yes_no"])
+def test_a_judge_that_says_no_to_everything_finds_nothing(score: str) -> None:
+    def no(request: ChatRequest) -> str:
+        return "No\nNothing is stated." if request.stage == "judge" else "They are kept."
+
+    chat = FakeChat(no, supports_logprobs=True, logprobs=lambda r: ({"No": -0.001, "Yes": -12.001},))
+    decision = decide(chat, score=score, n=1.5)
+    assert {v.role for v in decision.verdicts} == {Role.DISCARDED}
+    assert decision.not_found
+    assert (decision.not_found_reason or "").startswith("all_discarded")
+    assert decision.needs_person
+    assert (
+        answer_with_model(pool=pool_of(), decision=decision, services=StrategyServices(chat=chat)).kind
+        == "not_found"
+    )
+
+
+def test_the_floor_can_be_set() -> None:
+    chat = FakeChat(script, supports_logprobs=True, logprobs=odds)
+    best = max(v.raw_score or 0.0 for v in decide(chat).verdicts)
+    assert decide(chat, floor=best).not_found
+    assert not decide(chat, floor=best - 0.1).not_found
 
 
 def test_an_endpoint_without_logprobs_is_refused_clearly() -> None:
@@ -127,17 +203,22 @@ def test_plain_yes_and_no_run_without_logprobs() -> None:
 
 def test_the_order_of_the_final_answer_can_be_turned() -> None:
     orders = {}
-    for order in ("descending", "ascending"):
+    for order in ("descending", "ascending", "random"):
         chat = FakeChat(
-            lambda r: "Yes\nfine", supports_logprobs=True, logprobs=lambda r: ({"Yes": -0.1, "No": -3.0},)
+            lambda r: '{"sentences": []}' if r.stage == "answer" else "Yes\nfine",
+            supports_logprobs=True,
+            logprobs=lambda r: ({"Yes": -0.1, "No": -3.0},),
         )
-        decide(chat, order=order)
+        answered(chat, order=order)
         final = next(r for r in chat.requests if r.stage == "answer")
         orders[order] = [line for line in final.user.splitlines() if "kind" in line]
+    assert len(orders["descending"]) > 1
     assert orders["descending"] == list(reversed(orders["ascending"]))
+    assert sorted(orders["random"]) == sorted(orders["descending"])
+    assert orders["random"] not in (orders["descending"], orders["ascending"])
 
 
-def test_a_failed_call_leaves_its_candidate_undecided_and_the_bar_to_the_others() -> None:
+def test_a_failed_call_leaves_its_candidate_to_the_rules_and_the_bar_to_the_others() -> None:
     def failing(request: ChatRequest) -> str | LLMFailure:
         return (
             LLMFailure("timeout", "slow")
@@ -146,12 +227,16 @@ def test_a_failed_call_leaves_its_candidate_undecided_and_the_bar_to_the_others(
         )
 
     decision = decide(FakeChat(failing, supports_logprobs=True, logprobs=odds))
-    assert len(decision.undecided_ids) == 1
-    assert next(v for v in decision.verdicts if v.role is None).needs_person
+    (left,) = [v for v in decision.verdicts if v.decided_by.kind != "llm"]
+    assert left.decided_by.kind in ("fallback", "undecided")
+    assert left.raw_score is None or left.score_scale != "log-odds"
+    assert any("no verdict on 1 of" in note for note in decision.notes)
+    same_role = [v for v in decision.verdicts if v.role is left.role]
+    assert same_role[-1] is left, "its score has another scale"
 
 
 def test_a_judge_without_odds_of_either_word_gives_no_verdict() -> None:
     chat = FakeChat(lambda r: "Perhaps", supports_logprobs=True, logprobs=lambda r: ({"Perhaps": -0.1},))
     decision = decide(chat)
-    assert all(v.role is None for v in decision.verdicts)
+    assert all(v.decided_by.kind in ("fallback", "undecided") for v in decision.verdicts)
     assert not decision.not_found

@@ -193,7 +193,7 @@ def test_several_wordings_take_the_best_similarity() -> None:
         plain.embedder,
     )
     by_section = {a.section_id: a.score for a in EmbeddingDetector().detect(rewritten)}
-    assert by_section["s4"] > 0.5
+    assert by_section["s4"] == max(by_section.values())
 
 
 # --- running them ------------------------------------------------------------------------------------
@@ -232,7 +232,12 @@ def test_the_same_question_is_put_to_the_store_once() -> None:
             return getattr(self.inner, name)
 
     store = Counting()
-    detect(question="What are the retention periods of audit records?", store=store, embedder=HashEmbedder())  # type: ignore[arg-type]
+    detect(
+        question="What are the retention periods of audit records?",
+        store=store,  # type: ignore[arg-type]
+        embedder=HashEmbedder(),
+        settings=EngineSettings(precedence=False, definitions=False, references=False),  # which ask more
+    )
     for name in ("title_hits", "lexical", "vector", "count_hits", "lines_of_scopes"):
         assert store.calls.count(name) == 1
 

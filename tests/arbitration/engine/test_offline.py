@@ -185,13 +185,14 @@ def worked(shared_data: Path) -> dict[str, tuple[InMemoryStore, object]]:
     from arbitration.adapters.onnx_embedder import default_embedder
     from arbitration.documents import ParsedDocument
     from arbitration.parsing.drafts import to_wire
-    from arbitration.parsing.pdf import parse_pdf
+    from arbitration.parsing.pdf import draft_of_pdf
     from arbitration.testing import StoredDocument
 
     embedder = default_embedder()
     stores: dict[str, tuple[InMemoryStore, object]] = {}
     for name in ("1706.03762v7.pdf", "NIST.CSWP.29.pdf"):
-        wire = to_wire(finish(parse_pdf(shared_data / "worked_examples" / name, limits=ParseLimits())))
+        draft = draft_of_pdf(shared_data / "worked_examples" / name, limits=ParseLimits())
+        wire = to_wire(finish(draft, limits=ParseLimits()))
         parsed = ParsedDocument.model_validate_json(wire)
         stores[name] = (InMemoryStore([StoredDocument("d1", name, parsed)], embedder=embedder), embedder)
     return stores

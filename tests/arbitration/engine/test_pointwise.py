@@ -22,6 +22,8 @@ from arbitration.strategies.pointwise import (
     share_with_a_lost_shard,
 )
 from arbitration.strategies.registry import get_strategy
+from arbitration.strategies.shortlist import Fallback
+from arbitration.strategies.streams import MergeRule, merged, stream_of
 from tests.arbitration.engine.makers import (
     FakeChat,
     HashEmbedder,
@@ -191,6 +193,83 @@ def test_beyond_k_nothing_is_asked_and_the_record_says_so() -> None:
 def test_a_stream_can_be_capped() -> None:
     _, chat = decide(lambda r: "{}", per_stream=2)
     assert sum(len(ids_in(r)) for r in chat.requests) == 2
+
+
+def two_types(contracts: int = 8, policies: int = 3) -> CandidatePool:
+    """Contracts before policies in the fallback's order."""
+    pool = pool_of(contracts + policies)
+    ordered = Fallback.of(pool, StrategyServices()).probabilities
+    best = sorted(pool.candidates, key=lambda c: -ordered[c.candidate_id])
+    of_policy = {c.candidate_id for c in best[contracts:]}
+    contract = pool.documents[0].model_copy(update={"document_type": "Contract"})
+    policy = contract.model_copy(update={"document_id": "d2", "document_type": "policy"})
+    return pool.model_copy(
+        update={
+            "documents": (contract, policy),
+            "candidates": tuple(
+                c.model_copy(update={"document_id": "d2"}) if c.candidate_id in of_policy else c
+                for c in pool.candidates
+            ),
+        }
+    )
+
+
+def types_of(pool: CandidatePool, decision: Decision) -> list[str]:
+    streams = {c.candidate_id: stream_of(pool, c) for c in pool.candidates}
+    return [streams[v.candidate_id] for v in decision.verdicts if v.decided_by.kind == "llm"]
+
+
+def all_six(request: ChatRequest) -> str:
+    return json.dumps(dict.fromkeys(ids_in(request), 6))
+
+
+def test_streams_share_the_places_and_have_batches_of_their_own() -> None:
+    pool = two_types()
+    without, _ = decide(all_six, pool, k=4, n=2)
+    assert set(types_of(pool, without)) == {"contract"}, "one type crowds the other out"
+
+    texts = {c.anchor_text: stream_of(pool, c) for c in pool.candidates}
+    decision, chat = decide(all_six, pool, k=4, n=2, streams=True)
+    assert sorted(types_of(pool, decision)) == ["contract", "contract", "policy", "policy"]
+    for request in chat.requests:
+        assert len({stream for text, stream in texts.items() if text in request.user}) == 1
+    assert any("contract 2, policy 2" in note for note in decision.notes)
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "order"),
+    [
+        ("score", {}, ["contract"] * 3 + ["policy"] * 3),
+        ("round-robin", {}, ["contract", "policy"] * 3),
+        ("quota", {"per_stream": 3}, ["contract"] * 3 + ["policy"] * 3),
+    ],
+)
+def test_the_merge_rule_orders_the_streams(rule: str, options: dict[str, int], order: list[str]) -> None:
+    pool = two_types()
+    decision, _ = decide(all_six, pool, k=6, n=2, streams=True, merge=rule, **options)
+    assert types_of(pool, decision) == order
+
+
+@given(
+    st.lists(st.sampled_from("abc"), max_size=30),
+    st.sampled_from(["score", "round-robin", "quota"]),
+    st.none() | st.integers(1, 10),
+)
+def test_merging_loses_nothing_and_keeps_each_stream_in_order(
+    streams: list[str], rule: MergeRule, quota: int | None
+) -> None:
+    items = list(enumerate(streams))
+    result = merged(items, lambda item: item[1], rule=rule, quota=quota)
+    assert sorted(result) == items
+    for name in set(streams):
+        own = [place for place, stream in result if stream == name]
+        assert own == sorted(own)
+
+
+def test_quota_puts_the_first_of_each_stream_before_the_rest() -> None:
+    items = list(enumerate("aaaab"))
+    result = merged(items, lambda item: item[1], rule="quota", quota=2)
+    assert [stream for _, stream in result] == ["a", "a", "b", "a", "a"]
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:

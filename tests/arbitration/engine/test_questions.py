@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,6 +83,59 @@ def test_exclusions_reach_generation_but_not_retrieval() -> None:
     assert parsed.negative_cues == ("fees for late payment",)
     assert "late" not in parsed.retrieval_text
     assert "payment" not in parsed.terms()
+
+
+@pytest.mark.parametrize(
+    ("question", "ruled_out", "primary"),
+    [
+        ("What is the premium, not the deductible?", ("the deductible",), {"premium"}),
+        ("Which employees other than directors may approve travel?", ("directors",), {"employees", "travel"}),
+        ("What is the fee and not the deposit?", ("the deposit",), {"fee"}),
+        ("Exclude taxes: what is the fee?", ("taxes",), {"fee"}),
+        ("What are the duties, except those of clause 7.3?", ("those of clause 7.3",), {"duties"}),
+        ("¿Cuál es la prima, no la franquicia?", ("la franquicia",), {"prima"}),
+        ("¿Qué gastos se pagan, excepto el transporte?", ("el transporte",), {"gastos", "pagan"}),
+        ("¿Qué límite hay, salvo la franquicia?", ("la franquicia",), {"límite"}),
+    ],
+)
+def test_what_a_question_rules_out_is_no_keyword(
+    question: str, ruled_out: tuple[str, ...], primary: set[str]
+) -> None:
+    parsed = parse_question(question)
+    assert parsed.negative_cues == ruled_out
+    assert set(parsed.terms("primary")) == primary
+    assert parsed.section_references == ()
+    assert not any(cue in parsed.retrieval_text for cue in ruled_out)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Does the policy exclude flood damage?",
+        "Is there a clause excluding liability?",
+        "Is the seller not the manufacturer?",
+        "Who pays rent whether or not the tenant stays?",
+        "Why is the data not a trade secret?",
+        "What may not be disclosed?",
+        "¿Qué pasa si el asegurado no la notifica?",
+    ],
+)
+def test_what_a_question_is_about_is_not_ruled_out(question: str) -> None:
+    parsed = parse_question(question)
+    assert parsed.negative_cues == ()
+    assert parsed.retrieval_text == parsed.normalised
+
+
+@pytest.mark.parametrize(
+    "hostile", ["not the ", "excluding ", "no la ", "except for x", "exclude a. ", "- ", "\n"]
+)
+def test_ruling_out_is_read_in_linear_time(hostile: str) -> None:
+    """100 kB of cues in a process of its own: an expression that backtracks would not come back."""
+    code = (
+        "from arbitration.questions.exclusions import exclusions_of; import sys;"
+        " exclusions_of((sys.argv[1] * 100_000)[:100_000])"
+    )
+    subprocess.run([sys.executable, "-c", code, hostile], check=True, timeout=240)
 
 
 def test_fiscal_years_are_looked_for_as_years_too() -> None:

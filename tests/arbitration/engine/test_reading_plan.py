@@ -113,8 +113,11 @@ class TestReferences:
         assert "refers to clause 9" in candidate.why["references"]
         assert supports(candidate) == []
 
-    def test_only_when_asked_for(self) -> None:
-        pool = found()
+    def test_a_mere_mention_is_followed_only_when_asked_for(self) -> None:
+        assert ANSWER not in by_title(found())
+
+    def test_nothing_is_followed_where_it_is_switched_off(self) -> None:
+        pool = found(references=False, definitions=False)
         assert ANSWER not in by_title(pool)
         assert "not asked for" in pool.plan.skipped_reasons["references"]
 

@@ -129,3 +129,30 @@ def xquad_folder(folder: Path) -> Path:
     write_jsonl(folder / "xquad_passages.jsonl", passages)
     write_jsonl(folder / "xquad_labels.jsonl", labels)
     return folder
+
+
+def natural_folder(folder: Path, labels: Sequence[Mapping[str, Any]]) -> Path:
+    """Labels in ``natural``, the document they name in the folder beside it."""
+    (folder / "policies").mkdir(parents=True)
+    (folder / "policies" / "leave.txt").write_text(
+        "Staff may carry over five days of leave.", encoding="utf-8"
+    )
+    write_jsonl(folder / "natural" / "labels.jsonl", labels)
+    return folder / "natural"
+
+
+def natural_label(*anchors: tuple[str, str], **fields: Any) -> dict[str, Any]:
+    evidence = [{"page": 1, "section": None, "anchor": text, "role": role} for text, role in anchors]
+    row = {
+        "qid": "n1",
+        "set": "natural",
+        "doc": "policies/leave.txt",
+        "lang": "en",
+        "kind": "ordinary",
+        "question": "How much holiday can I keep for next year?",
+        "answer": "Five days.",
+        "answerable": bool(anchors),
+        "evidence": evidence,
+        "tangential": [],
+    }
+    return {**row, **fields}

@@ -238,3 +238,33 @@ def test_policyqa_offsets_point_at_the_answers(shared_data: Path) -> None:
             if isinstance(unit, SpanEvidence)
         }
         assert shown == answers[question.qid]
+
+
+def test_natural_questions_name_a_document_of_the_folder_beside_them(tmp_path: Path) -> None:
+    quotes = (("carry over five days", "primary"), ("of leave", "supporting"))
+    folder = folders.natural_folder(
+        tmp_path, [folders.natural_label(*quotes), folders.natural_label(qid="n2", kind="absent_keywords")]
+    )
+
+    loaded = load_dataset(folder)
+
+    assert [document.path for document in loaded.documents] == [tmp_path / "policies" / "leave.txt"]
+    asked, absent = loaded.questions
+    assert asked.document_id == "policies/leave.txt"
+    assert [(unit.text, unit.relevance) for unit in asked.evidence] == [
+        ("carry over five days", 2),
+        ("of leave", 1),
+    ]
+    assert (asked.kind, asked.is_ranked) == ("ordinary", True)
+    assert (absent.answerable, absent.is_ranked) == (False, False)
+
+
+@pytest.mark.parametrize("name", ["policies/missing.txt", "../outside.txt", "/etc/hostname"])
+def test_a_natural_question_reads_no_file_outside_the_folder_above(tmp_path: Path, name: str) -> None:
+    (tmp_path / "outside.txt").write_text("outside")
+    folder = folders.natural_folder(
+        tmp_path / "data", [folders.natural_label(("five days", "primary"), doc=name)]
+    )
+
+    with pytest.raises(DatasetError, match="has no such file"):
+        load_dataset(folder)

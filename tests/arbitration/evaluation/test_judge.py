@@ -12,6 +12,7 @@ from arbitration.evaluation.records import (
     PassageEvidence,
     RankedAnchor,
     SpanEvidence,
+    TextEvidence,
 )
 
 
@@ -110,3 +111,27 @@ def test_no_unit_is_found_twice_and_none_is_lost(anchored: list[int], spans: lis
     assert {spans_word for spans_word in dict.fromkeys(spans) if spans_word + 1 in anchored} == {
         list(dict.fromkeys(spans))[index] for index in found
     }
+
+
+def said(text: str, words: int | None = None) -> RankedAnchor:
+    return RankedAnchor("d", 1, 1, 1, 1, len(text.split()) if words is None else words, text)
+
+
+def test_a_quote_is_found_by_the_anchor_whose_own_text_holds_its_beginning() -> None:
+    quote = (
+        "Staff may carry over five days of leave into the next year, and no more than that unless HR agrees."
+    )
+    judge, asked = Judge({}), question(TextEvidence("d", quote))
+
+    assert judge.is_hit(asked, said("4.2 " + quote[:90].replace("into the ", "into the\n")))
+    assert judge.is_hit(asked, said(quote.upper().replace(" ", "\u00a0")))
+    assert not judge.is_hit(asked, said(quote[:79]))
+    assert not judge.is_hit(asked, said(quote, words=121))
+    assert not judge.is_hit(asked, RankedAnchor("d", 1, 1, 1, 1))
+
+
+def test_ranks_that_hold_evidence_again_are_told_apart_from_those_that_find_it_first() -> None:
+    judged = sectioned().judge(question(PassageEvidence("d", "b")), [lines(1), lines(3), lines(4)])
+
+    assert judged.found == ((), (0,), ())
+    assert judged.holders == (1, 2)

@@ -18,6 +18,7 @@ from arbitration.evaluation.metrics import (
     ranking_values,
     strategy_metrics,
 )
+from arbitration.evaluation.records import RankedAnchor
 
 _ROWS = count()
 
@@ -51,6 +52,7 @@ def test_two_units_found_at_ranks_two_and_four_of_three() -> None:
             "R@1": 0,
             "R@5": 2 / 3,
             "R@10": 2 / 3,
+            "hit@10": 1,
             "MAP@10": (1 / 2 + 2 / 4) / 3,
             "NDCG@5": (1 / log2(3) + 1 / log2(5)) / ideal,
             "NDCG@10": (1 / log2(3) + 1 / log2(5)) / ideal,
@@ -98,6 +100,7 @@ def test_values_match_the_textbook_for_one_unit_per_candidate(lists: list[set[in
     for i, ranks in enumerate(map(sorted, lists)):
         units = max(1, len(ranks) + missed)
         assert values["MRR"][i] == pytest.approx(1 / ranks[0] if ranks else 0)
+        assert values["hit@10"][i] == bool(ranks and ranks[0] <= 10)
         assert values["R@10"][i] == pytest.approx(sum(r <= 10 for r in ranks) / units)
         precise = [(n / r) for n, r in enumerate(ranks, start=1) if r <= 10]
         assert values["MAP@10"][i] == pytest.approx(sum(precise) / units)
@@ -243,3 +246,67 @@ def test_the_interval_of_a_mean_covers_the_truth_about_95_percent_of_the_time() 
         assert figure.high is not None
         covered += figure.low <= 0.4 <= figure.high
     assert 51 <= covered <= 60
+
+
+def told(holders: tuple[int, ...], anchors: list[tuple[bool, bool]], **fields: object) -> JudgedQuestion:
+    """An answerable question whose candidates are (kept, asks a person); ``holders`` are those with evidence."""
+    ranking = tuple(
+        RankedAnchor("d", 1, place, 1, place, is_kept=kept, asks_person=asks)
+        for place, (kept, asks) in enumerate(anchors, start=1)
+    )
+    found = tuple((0,) if place == (holders or (-1,))[0] else () for place in range(len(anchors)))
+    outcome = QuestionOutcome(ranking=ranking, **fields)  # type: ignore[arg-type]
+    return JudgedQuestion(
+        f"q{id(outcome)}",
+        True,
+        outcome,
+        Judgement(found, (1,), holders),
+        ("The fee is due on the first day of each quarter.",),
+    )
+
+
+QUOTE = "The fee is due on the first day of each quarter."
+KEPT, DISCARDED, ASKED = (True, False), (False, False), (False, True)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        (told((0,), [KEPT, DISCARDED]), {"pool": 1, "lost": 0, "silent_loss": 0, "kept": 1}),
+        (told((0, 1), [DISCARDED, KEPT]), {"pool": 1, "lost": 0, "silent_loss": 0}),
+        (told((0,), [DISCARDED, KEPT]), {"pool": 1, "lost": 1, "silent_loss": 1, "to_people": 0}),
+        (told((0,), [ASKED, KEPT]), {"lost": 1, "silent_loss": 0, "to_people": 1}),
+        (told((0,), [DISCARDED], not_found=True, asks_to_confirm=True), {"lost": 1, "silent_loss": 0}),
+        (
+            told((0,), [DISCARDED], not_found=True),
+            {"silent_loss": 1, "false_absent": 1, "answerable_flagged": 1},
+        ),
+        (told((), [KEPT]), {"pool": 0, "lost": 0, "silent_loss": 0}),
+        (told((0,), [KEPT], no_strong_match=True), {"false_absent": 0, "answerable_flagged": 1}),
+        (
+            told((0,), [KEPT], first_sentence="It is due on the first day of each quarter."),
+            {"first_sentence": 1},
+        ),
+        (told((0,), [KEPT], first_sentence="The fee is due on another day."), {"first_sentence": 0}),
+        (told((0,), [KEPT], first_sentence=""), {"first_sentence": 0}),
+    ],
+)
+def test_what_becomes_of_evidence(question: JudgedQuestion, expected: dict[str, float]) -> None:
+    figures = strategy_metrics([question])
+
+    assert {name: figures[name].value for name in expected} == expected
+
+
+def test_flags_of_absent_questions_are_counted_apart() -> None:
+    absent = [
+        JudgedQuestion("a", False, QuestionOutcome(not_found=True), None),
+        JudgedQuestion("b", False, QuestionOutcome(no_strong_match=True), None),
+        JudgedQuestion("c", False, QuestionOutcome(), None),
+    ]
+
+    figures = strategy_metrics([*absent, told((0,), [KEPT])])
+
+    assert figures["absent_flagged"].value == pytest.approx(2 / 3)
+    assert figures["answerable_flagged"].value == 0
+    assert (figures["false_absent"].value, figures["false_absent"].n) == (0, 1)
+    assert figures["first_sentence"].value is None

@@ -12,7 +12,7 @@ from reportlab.pdfgen.canvas import Canvas
 from arbitration.parsing.drafts import Draft, DraftLine, FinishedDraft
 from arbitration.parsing.finish import finish
 from arbitration.parsing.limits import ParseLimits
-from arbitration.parsing.pdf import parse_pdf
+from arbitration.parsing.pdf import draft_of_pdf
 
 WIDTH, HEIGHT = letter
 SENTENCES = (
@@ -66,12 +66,12 @@ def prose(count: int, *, words: int = 7) -> list[str]:
 
 def parsed(path: Path, **options: object) -> Draft:
     """The draft of a PDF, read in this process."""
-    return parse_pdf(path, limits=ParseLimits(), **options)  # type: ignore[arg-type]
+    return draft_of_pdf(path, limits=ParseLimits(), **options)  # type: ignore[arg-type]
 
 
 def finished(path: Path) -> FinishedDraft:
     """The finished draft of a PDF, read in this process."""
-    return finish(parsed(path))
+    return finish(parsed(path), limits=ParseLimits())
 
 
 def texts(draft: Draft, *, page: int = 1, body: bool = False) -> list[str]:

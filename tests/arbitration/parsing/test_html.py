@@ -28,7 +28,7 @@ def test_headings_are_sections_and_the_title_is_the_pages() -> None:
         "<title>House rules</title><h1>Rules</h1><p>All keep them.<h2>Keys</h2><p>One each."
         "<h2>Guests</h2><p>Until ten.<div role=heading aria-level=3>At night</div>Quiet."
     )
-    assert [(s.level, s.title) for s in finish(draft).sections] == [
+    assert [(s.level, s.title) for s in finish(draft, limits=ParseLimits()).sections] == [
         (1, "Rules"),
         (2, "Keys"),
         (2, "Guests"),
@@ -96,7 +96,7 @@ def test_hidden_text_is_flagged_and_never_searched(hidden: str) -> None:
     draft = _draft(f"<p>Plain words.</p>{hidden}<p>More.</p>")
     assert [line.text for line in draft.lines if line.is_hidden] == ["Obey"]
     assert [line.text for line in draft.lines if not line.is_hidden] == ["Plain words.", "More."]
-    assert not any("Obey" in passage.text for passage in finish(draft).passages)
+    assert not any("Obey" in passage.text for passage in finish(draft, limits=ParseLimits()).passages)
     assert any("hidden from a reader" in warning for warning in draft.warnings)
 
 

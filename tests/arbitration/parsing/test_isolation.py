@@ -70,6 +70,7 @@ def test_refusals_keep_their_code(tmp_path: Path, letter: Path) -> None:
     broken.write_bytes(b"%PDF-1.7\nnothing else")
     blank = Sheet(tmp_path / "blank.pdf")
     blank.canvas.rect(10, 10, 50, 50, fill=1)
+    assert _code(path=tmp_path / "gone.pdf", filename="gone.pdf") == "missing"
     assert _code(path=empty, filename="empty.pdf") == "empty"
     assert _code(path=broken, filename="broken.pdf") == "corrupt"
     assert _code(path=letter, filename="letter.xlsx") == "unsupported_type"
@@ -134,6 +135,19 @@ def test_whatever_the_child_does_becomes_a_failure(
     assert _code(path=letter, filename="letter.pdf", limits=limits) == expected
 
 
+def test_processor_time_that_is_used_up_is_no_lack_of_memory(
+    monkeypatch: pytest.MonkeyPatch, letter: Path
+) -> None:
+    _misbehave(
+        monkeypatch,
+        "from arbitration.parsing.__main__ import _limit_self\n"
+        "from arbitration.parsing.limits import ParseLimits\n"
+        "_limit_self(ParseLimits(cpu_s=1))\n"
+        "while True: pass",
+    )
+    assert _code(path=letter, filename="letter.pdf", limits=replace(_LIMITS, wall_s=120.0)) == "time_out"
+
+
 def test_a_child_that_hangs_is_ended_with_everything_it_started(
     monkeypatch: pytest.MonkeyPatch, letter: Path, tmp_path: Path
 ) -> None:
@@ -177,13 +191,15 @@ def test_the_child_does_not_see_the_environment(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_request_by_hand(letter: Path) -> None:
-    request = {"path": str(letter), "filename": "letter.pdf", "password": None, "limits": _as_json(_LIMITS)}
-    done = subprocess.run(
-        [sys.executable, "-m", "arbitration.parsing"],
-        input=json.dumps(request).encode(),
-        capture_output=True,
-        check=False,
-    )
+    with letter.open("rb") as file:
+        request = {"source": file.fileno(), "filename": "letter.pdf", "password": None}
+        done = subprocess.run(
+            [sys.executable, "-m", "arbitration.parsing"],
+            input=json.dumps({**request, "limits": _as_json(_LIMITS)}).encode(),
+            capture_output=True,
+            check=False,
+            pass_fds=[file.fileno()],
+        )
     assert done.returncode == 0
     assert ParsedDocument.model_validate_json(done.stdout).kind == "pdf"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from arbitration.errors import ParseFailure
@@ -21,11 +19,16 @@ from arbitration.parsing.kinds import detect_kind
         ("año".encode("utf-16"), "notes.txt", "text"),
     ],
 )
-def test_accepted(head: bytes, name: str, kind: str, tmp_path: Path) -> None:
+def test_accepted(head: bytes, name: str, kind: str) -> None:
     assert detect_kind(head, name) == kind
-    path = tmp_path / "stored-under-its-hash"
-    path.write_bytes(head)
-    assert detect_kind(path, name) == kind
+
+
+def test_a_file_is_empty_when_nothing_follows_its_blank_beginning() -> None:
+    blank = b" \n" * 4096
+    assert detect_kind(blank + b"text", "a.txt") == "text"
+    with pytest.raises(ParseFailure) as failure:
+        detect_kind(blank, "a.txt")
+    assert failure.value.code == "empty"
 
 
 @pytest.mark.parametrize(

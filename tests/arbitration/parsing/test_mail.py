@@ -83,7 +83,7 @@ def test_attachments_are_sections_with_their_own_pages(tmp_path: Path) -> None:
     _attach(message, package(paragraph("Rules", style="H1") + paragraph("Words of rules.")), "rules.docx")
     _attach(message, b"zipped", "data.zip")
     draft = _draft(message)
-    found = finish(draft)
+    found = finish(draft, limits=ParseLimits())
     assert [(s.level, s.title, s.start_page) for s in found.sections] == [
         (1, "Fees", 1),
         (1, "Attachment: list.pdf", 2),

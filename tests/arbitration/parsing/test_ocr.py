@@ -94,6 +94,7 @@ def test_a_page_that_fails_costs_only_itself(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str, pages: str, word: str
 ) -> None:
     _answers(monkeypatch, code)
+    (tmp_path / "x.pdf").touch()
     with pytest.raises(ParseFailure) as failure:
         parse_isolated(path=tmp_path / "x.pdf", filename="x.pdf", limits=replace(_LIMITS, ocr_page_s=1))
     assert failure.value.code.startswith(pages)
@@ -103,6 +104,7 @@ def test_a_page_that_fails_costs_only_itself(
 
 def test_pages_and_time_for_recognition_are_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _answers(monkeypatch, "pass")
+    (tmp_path / "x.pdf").touch()
     for limits, left in ((replace(_LIMITS, max_ocr_pages=2), 1), (replace(_LIMITS, ocr_wall_s=0.0), 3)):
         with pytest.raises(ParseFailure) as failure:
             parse_isolated(path=tmp_path / "x.pdf", filename="x.pdf", limits=limits)
@@ -128,7 +130,7 @@ def test_recognised_pages_go_through_the_same_layout(tmp_path: Path) -> None:
     assert {line.parsing_method for line in draft.lines} == {"ocr"}
     assert {line.confidence for line in draft.lines} == {0.9}
     assert draft.unread == []
-    assert finish(draft).passages
+    assert finish(draft, limits=_LIMITS).passages
 
 
 def test_cells_of_a_recognised_table_stay_on_their_row(tmp_path: Path) -> None:

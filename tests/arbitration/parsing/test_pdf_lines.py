@@ -138,6 +138,32 @@ def test_wrapped_cells_of_a_drawn_table_are_read_cell_by_cell(sheet: Sheet) -> N
     assert texts(parsed(sheet.save())) == [*left, *right]
 
 
+def test_a_wrapped_cell_is_read_whole_beside_cells_of_one_line(sheet: Sheet) -> None:
+    _ruled_row(sheet, 90, 126, (70, 110, 400, 540))
+    sheet.text(80, 110, "22")
+    label = ["Records of a suspicious transaction, whether or", "not it was made in cash"]
+    sheet.lines(115, 104, label)
+    sheet.text(405, 104, "Ten years")
+    assert texts(parsed(sheet.save())) == ["22", *label, "Ten years"]
+
+
+def test_figures_beside_a_wrapped_cell_stay_on_one_line(sheet: Sheet) -> None:
+    _ruled_row(sheet, 90, 126, (70, 300, 400, 540))
+    label = ["Purchases of plant and", "equipment"]
+    sheet.lines(75, 104, label)
+    sheet.text(310, 116, "1,577")
+    sheet.text(410, 116, "1,373")
+    assert texts(parsed(sheet.save())) == [*label, "1,577  1,373"]
+
+
+def test_the_edge_of_a_list_is_not_taken_for_the_column_that_holds_it(sheet: Sheet) -> None:
+    rows = prose(40, words=7)
+    for place in range(20):
+        sheet.text(60, 110 + 12 * place, rows[place], size=8)
+        sheet.text(320 if place < 7 else 336, 113 + 12 * place, rows[20 + place], size=8)
+    assert texts(parsed(sheet.save())) == rows
+
+
 def test_entries_below_each_other_in_a_drawn_table_stay_rows(sheet: Sheet) -> None:
     _ruled_row(sheet, 90, 140, (70, 300, 540))
     sheet.lines(75, 102, ["Ash", "Beech", "Cedar"])

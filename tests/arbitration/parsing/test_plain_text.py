@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from arbitration.errors import ParseFailure
 from arbitration.parsing.limits import ParseLimits
 from arbitration.parsing.offsets import MAX_LINE, PAGE_LINES, line_spans
-from arbitration.parsing.plain_text import decode, draft_of_text, parse_text
+from arbitration.parsing.plain_text import decode, draft_of_text, read_text
 from arbitration.parsing.toc import build_sections
 
 _text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=600) | st.lists(
@@ -81,7 +81,8 @@ def test_binary_data_is_refused() -> None:
 def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
     path = tmp_path / "marked.txt"
     path.write_bytes(codecs.BOM_UTF8 + b"Scope\nof it")
-    assert [line.text for line in parse_text(path, limits=ParseLimits()).lines] == ["Scope", "of it"]
+    draft = draft_of_text(read_text(path.read_bytes(), limits=ParseLimits()))
+    assert [line.text for line in draft.lines] == ["Scope", "of it"]
     assert line_spans(path.read_text("utf-8"))[0] == (1, 1, 1, 6)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from arbitration.parsing.drafts import DraftLine
 from arbitration.parsing.limits import ParseLimits
-from arbitration.parsing.pdf import parse_pdf
+from arbitration.parsing.pdf import draft_of_pdf
 
 #: A figure as statements write it.
 FIGURE = re.compile(r"\$|\(?-?[\d,.]+\)?%?|—")
@@ -23,7 +23,7 @@ def statement(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> li
     page, path = pypdfium2.PdfDocument.new(), tmp_path_factory.mktemp("statement") / "page.pdf"
     page.import_pages(source, [59])
     page.save(path)
-    return parse_pdf(path, limits=ParseLimits()).lines
+    return draft_of_pdf(path, limits=ParseLimits()).lines
 
 
 @pytest.mark.data

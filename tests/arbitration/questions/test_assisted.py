@@ -82,3 +82,19 @@ def test_the_question_is_fenced_as_data() -> None:
     assert request.schema is QuestionReading
     assert "<<<DATA" in request.user
     assert QUESTION.text in request.user
+
+
+def test_a_model_does_not_bring_back_what_the_question_rules_out() -> None:
+    question = parse_question("What is the premium, not the deductible?")
+    read = with_reading(
+        question,
+        reading(
+            corrected_question="What's the premium, not the deductible?",
+            extracted_keywords=["premium", "deductible"],
+            rewritten_keywords=["price of cover", "deductible"],
+            sub_questions=["What is the premium, not the deductible?"],
+        ),
+    )
+    assert "deductible" not in read.terms()
+    assert "price of cover" in read.terms()
+    assert not any("deductible" in rewrite for rewrite in read.rewrites)

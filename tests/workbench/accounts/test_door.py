@@ -13,7 +13,8 @@ import pytest
 from django.test import Client, TestCase
 from django.urls import reverse
 
-from arbitration.strategies.multi_criteria import DEFAULT_WEIGHT, PROPERTIES
+from arbitration.strategies.multi_criteria import DEFAULT_WEIGHT
+from arbitration.strategies.rubrics import PROPERTIES
 from tests.conftest import ROOT
 from tests.workbench.cast import PASSWORD, Cast
 from workbench.accounts.models import User

@@ -107,7 +107,7 @@ def test_a_collection_keeps_an_admin(cast: Cast) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_two_admins_cannot_remove_each_other_at_once(cast: Cast) -> None:
     membership_grant(actor=cast.admin, user=cast.analyst, collection=cast.alpha, role="admin")
-    both_ready = threading.Barrier(2, timeout=20)
+    both_ready = threading.Barrier(2, timeout=120)
 
     def remove(actor: User, user: User) -> str:
         try:

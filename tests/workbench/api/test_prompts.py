@@ -57,7 +57,8 @@ def test_one_word_for_word_with_its_calls(cast: Cast, client_as: ClientAs, scene
     shown = client_as(cast.auditor).get(f"{PROMPTS}arbiter/").json()
     assert (shown["system"], shown["user"]) == (prompt.system, prompt.user)
     assert shown["placeholders"] == sorted(prompt.placeholders)
-    assert (shown["against"], shown["diff"]) == (None, [])
+    assert [shown["against"], shown["version"]] == shown["versions"][-2:], "against the version before"
+    assert {line["kind"] for line in shown["diff"]} >= {"added", "removed"}
     assert shown["calls"] == [
         {"strategy": scene.run.strategy, "stage": "arbitrate", "calls": 1},
         {"strategy": None, "stage": "arbitrate", "calls": 1},

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models.functions import Now
 
-from arbitration.strategies.multi_criteria import PROPERTIES
+from arbitration.strategies.rubrics import PROPERTIES
 from tests.workbench.cast import PASSWORD
 from tests.workbench.labeling.makers import any_pair, any_project, any_slot
 from tests.workbench.models_registry.makers import any_model

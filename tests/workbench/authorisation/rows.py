@@ -40,11 +40,13 @@ DOCUMENTS: list[Row] = [
     get("documents:status", MEMBERS),
     get("documents:original", MEMBERS),
     get("documents:page-image", ""),  # a text document has no pages to draw
+    get("documents:page-picture", ""),
     get("documents:versions", MEMBERS),
     post("documents:retry", "AD", given=parts.failed_document),
     post("documents:cancel", "AD", given=parts.document_on_its_way),
     post("documents:delete", "D", fields(reason="Asked for by the client.", is_sure="on")),
     post("documents:keep", "D", fields(reason="By mistake."), parts.deleted_document),
+    post("documents:describe", "AD", fields(document_type="policy")),
     post("documents:version-decide", "AD", fields(decision="decline"), parts.offered),
 ]
 
@@ -196,6 +198,9 @@ INSTALLATION: list[Row] = [
     post("ops:stop", "S!", fields(reason="Too dear.")),
     post("ops:resume", "S!", fields(reason="Cheap again."), parts.models_stopped),
     post("ops:budgets", "S!", fields(run_budget="1", month_budget="50", reason="A limit.")),
+    get("ops:prices", "DUduS!"),
+    post("ops:prices", "S!", fields(model="m", fresh="1", cached="0.1", output="2", reason="The list.")),
+    post("ops:price-remove", "S!", fields(model="gpt-5-mini", reason="Gone.")),
     post("ops:run-retry", "ARD", given=parts.failed_run),
     get("ops:trust", SIGNED_IN),  # figures of one's own collections
     get("ops:costs", "DUduS!"),
@@ -325,6 +330,13 @@ API_ADMINISTRATION: list[Row] = [
     post("api:collection-review-shares", "D", fields(blind_share=0.3, second_share=0.1)),
     get("api:collection-trust", "RDU"),
     get("api:costs", "DUduS!"),
+    get("api:language-models-prices", "DUduS!"),
+    post(
+        "api:language-models-prices",
+        "S!",
+        fields(model="m", input="1", cached_input="0.1", output="2", reason="The list."),
+    ),
+    post("api:language-models-price-remove", "S!", fields(model="gpt-5-mini", reason="Gone.")),
     post("api:audit-event-verify", ""),  # reads; the answer is the outcome
 ]
 
@@ -360,10 +372,12 @@ API: list[Row] = [
     get("api:document-detail", MEMBERS),
     post("api:document-cancel", "AD", given=parts.document_on_its_way),
     post("api:document-retry", "AD", given=parts.failed_document),
+    post("api:document-describe", "AD", fields(document_type="policy")),
     post("api:document-version-decision", "AD", fields(decision="declined"), parts.offered),
     get("api:document-original", MEMBERS),
     get("api:document-versions", MEMBERS),
     post("api:question-list", "ARD", parts.question),
+    get("api:question-estimate", "ARD", fields(collection="alpha")),
     get("api:run-list", SIGNED_IN),
     get("api:run-detail", MEMBERS),
     post("api:run-again", "ARD"),
@@ -465,8 +479,8 @@ ASKS_AGAIN = frozenset(
         *("api:collection-archive-detail", "api:collection-archive-list"),
         *("review:policy", "models:roll-back", "models:schedule", "models:shadow"),
         *("api:model-roll-back", "api:model-shadow", "api:model-end-shadow", "api:training-schedule"),
-        *("ops:stop", "ops:resume", "ops:budgets"),
-        *(f"api:language-models-{name}" for name in ("stop", "resume", "budgets")),
+        *("ops:stop", "ops:resume", "ops:budgets", "ops:prices", "ops:price-remove"),
+        *(f"api:language-models-{name}" for name in ("stop", "resume", "budgets", "prices", "price-remove")),
         *("webhooks:webhooks", "webhooks:change", "webhooks:secret", "webhooks:switch"),
         *(f"api:webhook-{name}" for name in ("list", "change", "secret", "pause", "resume", "remove")),
     }

@@ -13,7 +13,8 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from arbitration.strategies.multi_criteria import DEFAULT_WEIGHT, PROPERTIES
+from arbitration.strategies.multi_criteria import DEFAULT_WEIGHT
+from arbitration.strategies.rubrics import PROPERTIES
 from arbitration.triage import OPEN_GATES, GateProfile
 from tests.arbitration.evaluation.folders import obliqa_folder, obliqa_label
 from tests.workbench.cast import Cast
@@ -27,7 +28,9 @@ from workbench.collection_settings.models import CollectionGates, GateProposal
 from workbench.collection_settings.selectors import criteria_weights_of, gates_of
 from workbench.documents.embedding import active_space
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.questions.services import cache_key
+from workbench.questions.execution import run_answer, run_arbitrate, run_detect
+from workbench.questions.models import Run
+from workbench.questions.services import cache_key, question_ask
 from workbench.review.services import candidate_override
 
 ClientAs = Callable[[User | None], Client]
@@ -244,3 +247,42 @@ class TestPage:
         for _ in range(3):
             self.proposal(cast)
         assert queries_of(client_as(cast.admin), self.URL) <= 15
+
+
+class TestReuse:
+    """``confident`` and ``query``: what is kept for the next asker, and what is linked."""
+
+    def asked(self, scene: Scene, cast: Cast, text: str = "Who lifts a legal hold?") -> tuple[Run, bool]:
+        outcome = question_ask(
+            actor=cast.analyst,
+            collection=scene.document.collection,
+            document=scene.document,
+            text=text,
+            strategy="r-flow",
+        )
+        if not outcome.is_cached:
+            for stage in (run_detect, run_arbitrate, run_answer):
+                stage(run_id=outcome.run.pk)
+        return Run.objects.get(pk=outcome.run.pk), outcome.is_cached
+
+    @pytest.mark.parametrize(("confident", "is_kept"), [(0.0, True), (1.0, False)])
+    def test_only_a_confident_answer_is_kept(
+        self, confident: float, is_kept: bool, scene: Scene, cast: Cast
+    ) -> None:
+        apply(cast, profile=profile(confident=confident))
+        self.asked(scene, cast)
+        assert self.asked(scene, cast)[1] is is_kept
+
+    def test_without_thresholds_every_answer_is_kept(self, scene: Scene, cast: Cast) -> None:
+        self.asked(scene, cast)
+        assert self.asked(scene, cast)[1] is True
+
+    @pytest.mark.parametrize(("query", "is_linked"), [(0.5, True), (1.0, False)])
+    def test_another_wording_is_linked_from_the_threshold_on(
+        self, query: float, is_linked: bool, scene: Scene, cast: Cast
+    ) -> None:
+        apply(cast, profile=profile(query=query))
+        first, _ = self.asked(scene, cast, "Who lifts a legal hold?")
+        second, _ = self.asked(scene, cast, "Who lifts a legal hold, please?")
+        found = second.parsed_question["similar_run"]
+        assert (found is not None and found["run_id"] == first.pk) is is_linked

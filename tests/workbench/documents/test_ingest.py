@@ -337,7 +337,7 @@ def test_content_given_as_data_is_one_document_and_done_again_after_a_crash(cast
 def test_two_workers_at_one_document_read_it_once(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     document = uploaded(cast)
     read: list[int] = []
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=120)
 
     def reading(*_: object, **__: object) -> ParsedDocument:
         read.append(document.pk)

@@ -460,7 +460,7 @@ def test_two_processes_building_at_once_build_one_index(cast: Cast, tmp_path: Pa
     workers = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)
     ]
-    said = [worker.communicate(timeout=120) for worker in workers]
+    said = [worker.communicate(timeout=300) for worker in workers]
 
     assert [(worker.returncode, out.strip()) for worker, (out, _) in zip(workers, said, strict=True)] == [
         (0, "5"),

@@ -114,7 +114,7 @@ def test_the_same_bytes_at_the_same_time_are_one_document(
     cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both look before either has written; one of them makes the row."""
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=120)
     looked = threading.local()
     filter_ = Document.objects.filter
 

@@ -17,6 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from arbitration.detection import detect, end_threads
 from arbitration.documents import Line, ParsedDocument
 from arbitration.errors import ArbitrationError
+from arbitration.late_interaction import PassageTokens
 from arbitration.parsing.drafts import to_wire
 from arbitration.parsing.limits import ParseLimits
 from arbitration.parsing.registry import parse_here
@@ -25,7 +26,7 @@ from arbitration.settings import EngineSettings
 from arbitration.testing import InMemoryStore, StoredDocument
 from tests.product import eventually
 from tests.workbench.cast import Cast
-from tests.workbench.scene import HashEmbedder, make_document
+from tests.workbench.scene import HashEmbedder, TokenHashEmbedder, make_document
 from workbench.documents import ingest, store
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection, Document, DocumentStatus, PassageVector
@@ -105,7 +106,7 @@ def _with_marks(parsed: ParsedDocument) -> ParsedDocument:
 
 @pytest.fixture
 def embedder(here: None, monkeypatch: pytest.MonkeyPatch) -> HashEmbedder:
-    made = HashEmbedder()
+    made = TokenHashEmbedder()
     monkeypatch.setattr(ingest, "current_embedder", lambda: made)
     return made
 
@@ -268,6 +269,31 @@ class TestParity:
         assert found.lines_of_scopes(spans) == expected.lines_of_scopes(spans)
         assert found.lines_between(*spans[0]) == expected.lines_between(*spans[0])
         assert found.lines_of_scopes([]) == []
+
+    def test_tokens_of_spans(self, stores: tuple[DatabaseCandidateStore, InMemoryStore]) -> None:
+        found, expected = stores
+        ids = [d.document_id for d in expected.profile().documents]
+        spans = [
+            *(
+                (document, page, line, page, line + 3)
+                for document in ids
+                for page in (1, 2)
+                for line in (1, 4, 9)
+            ),
+            ("d999999999", 1, 1, 9, 9),
+            (ids[0], 1, 5, 1, 3),
+        ]
+
+        mine = found.tokens_of_scopes(spans)
+
+        assert mine == expected.tokens_of_scopes(spans)
+        assert any(mine)
+        passages = [
+            PassageTokens.unpacked(data) for data in found.tokens_of_scopes([(ids[0], 1, 1, 1, 99)])[0]
+        ]
+        shown = {(row.page_num, row.line_num) for row in found.lines_between(ids[0], 1, 1, 1, 99)}
+        assert {place for passage in passages for place in passage.lines[1:]} <= shown
+        assert found.tokens_of_scopes([]) == []
 
     @pytest.mark.parametrize(
         "terms", [["RECORD"], ["cyber"], ["100%"], ["_"], ["\\"], [" "], ["zzz", "grup"]]

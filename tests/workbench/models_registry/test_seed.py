@@ -24,6 +24,7 @@ from workbench.models_registry.champion import (
     champion_model,
     champion_services,
     loaded_forget,
+    serving_now,
 )
 from workbench.models_registry.evaluation import deployed_for
 from workbench.models_registry.models import ModelVersion
@@ -62,6 +63,21 @@ def test_a_new_installation_starts_with_the_shipped_model_and_says_so(
     assert ModelVersion.objects.count() == 1
 
 
+def test_where_it_ships_no_more_the_rules_serve_and_the_record_stays(
+    world: World, folder: Path, settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seed, "FOLDER", folder)
+    settings.SEED_MODEL = True
+    assert champion_model() is not None
+
+    settings.SEED_MODEL = False
+
+    assert champion_model() is None
+    assert champion_services().scorer is None
+    assert serving_now().champion is None
+    assert alias_version() == ModelVersion.objects.get()
+
+
 def test_the_shipped_model_displaces_nobody(gold: World, system: User, folder: Path) -> None:
     gold.label(truths(range(60)))
     own = retrained(system).challenger
@@ -87,8 +103,9 @@ def test_a_shipped_model_for_other_features_is_left_out(system: User, folder: Pa
 
 
 def test_an_evaluation_sets_aside_a_model_that_knows_a_question(
-    system: User, folder: Path, world: World
+    system: User, folder: Path, world: World, settings
 ) -> None:
+    settings.SEED_MODEL = True
     seed.seed_install(actor=system, folder=folder)
     loaded_forget()
     known = dataset(40).questions[0]
@@ -170,8 +187,9 @@ def test_held_out_questions_and_documents_share_nothing_with_training(
 
 
 def test_an_evaluation_sets_aside_a_model_that_knows_a_document(
-    system: User, folder: Path, world: World, monkeypatch: pytest.MonkeyPatch
+    system: User, folder: Path, world: World, settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    settings.SEED_MODEL = True
     text = DatasetDocument("a", "A", units=(StructuredUnit("1", "Term", "Two years."),)).content_hash()
     card = json.loads((folder / seed.CARD).read_text("utf-8")) | {"documents": [text]}
     (folder / seed.CARD).write_text(json.dumps(card), "utf-8")

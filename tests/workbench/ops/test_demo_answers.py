@@ -37,9 +37,6 @@ def test_every_example_question_finds_what_it_promises(
     } == {}
     for question in DEMO_QUESTIONS:
         check(question, answered(question), estimated_by="rule")
-    settings.SEED_MODEL = True
-    for question in DEMO_QUESTIONS:
-        check(question, answered(question), estimated_by="mlp")
     # The index holds document text, and the folder around it may be passable.
     assert stat.S_IMODE((tmp_path / "index").stat().st_mode) == 0o700
 

@@ -127,7 +127,7 @@ def test_the_heartbeat_outlives_the_database_and_notices_its_loss(
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_at_once_one_gets_it() -> None:
     row = make_row(create_cast())
-    both = threading.Barrier(4, timeout=30)
+    both = threading.Barrier(4, timeout=120)
     got: list[bool] = []
 
     def claim() -> None:

@@ -351,7 +351,7 @@ def test_processes_count_together_and_the_dead_are_forgotten(tmp_path: Path) -> 
         env=environment,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=240,
     )
     assert done.returncode == 0, done.stderr.decode()
     told = json.loads(done.stdout)
@@ -396,7 +396,7 @@ def port(token: str) -> Iterator[int]:
 def ask(port: int, path: str = "/metrics", **headers: str) -> tuple[int, bytes]:
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=5) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             return response.status, response.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()

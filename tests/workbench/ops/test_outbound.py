@@ -12,7 +12,7 @@ from arbitration.protocols import ChatRequest
 from tests.fake_llm.server import FakeLLM
 from tests.workbench.cast import Cast
 from workbench.documents.embedding import current_embedder
-from workbench.ops.outbound import address_allowed, model_rule
+from workbench.ops.outbound import AddressRefused, address_allowed, model_rule, outbound_rule
 from workbench.questions import gateway
 from workbench.questions.models import LLMCall, LLMEndpoint
 
@@ -49,6 +49,44 @@ HERE = [ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("fd00::/8")]
 )
 def test_addresses(address: str, scheme: str, expected: bool) -> None:
     assert address_allowed(address, scheme=scheme, networks=HERE) is expected
+
+
+NOBODYS = """
+    0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.100.100.200 127.0.0.1 127.255.0.1 168.63.129.16 169.254.169.254
+    172.16.0.1 172.31.255.1 192.0.0.1 192.0.0.170 192.0.2.1 192.88.99.1 192.168.1.1 198.18.0.1 198.19.255.1
+    198.51.100.1 203.0.113.1 224.0.0.1 239.1.1.1 240.0.0.1 255.255.255.255
+    :: ::1 ::7f00:1 ::10.0.0.1 ::93.184.215.14 ::ffff:127.0.0.1 ::ffff:169.254.169.254 ::ffff:0:7f00:1
+    64:ff9b::7f00:1 64:ff9b::10.0.0.1 64:ff9b::169.254.169.254 64:ff9b:1::5db8:d70e 64:ff9b:2::1 100::1 100:0:0:1::1
+    2001::1 2001:0:5db8:d70e::1 2001:2::1 2001:10::1 2001:20::1 2001:db8::1 3fff::1
+    2002:7f00:1::1 2002:5db8:d70e::1 5f00::1 fc00::1 fd00:ec2::254 fe80::1 fe80::1%eth0 fec0::1 feff::1 ff02::1 ff0e::1
+    4000::1 e000::1
+"""
+
+
+@pytest.mark.parametrize("address", NOBODYS.split())
+def test_what_is_not_public_is_refused(address: str) -> None:
+    assert not address_allowed(address, scheme="https", networks=[])
+
+
+@pytest.mark.parametrize("form", ["{}", "::ffff:{}", "64:ff9b::{}"])
+def test_an_address_is_judged_by_what_it_stands_for(form: str) -> None:
+    assert address_allowed(form.format("93.184.215.14"), scheme="https", networks=[])
+    assert not address_allowed(form.format("93.184.215.14"), scheme="http", networks=[])
+    assert not address_allowed(form.format("192.168.0.1"), scheme="https", networks=[])
+
+
+@pytest.mark.parametrize("address", ["2606:2800:21f:cb07::1", "2a00:1450:4001::1", "2001:4860:4860::8888"])
+def test_public_addresses_of_ipv6_may_be_called(address: str) -> None:
+    assert address_allowed(address, scheme="https", networks=[])
+
+
+def test_webhooks_and_models_ask_the_same_rule(settings: Any) -> None:
+    settings.MODEL_NETWORKS = settings.WEBHOOK_NETWORKS = []
+    for address in ("fec0::1", "::10.0.0.1", "2002:7f00:1::1"):
+        with pytest.raises(AddressRefused):
+            outbound_rule(scheme="https")("hook.example", address)
+        with pytest.raises(LLMFailure):
+            model_rule(base_url="https://models.example/v1")("models.example", address)
 
 
 def test_a_refusal_says_what_to_do(settings: Any) -> None:

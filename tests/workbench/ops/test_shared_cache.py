@@ -73,7 +73,7 @@ def test_two_processes_count_together(settings: Any) -> None:
         )
         for _ in range(2)
     ]
-    said = [process.communicate("\n", timeout=60)[0] for process in processes]
+    said = [process.communicate("\n", timeout=240)[0] for process in processes]
     assert sorted(int(n) for line in said for n in line.split()) == list(range(1, 81))
     cache.clear()
 

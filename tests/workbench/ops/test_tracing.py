@@ -134,7 +134,7 @@ def test_nothing_of_it_is_imported_until_a_collector_is_named(endpoint: str, sai
     given = {"DJANGO_SETTINGS_MODULE": "workbench.settings.test", "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}
     done = subprocess.run(
         [sys.executable, "-c", _IMPORTED], cwd=ROOT, env=os.environ | given, capture_output=True, check=False,
-        timeout=60,
+        timeout=240,
     )  # fmt: skip
     assert done.stdout.decode().strip() == said, done.stderr.decode()
 

@@ -14,6 +14,7 @@ from django.db import connection
 from tests.workbench.cast import Cast
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import make_document
+from workbench.accounts.models import User
 from workbench.documents.models import Document, DocumentStatus
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.question_sets import export
@@ -92,7 +93,7 @@ def state(round_: Round, question: str) -> tuple[str, bool | None]:
 
 
 def _grid(round_: Round) -> Grid:
-    return grid(round_=Round.objects.get(pk=round_.pk), today=TODAY)
+    return grid(round_=Round.objects.get(pk=round_.pk), today=TODAY, viewer=User.objects.system())
 
 
 class TestQuestions:
@@ -195,9 +196,10 @@ class TestGrid:
         )
         round_fill(round_id=larger.pk)
 
+        viewer = User.objects.system()
         for one in (round_, larger):
             with django_assert_num_queries(1):
-                shown = grid(round_=one, today=TODAY)
+                shown = grid(round_=one, today=TODAY, viewer=viewer)
             assert shown.total == one.cells.count()
 
     def test_documents_and_questions_stand_in_their_order(self, round_: Round) -> None:
@@ -318,7 +320,7 @@ class TestExport:
 
 
 def together(*work: object) -> None:
-    both = threading.Barrier(len(work), timeout=30)
+    both = threading.Barrier(len(work), timeout=120)
 
     def one(task: object) -> None:
         try:

@@ -50,6 +50,13 @@ def test_the_ladder_is_measured_side_by_side_and_stored(folder: Path) -> None:
     assert EvaluationRun.objects.get().report["strategies"].keys() == value["strategies"].keys()
 
 
+def test_parts_of_the_engine_can_be_left_out(folder: Path) -> None:
+    evaluated(folder, "--strategies", "offline", "--without", "precedence,definitions")
+    assert EvaluationRun.objects.get().options["without"] == "precedence,definitions"
+    with pytest.raises(CommandError, match="Unknown parts: magic"):
+        evaluated(folder, "--strategies", "offline", "--without", "magic")
+
+
 def test_answers_without_a_judge_have_the_figures_that_need_none(folder: Path) -> None:
     value = evaluated(folder, "--strategies", "offline", "--answers", "--runs", "2")
     figures = value["strategies"]["offline"]

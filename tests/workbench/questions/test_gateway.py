@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import get_args
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.db.models.functions import Now
 
 from arbitration.adapters.breaker import forget_breakers
-from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities
+from arbitration.adapters.endpoints import Effort, Endpoint, EndpointCapabilities
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatReply, ChatRequest
 from tests.fake_llm.server import FakeLLM
@@ -21,27 +24,39 @@ from tests.workbench.scene import make_document
 from workbench.documents.models import Collection, Document
 from workbench.questions import gateway
 from workbench.questions.execution import run_answer, run_arbitrate, run_detect
-from workbench.questions.models import LLMCall, LLMCallBody, LLMControl, LLMEndpoint, LLMReply, Run, RunStatus
+from workbench.questions.models import (
+    LLMCall,
+    LLMCallBody,
+    LLMControl,
+    LLMEndpoint,
+    LLMReply,
+    ModelPrice,
+    Run,
+    RunStatus,
+)
 from workbench.questions.services import question_ask
+from workbench.questions.strategies import engine_state
+from workbench.settings import engine, env
 
 pytest_plugins = ["tests.fake_llm.plugin"]
 
 
 @pytest.fixture
-def endpoint(fake_llm: FakeLLM, settings) -> FakeLLM:
-    """The installation's endpoint is the fake one, and no test before has found it down."""
+def endpoint(fake_llm: FakeLLM, settings, monkeypatch: pytest.MonkeyPatch) -> FakeLLM:
+    """The installation's endpoint is the fake one, and no test before has found it down. It counts as another's."""
     forget_breakers()
     settings.LLM_CONFIGURED = True
     settings.OPENAI_BASE_URL = fake_llm.base_url
     settings.OPENAI_API_KEY = "key"
     settings.OPENAI_MODEL = "fake-model"
-    settings.LLM_PRICES = {"default": (1.0, 0.1, 2.0)}
+    monkeypatch.setattr(gateway, "is_local", lambda endpoint: False)
     return fake_llm
 
 
 @pytest.fixture
 def document(cast: Cast, here: None, endpoint: FakeLLM) -> Document:
     Collection.objects.update(allowed_endpoints=[gateway.endpoint_name()])
+    ModelPrice.objects.create(model="fake-model", input=1, cached_input="0.1", output=2)
     LLMEndpoint.objects.create(
         name="known",
         base_url=gateway.endpoint_name(),
@@ -291,7 +306,9 @@ def test_an_endpoint_that_is_down_is_not_said_to_lack_what_nobody_could_ask_it(
 
     assert run.status == RunStatus.DONE, run.failure_reason
     assert run.candidates.exists()
-    assert not run.candidates.filter(verdict__decided_by_kind="llm").exists()
+    deciders = set(run.candidates.values_list("verdict__decided_by_kind", flat=True))
+    assert deciders <= {"fallback", "undecided"}
+    assert any("the language model gave no verdict" in note for note in run.notes)
     assert run.needs_person
     outcomes = set(LLMCall.objects.filter(run=run).values_list("outcome", flat=True))
     assert "server_error" in outcomes
@@ -324,8 +341,74 @@ def test_while_a_model_is_waited_for_no_connection_is_held(
         return send(self, *args, **kwargs)  # type: ignore[arg-type]
 
     monkeypatch.setattr(EndpointCaller, "_send", watched)
+    monkeypatch.setattr(gateway, "is_local", lambda endpoint: True)
     run = finished(asked(cast, document))
 
     assert run.status == RunStatus.DONE, run.failure_reason
     assert held
     assert not any(held)
+
+
+class TestModelsThatReason:
+    @pytest.mark.django_db(transaction=True)
+    def test_another_level_of_effort_is_probed_and_then_remembered(
+        self, cast: Cast, document: Document, endpoint: FakeLLM, settings
+    ) -> None:
+        settings.LLM_REASONING_EFFORT = "low"
+        finished(asked(cast, document))
+        assert LLMEndpoint.objects.get().capabilities["effort_tried"] == "low"
+        probes = LLMCall.objects.filter(stage="probe").count()
+        assert probes > 0
+        sent = [call.body.request for call in LLMCall.objects.filter(stage="arbitrate")]
+        assert [request.get("reasoning") for request in sent] == [{"effort": "low"}]
+        finished(asked(cast, document))
+        assert LLMCall.objects.filter(stage="probe").count() == probes
+
+    def test_the_level_of_effort_is_part_of_what_answers_are_kept_under(
+        self, cast: Cast, endpoint: FakeLLM, settings
+    ) -> None:
+        before = engine_state(strategy="arbiter", collection=cast.alpha)
+        settings.LLM_REASONING_EFFORT = "high"
+        assert engine_state(strategy="arbiter", collection=cast.alpha) != before
+
+    def test_the_levels_of_the_setting_are_those_of_the_engine(self) -> None:
+        assert get_args(Effort) == engine.REASONING_EFFORTS
+
+    @pytest.mark.parametrize("given", ["", "low", "very"])
+    def test_the_setting_is_a_level_or_stops_the_start(
+        self, given: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("LLM_REASONING_EFFORT", given)
+        if given == "very":
+            with pytest.raises(ImproperlyConfigured, match="must be one of none"):
+                env.choice("LLM_REASONING_EFFORT", engine.REASONING_EFFORTS)
+        else:
+            assert env.choice("LLM_REASONING_EFFORT", engine.REASONING_EFFORTS) == given
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_keeps_the_order_in_which_the_model_read(cast: Cast, document: Document) -> None:
+    run = finished(asked(cast, document, options={"seed": 5, "two_orders": True}))
+    assert json.loads(run.artefacts["order"]) == {"hints": False, "orders": 2, "seed": 5, "whole": 15}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_model_is_told_which_version_it_reads(cast: Cast, document: Document) -> None:
+    later = make_document(
+        collection=cast.alpha,
+        owner=cast.analyst,
+        name="later.txt",
+        text={"1 Audit": ["Audit records are kept."]},
+    )
+    Document.objects.filter(pk=later.pk).update(version_of=document, version_number=2)
+    Document.objects.filter(pk=document.pk).update(effective_date="2021-03-04", title="Old policy")
+    for one, said in (
+        (document, "effective 2021-03-04; version 1; replaced by"),
+        (later, "version 2; the latest"),
+    ):
+        finished(asked(cast, one))
+        call = LLMCall.objects.filter(stage="arbitrate").latest("pk")
+        assert said in json.dumps(call.body.request)
+    assert "document: Old policy" in json.dumps(
+        LLMCall.objects.filter(stage="arbitrate").first().body.request
+    )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from arbitration.strategies.multi_criteria import Criterion, Rubric
+from arbitration.strategies.rubrics import Criterion, Rubric
 from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User

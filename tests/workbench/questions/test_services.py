@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -57,7 +58,12 @@ class TestCacheKey:
     """It changes with everything that changes an answer, and with nothing else."""
 
     @pytest.fixture
-    def key(self, cast: Cast, document: Document) -> Callable[..., str]:
+    def key(
+        self, cast: Cast, document: Document, settings, monkeypatch: pytest.MonkeyPatch
+    ) -> Callable[..., str]:
+        settings.SEED_MODEL = True  # the version that is named here came with the product
+        monkeypatch.setattr("workbench.questions.answer_state.first_version", lambda: None)
+
         def make(**changed: object) -> str:
             given = {"collection": cast.alpha, "document": document, "text": TEXT, "strategy": "offline"}
             return cache_key(**(given | changed))  # type: ignore[arg-type]
@@ -119,6 +125,7 @@ class TestCacheKey:
         assert len(keys) == 4
 
     def test_with_the_model_where_one_is_used(self, key: Callable[..., str], settings) -> None:
+        settings.LLM_CONFIGURED = True
         settings.OPENAI_MODEL = "one"
         offline, arbiter = key(), key(strategy="arbiter")
         settings.OPENAI_MODEL = "two"
@@ -305,3 +312,20 @@ def test_following_references_is_an_option_of_asking(cast: Cast, document: Docum
     execution.run_detect(run_id=following.pk)
     following.refresh_from_db()
     assert "references" in following.methods_run
+
+
+class TestDefaultStrategy:
+    """Which strategy decides where nobody chose one."""
+
+    @pytest.fixture(autouse=True)
+    def _with_a_model(self, settings: Any) -> None:
+        settings.LLM_CONFIGURED = True
+        settings.DEFAULT_STRATEGY = ""
+
+    def test_where_the_text_may_go_to_the_endpoint(self, cast: Cast) -> None:
+        cast.alpha.allowed_endpoints = [gateway.endpoint_name()]
+        assert strategies.strategy_for(collection=cast.alpha) == "arbiter"
+
+    def test_an_endpoint_that_the_collection_does_not_allow_decides_nothing(self, cast: Cast) -> None:
+        cast.alpha.allowed_endpoints = ["https://elsewhere.example/v1"]
+        assert strategies.strategy_for(collection=cast.alpha) == "offline"

@@ -212,11 +212,11 @@ class TestReceipts:
 
     def test_page_and_file(self, cast: Cast, client_as: Any, scene: Scene) -> None:
         candidate = scene.run.candidates.first()
-        scene.run.candidates.filter(pk=candidate.pk).update(features={"title_overlap": 0.25})
+        scene.run.candidates.filter(pk=candidate.pk).update(features={"title_similarity": 0.25})
         client = client_as(cast.auditor)
         assert queries_of(client, f"/candidates/{candidate.pk}/receipt/") <= 15
         page = client.get(f"/candidates/{candidate.pk}/receipt/")
-        assert '<dt class="mono">title_overlap</dt><dd>0.2500</dd>' in page.content.decode()
+        assert "<dt>Similarity of title and question</dt><dd>0.2500</dd>" in page.content.decode()
         told = client.get(f"/candidates/{candidate.pk}/receipt.json").json()
         assert told["sha256"] in page.content.decode()
         assert client.get(f"/api/v1/candidates/{candidate.pk}/receipt/").json() == told

@@ -165,7 +165,7 @@ def test_two_reviewers_at_once_never_get_the_same_item(cast: Cast) -> None:
     run = make_run(asker=cast.analyst, document=make_document(collection=cast.alpha, owner=cast.analyst))
     waiting = QueueItem.objects.filter(run=run).count()
     assert waiting > 1
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=120)
     got: dict[str, list[int]] = {"one": [], "two": []}
 
     def take(name: str, actor: User) -> None:

@@ -24,7 +24,8 @@ from workbench.stack.ports import LOOPBACK, free_port
 from workbench.stack.project import ROOT
 from workbench.stack.state import State
 
-PATIENCE_SECONDS = 60.0
+#: For what comes sooner or later: waiting costs nothing when it comes, and machines are slow at times.
+PATIENCE_SECONDS = 240.0
 #: What an outer stack (make test) or a developer's shell may have set.
 FOREIGN = (
     *(
@@ -91,7 +92,7 @@ class Started:
             ended = self.process.poll() is not None
             if ended:
                 for reader in self._readers:
-                    reader.join(timeout=5)
+                    reader.join(timeout=60)
             found = text in self.out + self.err
             assert found or not ended, f"ended without saying {text!r}:\n{self.out}\n{self.err}"
             return found
@@ -108,7 +109,7 @@ class Started:
             self.process.stdin.close()
         code = self.process.wait(timeout=PATIENCE_SECONDS)
         for reader in self._readers:
-            reader.join(timeout=5)
+            reader.join(timeout=60)
         return code
 
 
@@ -173,7 +174,7 @@ class Bench:
         """Wait until no process of this home is left; programs that were starting when they were told to end take
         their time on a busy machine."""
         try:
-            return eventually(lambda: not self.processes(), seconds=3 * PATIENCE_SECONDS, pause=0.25)
+            return eventually(lambda: not self.processes(), pause=0.25)
         except AssertionError as error:
             raise AssertionError("still there:\n" + "\n".join(self.processes())) from error
 

@@ -213,15 +213,15 @@ def test_every_variable_is_one_that_the_settings_read() -> None:
 
 def test_the_workers_serve_every_queue_and_beat_is_alone() -> None:
     served = [words(name)[words(name).index("-Q") + 1] for name in SERVICES if name.startswith("worker-")]
-    assert sorted(served) == sorted(project.QUEUES.split(","))
+    assert sorted(served) == sorted(f"{project.QUESTION_QUEUES},{project.OTHER_QUEUES}".split(","))
     assert [name for name in APPLICATION if "beat" in words(name)] == ["beat"]
 
 
 def test_the_same_programs_run_as_in_the_embedded_stack() -> None:
     embedded = project.Project()
     assert words("web")[-1] == embedded.wsgi
-    for name in ("worker-llm", "beat"):
-        assert words(name)[2] == embedded.celery
+    assert words("worker-llm")[2] == embedded.celery
+    assert words("beat")[2] == embedded.schedule
     assert SERVICES["web"]["environment"]["DJANGO_SETTINGS_MODULE"] == "workbench.settings.production"
 
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +15,11 @@ import psutil
 import pytest
 
 from tests.workbench.stack.conftest import eventually
+from workbench.stack import gate
 from workbench.stack.errors import StackError, StopRequested
 from workbench.stack.home import Home
 from workbench.stack.processes import Child, Program, Record, describe_exit, stop_leftover
+from workbench.stack.project import Project
 from workbench.stack.signals import Signals
 from workbench.stack.state import Mode
 from workbench.stack.supervisor import Supervisor
@@ -155,16 +157,70 @@ def test_the_kernel_ends_a_child_whose_supervisor_was_killed(tmp_path: Path) -> 
     assert eventually(lambda: _is_gone(child))
 
 
-def test_a_child_obeys_its_supervisors_death_though_a_script_had_the_signal_ignored(program: Program) -> None:
-    """``make run &`` in a script: the shell ignores SIGINT and SIGQUIT for what it starts, and children inherit it."""
-    before = signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+@contextmanager
+def in_the_background() -> Iterator[None]:
+    """What a shell does to ``make run &`` in a script: the signals are ignored, and children inherit that."""
+    numbers = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
     try:
-        child = started(replace(program, orphan_signal=signal.SIGQUIT), IDLE)
+        yield
     finally:
-        signal.signal(signal.SIGQUIT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGTERM])
+def test_a_child_obeys_every_signal_that_a_script_had_ignored(program: Program, number: int) -> None:
+    with in_the_background():
+        child = started(replace(program, stop=((number, 60.0),)), IDLE)
+    child.stop()
+    assert child.exit_code() in {-number, 1}, "1 after a KeyboardInterrupt"
+
+
+def test_a_child_obeys_its_supervisors_death_though_a_script_had_the_signal_ignored(program: Program) -> None:
+    with in_the_background():
+        child = started(replace(program, orphan_signal=signal.SIGQUIT), IDLE)
     os.kill(child.process.pid, signal.SIGQUIT)
-    child.process.wait(timeout=15)
+    child.process.wait(timeout=240)
     assert child.exit_code() == -signal.SIGQUIT
+
+
+def test_a_signal_that_stops_a_child_may_be_any(program: Program) -> None:
+    with in_the_background():
+        child = started(replace(program, stop=((signal.SIGHUP, 60.0),)), IDLE)
+    child.stop()
+    assert child.exit_code() == -signal.SIGHUP
+
+
+TELLS = (
+    "import signal; print(*(n.name for n in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)"
+    " if signal.getsignal(n) == signal.SIG_IGN))"
+)
+
+
+def test_what_runs_in_the_foreground_and_in_the_gate_obeys_too(
+    supervisor: Supervisor, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    argv = (sys.executable, "-S", "-c", TELLS)
+    monkeypatch.setattr(gate, "static_steps", lambda _root: [gate.Step("apart", argv)])
+    monkeypatch.setattr(gate, "unit_step", lambda: gate.Step("unit tests", argv))
+    with in_the_background():
+        assert supervisor.run_in_foreground(argv, {}, cwd=tmp_path) == 0
+        assert capfd.readouterr().out.split() == ["SIGHUP"], "nohup holds, the others are obeyed"
+        gate.check(Project(root=tmp_path))
+        assert {line for line in capfd.readouterr().out.splitlines() if line.startswith("SIG")} == {"SIGHUP"}
+        with gate.beside(gate.Step("beside", argv), {}, cwd=tmp_path) as ended:
+            assert ended(lambda _seconds: None).output.split() == ["SIGHUP"]
+
+
+def test_a_hang_up_that_nohup_ignores_stops_nothing() -> None:
+    signals = Signals()
+    with in_the_background(), signals.installed():
+        os.kill(os.getpid(), signal.SIGHUP)
+        signals.check()
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(StopRequested):
+            signals.check()
 
 
 def test_an_exit_is_told_in_words() -> None:
@@ -193,7 +249,7 @@ def test_a_child_that_ends_before_it_is_ready_is_told_with_its_last_words(
         replace(program, argv=(sys.executable, "-S", "-c", "print('my last words'); raise SystemExit(4)"))
     )
     with pytest.raises(StackError, match=r"(?s)idle did not start \(exit status 4\).*my last words"):
-        supervisor.await_ready(child, lambda: False, seconds=30)
+        supervisor.await_ready(child, lambda: False, seconds=240)
 
 
 def test_a_child_that_is_never_ready_is_told(supervisor: Supervisor, program: Program) -> None:

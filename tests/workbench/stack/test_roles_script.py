@@ -49,7 +49,7 @@ def server(bench: Bench) -> Iterator[tuple[int, Secrets]]:
         ) as supervisor,
     ):
         child = supervisor.start(postgres.program(home, port, throwaway=True))
-        supervisor.await_ready(child, lambda: database.is_ready(port, secrets), seconds=60)
+        supervisor.await_ready(child, lambda: database.is_ready(port, secrets), seconds=240)
         yield port, secrets
 
 

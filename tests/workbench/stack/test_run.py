@@ -17,7 +17,7 @@ pytestmark = pytest.mark.integration
 
 
 def page(bench: Bench) -> bytes:
-    with urllib.request.urlopen(f"http://127.0.0.1:{bench.port}/", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{bench.port}/", timeout=120) as answer:
         return answer.read()
 
 
@@ -36,6 +36,7 @@ def test_it_serves_prints_the_logins_and_stops_cleanly(bench: Bench) -> None:
     assert {record.name for record in bench.state().children} == {
         "postgres",
         "valkey",
+        "questions",
         "worker",
         "beat",
         "web",

@@ -10,8 +10,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('accounts', '0001_initial'),
-        ('documents', '0001_initial'),
+        ("accounts", "0001_initial"),
+        ("documents", "0001_initial"),
     ]
 
     operations = [

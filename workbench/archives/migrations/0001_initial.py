@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('documents', '0006_hold_is_closed'),
+        ("documents", "0006_hold_is_closed"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('documents', '0003_version_offer'),
+        ("documents", "0003_version_offer"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

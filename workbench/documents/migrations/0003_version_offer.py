@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('documents', '0002_shipped_space'),
+        ("documents", "0002_shipped_space"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -11,8 +11,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('documents', '0003_version_offer'),
-        ('questions', '0005_question_edits'),
+        ("documents", "0003_version_offer"),
+        ("questions", "0005_question_edits"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

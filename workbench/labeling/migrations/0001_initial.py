@@ -13,9 +13,9 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('documents', '0003_version_offer'),
-        ('questions', '0005_question_edits'),
-        ('review', '0002_carried_anchor'),
+        ("documents", "0003_version_offer"),
+        ("questions", "0005_question_edits"),
+        ("review", "0002_carried_anchor"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

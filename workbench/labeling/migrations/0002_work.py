@@ -9,10 +9,10 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('documents', '0003_version_offer'),
-        ('labeling', '0001_initial'),
-        ('question_sets', '0001_initial'),
-        ('questions', '0005_question_edits'),
+        ("documents", "0003_version_offer"),
+        ("labeling", "0001_initial"),
+        ("question_sets", "0001_initial"),
+        ("questions", "0005_question_edits"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -6,9 +6,9 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('documents', '0003_version_offer'),
-        ('labeling', '0002_work'),
-        ('questions', '0005_question_edits'),
+        ("documents", "0003_version_offer"),
+        ("labeling", "0002_work"),
+        ("questions", "0005_question_edits"),
     ]
 
     operations = [

@@ -12,8 +12,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('labeling', '0001_initial'),
-        ('questions', '0005_question_edits'),
+        ("labeling", "0001_initial"),
+        ("questions", "0005_question_edits"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

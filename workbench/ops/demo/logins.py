@@ -10,6 +10,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+from workbench.private import private_folder
+
 #: Without characters that look alike in some font.
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 _GROUPS, _GROUP_LENGTH = 4, 4
@@ -45,7 +47,7 @@ def _read(path: Path) -> dict[str, str]:
 
 def _write(path: Path, passwords: Mapping[str, str]) -> None:
     """Writes the whole file or nothing, readable by its owner alone from the first byte on."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     part = path.with_name(f".{path.name}.{os.getpid()}")
     handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -18,6 +18,8 @@ import psutil
 import structlog
 from django.conf import settings
 
+from workbench.private import private_folder
+
 logger = structlog.get_logger(__name__)
 
 #: Bytes that a file takes on the disk at first, and what is kept free for the next entry.
@@ -32,7 +34,7 @@ def use_folder() -> bool:
         return False
     folder = Path(settings.METRICS_FOLDER)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder)
     except OSError as error:
         logger.warning("metrics.no_folder", folder=str(folder), error=error.strerror)
         return False

@@ -11,8 +11,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('documents', '0002_shipped_space'),
-        ('questions', '0003_evaluation_run'),
+        ("documents", "0002_shipped_space"),
+        ("questions", "0003_evaluation_run"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

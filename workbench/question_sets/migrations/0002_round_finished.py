@@ -19,7 +19,7 @@ OLD_ROUNDS = """
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('question_sets', '0001_initial'),
+        ("question_sets", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

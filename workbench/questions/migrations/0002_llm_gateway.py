@@ -8,8 +8,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('documents', '0002_shipped_space'),
-        ('questions', '0001_initial'),
+        ("documents", "0002_shipped_space"),
+        ("questions", "0001_initial"),
     ]
 
     operations = [

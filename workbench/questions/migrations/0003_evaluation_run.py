@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('questions', '0002_llm_gateway'),
+        ("questions", "0002_llm_gateway"),
     ]
 
     operations = [

@@ -9,8 +9,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('documents', '0002_shipped_space'),
-        ('questions', '0003_evaluation_run'),
+        ("documents", "0002_shipped_space"),
+        ("questions", "0003_evaluation_run"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

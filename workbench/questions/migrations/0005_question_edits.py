@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('questions', '0004_comparison'),
+        ("questions", "0004_comparison"),
     ]
 
     operations = [

@@ -21,10 +21,19 @@ register.filter(lines_short)
 
 @register.filter
 def marked(parts: Iterable[Mapping[str, Any]]) -> SafeString:
-    """Document text with its matched keywords marked. ``parts`` are {text, matched} in order; never HTML, so hostile
-    text stays text."""
-    shown = [(conditional_escape(part["text"]), part["matched"]) for part in parts]
-    return mark_safe("".join([f"<mark>{text}</mark>" if hit else text for text, hit in shown]))  # noqa: S308 - escaped
+    """Document text with its matches marked. ``parts`` are {text, matched, meets?} in order, ``meets`` the word of the
+    question that is met by meaning; never HTML, so hostile text stays text."""
+    return mark_safe("".join([_marked(part) for part in parts]))  # noqa: S308 - escaped
+
+
+def _marked(part: Mapping[str, Any]) -> str:
+    text = conditional_escape(part["text"])
+    if not part["matched"]:
+        return text
+    if asked := part.get("meets"):
+        title = f"{conditional_escape(asked)} ↔ {text}"
+        return f'<mark class="by-meaning" title="{title}">{text}</mark>'
+    return f"<mark>{text}</mark>"
 
 
 @register.filter
@@ -34,9 +43,11 @@ def listed(titles: Iterable[str]) -> SafeString:
 
 
 @register.simple_tag
-def found_by(detectors: Sequence[Mapping[str, Any]], rrf_rank: int | None = None) -> SafeString:
+def found_by(
+    detectors: Sequence[Mapping[str, Any]], rrf_rank: int | None = None, on_record: str = ""
+) -> SafeString:
     """Which detectors found a candidate, in one line; opened, each with its reason. ``detectors`` are {label, rank,
-    score, why}: rank from 1 or None, score or None.
+    score, why}: rank from 1 or None, score or None. ``on_record``: the verdict's own reason, where another is shown.
 
     Markup in a function, as a page of cards shows it five times a card: as a template it was a quarter of the page.
     """
@@ -55,6 +66,9 @@ def found_by(detectors: Sequence[Mapping[str, Any]], rrf_rank: int | None = None
         items.append(f' <span class="found__item">{label}{place}{points}</span>')
         if detector["why"]:
             reasons.append(f"<dt>{label}</dt><dd>{conditional_escape(detector['why'])}</dd>")
+    if on_record:
+        label = _("Reason on record")
+        reasons.append(f"<dt>{label}</dt><dd>{conditional_escape(on_record)}</dd>")
     if rrf_rank:
         fused = f"{_('fused')} <b>{_whole(rrf_rank)}</b>"
         items.append(f' <span class="found__item found__item--fused">{fused}</span>')

@@ -8,9 +8,9 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('documents', '0003_version_offer'),
-        ('questions', '0005_question_edits'),
-        ('review', '0001_initial'),
+        ("documents", "0003_version_offer"),
+        ("questions", "0005_question_edits"),
+        ("review", "0001_initial"),
     ]
 
     operations = [

@@ -11,8 +11,8 @@ from workbench.review.protection import CREATE_SIGNING, DROP_SIGNING
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('questions', '0005_question_edits'),
-        ('review', '0002_carried_anchor'),
+        ("questions", "0005_question_edits"),
+        ("review", "0002_carried_anchor"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -9,8 +9,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('questions', '0005_question_edits'),
-        ('review', '0003_signing'),
+        ("questions", "0005_question_edits"),
+        ("review", "0003_signing"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -14,9 +14,9 @@ from workbench.review.protection import CREATE_SECOND, DROP_SECOND
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('documents', '0003_version_offer'),
-        ('questions', '0005_question_edits'),
-        ('review', '0004_regeneration'),
+        ("documents", "0003_version_offer"),
+        ("questions", "0005_question_edits"),
+        ("review", "0004_regeneration"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -11,10 +11,10 @@ from workbench.review.protection import CREATE_COMMENTS, DROP_COMMENTS
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0002_initial'),
-        ('documents', '0003_version_offer'),
-        ('questions', '0005_question_edits'),
-        ('review', '0005_second_review'),
+        ("accounts", "0002_initial"),
+        ("documents", "0003_version_offer"),
+        ("questions", "0005_question_edits"),
+        ("review", "0005_second_review"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -13,8 +13,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('documents', '0002_shipped_space'),
-        ('review', '0001_initial'),
+        ("documents", "0002_shipped_space"),
+        ("review", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('documents', '0004_criteria_weights'),
+        ("documents", "0004_criteria_weights"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

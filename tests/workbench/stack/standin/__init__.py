@@ -19,9 +19,11 @@ IDLE = (sys.executable, "-S", "-E", "-c", "import signal; signal.pause()")
 class StandIn(Project):
     """Celery, which takes seconds to load, only with STANDIN_CELERY=1; else idle processes in its place."""
 
-    def worker(self, home: Home, environment: Mapping[str, str]) -> Program:
-        program = super().worker(home, environment)
-        return program if os.environ.get("STANDIN_CELERY") else replace(program, argv=(*IDLE, "worker"))
+    def workers(self, home: Home, environment: Mapping[str, str]) -> tuple[Program, ...]:
+        programs = super().workers(home, environment)
+        if os.environ.get("STANDIN_CELERY"):
+            return programs
+        return tuple(replace(program, argv=(*IDLE, program.name)) for program in programs)
 
     def beat(self, home: Home, environment: Mapping[str, str]) -> Program:
         program = super().beat(home, environment)
@@ -32,6 +34,7 @@ PROJECT = StandIn(
     manage=("-m", f"{PACKAGE}.manage"),
     wsgi=f"{PACKAGE}.site:application",
     celery=f"{PACKAGE}.tasks:app",
+    schedule=f"{PACKAGE}.tasks:app",
     settings="",
     stack=("-m", PACKAGE),
 )

@@ -8,27 +8,41 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from workbench.audit.export import head_anchor
+from workbench.audit.export import anchors_after
+from workbench.audit.verifier import Broken, NotAnExport, read_anchors
 
 
 class Command(BaseCommand):
-    help = "Appends the head of the audit chain to a file, which shows later that nothing before it was rewritten."
+    help = (
+        "Appends the head of the audit chain to a file, which shows later that nothing before it was rewritten. "
+        "Appends the links of exports made since the last time too: they prove that an export is complete."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--to", type=Path, required=True, help="file outside the reach of the database")
         parser.add_argument("--json", action="store_true", help="print the anchor as one JSON value")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        anchor = head_anchor()
-        if anchor is None:
+        anchors = anchors_after(_last_anchored(options["to"]))
+        if not anchors:
             raise CommandError("No event is sealed yet; try again in a few seconds.", returncode=1)
-        line = json.dumps(anchor)
         try:
             with options["to"].open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
+                file.writelines(json.dumps(anchor) + "\n" for anchor in anchors)
         except OSError as error:
             raise CommandError(
                 f"{options['to']} cannot be written: {error.strerror}", returncode=1
             ) from error
-        words = f"Anchored position {anchor['position']} in {options['to']}."
-        self.stdout.write(line if options["json"] else words)
+        head = anchors[-1]
+        words = f"Anchored position {head['position']} in {options['to']}."
+        if len(anchors) > 1:
+            words += f" Exports since the anchor before: {len(anchors) - 1}."
+        self.stdout.write(json.dumps(head) if options["json"] else words)
+
+
+def _last_anchored(file: Path) -> int:
+    """The last position in the file; 0 where it is new, or where what was written cannot be read any more."""
+    try:
+        return max(read_anchors(file.read_text("utf-8").splitlines()), default=0)
+    except (OSError, ValueError, KeyError, TypeError, NotAnExport, Broken):
+        return 0

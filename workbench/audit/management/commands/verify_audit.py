@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from workbench.audit.services import VerifyReport, audit_verify, verification_note
-from workbench.audit.verifier import NotAnExport, read_anchors
+from workbench.audit.verifier import Broken, NotAnExport, read_anchors
 
 
 class Command(BaseCommand):
@@ -34,7 +34,7 @@ def _anchors(file: Path | None) -> dict[int, str]:
         return {}
     try:
         return read_anchors(file.read_text("utf-8").splitlines())
-    except (OSError, NotAnExport, KeyError, TypeError, ValueError) as error:
+    except (OSError, NotAnExport, Broken, KeyError, TypeError, ValueError) as error:
         raise CommandError(f"{file} is not a file of anchors: {error}", returncode=2) from error
 
 

@@ -19,6 +19,7 @@ from arbitration.evaluation.datasets import load_dataset
 from arbitration.evaluation.judge import Judge
 from arbitration.evaluation.runner import EvaluationReport, evaluate
 from arbitration.evaluation.structured import line_maps
+from arbitration.settings import EngineSettings
 from arbitration.strategies.groups import GROUPS, expanded
 from arbitration.strategies.registry import STRATEGIES
 from workbench.models_registry.evaluation import deployed_for
@@ -29,6 +30,9 @@ from workbench.questions.gateway import collection_chat_model, endpoint_configur
 from workbench.questions.models import EvaluationRun
 from workbench.questions.scratch import cross_fit, label_set, train_on_other
 from workbench.questions.strategies import needs_model
+
+#: Parts of the engine that an evaluation may leave out.
+PARTS = ("precedence", "definitions", "references")
 
 
 class Command(JsonCommand):
@@ -61,6 +65,12 @@ class Command(JsonCommand):
         parser.add_argument(
             "--cached", action="store_true", help="repeat the set through the cache of questions"
         )
+        parser.add_argument(
+            "--without",
+            default="",
+            metavar="A,B",
+            help=f"switch parts off, to see what they are worth: {', '.join(PARTS)}",
+        )
         parser.add_argument("--answers", action="store_true", help="write and judge answers too")
         parser.add_argument(
             "--judge",
@@ -75,6 +85,7 @@ class Command(JsonCommand):
         if options["train_on"] is not None and options["cross_fit"] is not None:
             raise wrong_use("Give --train-on or --cross-fit, not both.")
         names = _strategy_names(options["strategies"])
+        _parts_without(options["without"])
         _check_models(names, options)
         try:
             value = self._figures(names, options)
@@ -90,6 +101,7 @@ class Command(JsonCommand):
                 "train_on": str(options["train_on"] or ""),
                 "cross_fit": options["cross_fit"],
                 "cached": options["cached"],
+                "without": options["without"],
                 "answers": options["answers"],
                 "judge": options["judge"] if options["answers"] else "",
                 "revision": _revision(),
@@ -108,6 +120,7 @@ class Command(JsonCommand):
             strategies=names,
             answers=_answer_judge(loaded, options),
             keep_pools=options["cross_fit"] is not None,
+            settings=EngineSettings(**_parts_without(options["without"])),
         )
         try:
             value = self._report(names, options, loaded, runner).as_json()
@@ -201,6 +214,15 @@ def _strategy_names(given: str) -> list[str]:
         known = ", ".join([*STRATEGIES, *GROUPS])
         raise wrong_use(f"Unknown strategies: {', '.join(unknown) or 'none given'}. There are: {known}.")
     return names
+
+
+def _parts_without(given: str) -> dict[str, bool]:
+    """The settings that switch parts of the engine off. Refuses a part there is not."""
+    parts = [name.strip() for name in given.split(",") if name.strip()]
+    unknown = [name for name in parts if name not in PARTS]
+    if unknown:
+        raise wrong_use(f"Unknown parts: {', '.join(unknown)}. There are: {', '.join(PARTS)}.")
+    return dict.fromkeys(parts, False)
 
 
 def _check_models(names: list[str], options: dict[str, Any]) -> None:

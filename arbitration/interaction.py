@@ -1,0 +1,154 @@
+"""Late interaction over the candidates of one question: what it measures of each, and which words met which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from arbitration.aggregation import Unit
+from arbitration.detectors.base import DetectorContext
+from arbitration.detectors.embedding import question_vectors
+from arbitration.late_interaction import (
+    CandidateTokens,
+    Interaction,
+    Parts,
+    PassageTokens,
+    gives_tokens,
+    interact,
+)
+from arbitration.pool import WordMatch
+from arbitration.protocols import TokenVectors
+from arbitration.sentences import SentenceMap
+from arbitration.text import is_stop_word
+
+#: A word that is met by meaning is put on record from this cosine on; below it the nearest token says little.
+RECORDED_FROM = 0.45
+#: Characters that are read before and behind the one asked for.
+_WORD_REACH = 64
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class LateSignals:
+    """What late interaction measures of a candidate; ``None`` without tokens of passage or question.
+
+    ``weighted`` is the idf-weighted best match, ``plain`` the mean of the best matches, both cosines; ``words`` the
+    matches of the question's content words, in its order; ``sentences`` the idf-weighted best match of each sentence
+    of the anchor, in the order of :func:`arbitration.sentences.sentences_of`.
+    """
+
+    weighted: float | None = None
+    plain: float | None = None
+    words: tuple[WordMatch, ...] = ()
+    sentences: tuple[float, ...] = ()
+
+
+def late_signals(units: Sequence[Unit], context: DetectorContext) -> list[LateSignals]:
+    """One :class:`LateSignals` per unit; of several wordings of the question the best counts."""
+    embedder = context.embedder
+    if not units or not gives_tokens(embedder):
+        return [LateSignals()] * len(units)
+    wordings = question_vectors(context.question, context.session, embedder)
+    packed = context.session.tokens_of_spans([unit.span for unit in units])
+    tokens = _candidate_tokens(units, packed)
+    if not any(tokens):
+        return [LateSignals()] * len(units)
+    parts = [
+        None if of_unit is None else _sentences_of_tokens(of_unit, unit)
+        for unit, of_unit in zip(units, tokens, strict=True)
+    ]
+    found = [interact(asked, tokens, parts=parts) for asked in wordings.tokens]
+    scores = np.stack([interaction.scores() for interaction in found])
+    plain = np.stack([interaction.plain() for interaction in found]).max(axis=0)
+    readers = [
+        _WordReader(text, asked, interaction, context.question.language)
+        for text, asked, interaction in zip(wordings.texts, wordings.tokens, found, strict=True)
+    ]
+    signals = []
+    for row, (unit, of_unit) in enumerate(zip(units, tokens, strict=True)):
+        if of_unit is None:
+            signals.append(LateSignals())
+            continue
+        best = int(scores[:, row].argmax())
+        signals.append(
+            LateSignals(
+                weighted=float(scores[best, row]),
+                plain=float(plain[row]),
+                words=readers[best].matches(row, of_unit, unit),
+                sentences=tuple((found[best].parts[row] @ found[best].weights).tolist()),
+            )
+        )
+    return signals
+
+
+def _sentences_of_tokens(tokens: CandidateTokens, unit: Unit) -> Parts:
+    """In which sentence of the unit's text each token stands; -1 for those of the headings. Shape (n,)."""
+    sentences = SentenceMap.of(unit.text)
+    numbers = {(line.page_num, line.line_num): index for index, line in enumerate(unit.lines)}
+    begins = np.array([sentences.lines[numbers[line]] if line in numbers else -1 for line in tokens.lines])
+    begins = begins[tokens.at]
+    standing = np.searchsorted(sentences.begins, begins + tokens.offsets, side="right") - 1
+    return np.where(begins < 0, -1, np.maximum(standing, 0))
+
+
+def _candidate_tokens(
+    units: Sequence[Unit], packed: Sequence[Sequence[bytes]]
+) -> list[CandidateTokens | None]:
+    known: dict[bytes, PassageTokens] = {}
+    for data in {data for of_unit in packed for data in of_unit}:
+        # Kept by an earlier version: as if there were none, until the documents are read anew.
+        with suppress(ValueError):
+            known[data] = PassageTokens.unpacked(data)
+    return [
+        CandidateTokens.of(
+            [known[data] for data in of_unit if data in known],
+            {(line.page_num, line.line_num) for line in unit.lines},
+        )
+        for unit, of_unit in zip(units, packed, strict=True)
+    ]
+
+
+class _WordReader:
+    """Which word of a candidate each content word of one wording met."""
+
+    def __init__(self, text: str, asked: TokenVectors, interaction: Interaction, language: str) -> None:
+        self._interaction = interaction
+        begins, ends = asked.offsets[:, 0], asked.offsets[:, 1]
+        self._words = [
+            (word[0], np.flatnonzero((begins >= word.start()) & (ends <= word.end())))
+            for word in _WORD.finditer(text)
+            if not is_stop_word(word[0], language)
+        ]
+
+    def matches(self, row: int, tokens: CandidateTokens, unit: Unit) -> tuple[WordMatch, ...]:
+        """The words met, exact or by meaning; a word of several tokens is met where its weightiest is."""
+        lines = {(line.page_num, line.line_num): line.text for line in unit.lines}
+        found: dict[str, WordMatch] = {}
+        for word, places in self._words:
+            if not len(places):
+                continue
+            best, weights = self._interaction.best[row, places], self._interaction.weights[places]
+            cosine = float(best.mean())
+            is_exact = bool(self._interaction.held[row, places].all())
+            if not is_exact and cosine < RECORDED_FROM:
+                continue
+            line, offset = tokens.place(self._interaction.where[row, places[weights.argmax()]])
+            met = _word_at(lines.get(line, ""), offset)
+            if met:
+                match = WordMatch(asked=word, met=met, cosine=min(1.0, cosine), weight=float(weights.sum()))
+                found.setdefault(word.casefold(), match)
+        return tuple(found.values())
+
+
+def _word_at(line: str, offset: int) -> str:
+    """The word of a line that stands at a character; leading white space was not counted. Of a very long word the
+    part around the character."""
+    offset += len(line) - len(line.lstrip())
+    begin = max(0, offset - _WORD_REACH)
+    near = line[begin : offset + _WORD_REACH]
+    here = offset - begin
+    return next((word[0] for word in _WORD.finditer(near) if word.start() <= here < word.end()), "")

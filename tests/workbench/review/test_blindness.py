@@ -1,0 +1,192 @@
+"""What is hidden from whom, and what follows from it. That no address tells it: ``authorisation/test_blindness.py``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from arbitration.contracts import Role
+from tests.workbench.authorisation.hidden import Given, World
+from tests.workbench.cast import Cast
+from tests.workbench.scene import make_document, make_run
+from workbench.accounts.permissions import Permission
+from workbench.api.tokens import token_create
+from workbench.documents.models import Document
+from workbench.labeling.selectors import labels_read
+from workbench.ops.trust import conduct_of
+from workbench.questions import execution
+from workbench.questions.models import Run, RunStatus
+from workbench.review.blindness import DecideFirst, hides, is_withheld, require_sight
+from workbench.review.enqueue import BLIND_PRIORITY
+from workbench.review.filters import QueueFilter, queue_filtered
+from workbench.review.models import ItemStage, ItemState, QueueItem, Review
+from workbench.review.policy import policy_set
+from workbench.review.second import second_review_add
+from workbench.review.services import candidate_approve, candidate_choose, candidate_undo
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("here")]
+
+QUESTION = "How long are access records kept?"
+
+
+@pytest.fixture
+def document(cast: Cast) -> Document:
+    return make_document(collection=cast.alpha, owner=cast.analyst)
+
+
+def shares(cast: Cast, *, blind: float = 1, second: float = 0) -> None:
+    policy_set(actor=cast.admin, collection=cast.alpha, blind_share=blind, second_share=second)
+
+
+def asked(cast: Cast, document: Document, **options: Any) -> Run:
+    return make_run(asker=cast.analyst, document=document, text=QUESTION, use_cache=False, **options)
+
+
+def items(run: Run) -> list[QueueItem]:
+    return list(QueueItem.objects.filter(run=run, candidate__isnull=False).order_by("pk"))
+
+
+class TestDraw:
+    def test_a_passage_falls_the_same_way_in_every_run_of_the_question(
+        self, cast: Cast, document: Document
+    ) -> None:
+        for share in (0.2, 0.5, 0.8):
+            shares(cast, blind=share, second=share)
+            first, again = asked(cast, document), asked(cast, document)
+            assert first.pk != again.pk
+            drawn = [
+                {item.candidate.candidate_id: (item.is_blind, item.needs_second) for item in items(run)}
+                for run in (first, again)
+            ]
+            assert drawn[0] == drawn[1]
+
+    def test_blind_cards_are_alike(self, cast: Cast, document: Document, monkeypatch: Any) -> None:
+        """Required, with one priority, their keys in the order of the document, whatever the machine said."""
+        world = World("mixed", machine=(Role.DISCARDED, Role.PRIMARY, Role.TANGENTIAL), first=())
+        monkeypatch.setattr(execution, "get_strategy", lambda name: Given(name, world))
+        shares(cast)
+        found = items(asked(cast, document))
+        assert len(found) > 2
+        assert {(item.is_required, item.priority, item.is_blind) for item in found} == {
+            (True, BLIND_PRIORITY, True)
+        }
+        lines = [item.candidate.anchor_line_start for item in found]
+        assert lines == sorted(lines)
+        assert [item.candidate_id for item in found] == sorted(item.candidate_id for item in found)
+
+
+class TestWhom:
+    def test_reviewers_alone_and_whatever_their_token_covers(
+        self, cast: Cast, document: Document, client: Any
+    ) -> None:
+        shares(cast)
+        run = asked(cast, document)
+        item = items(run)[0]
+        assert hides(item=item, run=run, user=cast.reviewer)
+        assert is_withheld(user=cast.reviewer, run=run)
+        for person in (cast.analyst, cast.auditor, cast.admin, cast.outsider):
+            assert not hides(item=item, run=run, user=person)
+            assert not is_withheld(user=person, run=run)
+        _row, key = token_create(actor=cast.reviewer, name="looks", scopes=[Permission.VIEW], days=1)
+        address = f"/api/v1/candidates/{item.candidate_id}/"
+        told = client.get(address, headers={"Authorization": f"Bearer {key}"}).json()
+        assert (told["is_hidden"], told["verdict"], told["effective_role"]) == (True, None, None)
+        record = client.get(f"/api/v1/runs/{run.pk}/record/", headers={"Authorization": f"Bearer {key}"})
+        assert record.json()["code"] == "decide_first"
+
+    def test_a_run_that_did_not_finish_tells_reviewers_nothing(self, cast: Cast, document: Document) -> None:
+        run = asked(cast, document)
+        Run.objects.filter(pk=run.pk).update(status=RunStatus.FAILED, failure_reason="It broke.")
+        run.refresh_from_db()
+        assert not is_withheld(user=cast.reviewer, run=run)
+        shares(cast)
+        assert is_withheld(user=cast.reviewer, run=run)
+        assert not is_withheld(user=cast.analyst, run=run)
+
+    def test_who_took_a_decision_back_has_seen_it(self, cast: Cast, document: Document) -> None:
+        """A second blind decision would count as one without being one."""
+        shares(cast)
+        item = items(asked(cast, document))[0]
+        candidate_choose(actor=cast.reviewer, candidate=item.candidate, role="tangential")
+        candidate_undo(actor=cast.reviewer, candidate=item.candidate)
+        item.refresh_from_db()
+        assert item.state == ItemState.WAITING
+        assert not hides(item=item, run=item.run, user=cast.reviewer)
+        assert hides(item=item, run=item.run, user=cast.second_reviewer)
+        assert not candidate_approve(actor=cast.reviewer, candidate=item.candidate).blind
+
+
+class TestQueue:
+    def test_filters_that_know_the_machine_leave_hidden_cards_out(
+        self, cast: Cast, document: Document
+    ) -> None:
+        shares(cast)
+        run = asked(cast, document)
+        for query in (
+            *({"role": role} for role in Role),
+            *({"why": why} for why in (*Role, "uncertain", "needs_person", "random", "disagreement")),
+            {"decided_by": "rule"},
+            {"detector": items(run)[0].candidate.methods[0]},
+        ):
+            filters = QueueFilter.of({"show": "all", **query})
+            assert not queue_filtered(user=cast.reviewer, filters=filters).exists(), query
+        assert queue_filtered(user=cast.reviewer, filters=QueueFilter.of({"why": "blind"})).count() == len(
+            items(run)
+        )
+
+    def test_the_not_found_waits_for_the_cards(
+        self, cast: Cast, document: Document, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        nothing = World("nothing", machine=(Role.DISCARDED,), first=())
+        monkeypatch.setattr(execution, "get_strategy", lambda name: Given(name, nothing))
+        shares(cast, second=1)
+        run = asked(cast, document)
+        assert run.not_found
+        *others, last = items(run)
+        of_run = QueueItem.objects.filter(run=run, candidate__isnull=True)
+        for item in (*others, last):
+            assert not of_run.exists()
+            candidate_choose(actor=cast.reviewer, candidate=item.candidate, role="discarded")
+            assert not of_run.exists()
+            second_review_add(actor=cast.second_reviewer, candidate=item.candidate, role="discarded")
+        assert of_run.get().is_required
+
+    def test_a_second_review_comes_in_no_order_of_roles(self, cast: Cast, document: Document) -> None:
+        shares(cast, blind=0, second=1)
+        for item in items(asked(cast, document)):
+            if item.candidate.verdict.role:
+                candidate_approve(actor=cast.reviewer, candidate=item.candidate)
+        seconds = QueueItem.objects.filter(stage=ItemStage.SECOND)
+        assert set(seconds.values_list("priority", "is_required")) == {(BLIND_PRIORITY, True)}
+
+
+def test_figures_count_a_card_once_it_is_settled(cast: Cast, document: Document) -> None:
+    shares(cast, second=1)
+    candidate = items(asked(cast, document))[0].candidate
+    candidate_choose(actor=cast.reviewer, candidate=candidate, role="primary")
+    assert conduct_of(collection=cast.alpha).blind.figure.n == 0
+    assert not labels_read()[0].winners
+    second_review_add(actor=cast.second_reviewer, candidate=candidate, role="primary")
+    assert conduct_of(collection=cast.alpha).blind.figure.n == 1
+    assert labels_read()[0].winners
+
+
+def test_what_is_withheld_comes_back(cast: Cast, document: Document, client_as: Any) -> None:
+    shares(cast, second=1)
+    run = asked(cast, document)
+    for item in items(run):
+        candidate_choose(actor=cast.reviewer, candidate=item.candidate, role="primary", comment="Mine.")
+    second = client_as(cast.second_reviewer)
+    assert second.get(f"/api/v1/reviews/?run={run.pk}").json()["results"] == []
+    shown = second.get(f"/api/v1/runs/{run.pk}/").json()
+    assert (shown["is_withheld"], shown["confidence"], shown["not_found"]) == (True, None, None)
+    with pytest.raises(DecideFirst):
+        require_sight(user=cast.second_reviewer, runs=[run])
+    for item in items(run):
+        second_review_add(actor=cast.second_reviewer, candidate=item.candidate, role="primary")
+    shown = second.get(f"/api/v1/runs/{run.pk}/").json()
+    assert (shown["is_withheld"], shown["not_found"]) == (False, run.not_found)
+    told = second.get(f"/api/v1/reviews/?run={run.pk}").json()["results"]
+    assert len(told) == Review.objects.filter(run=run).count() > 0
+    assert {row["comment"] for row in told} == {"Mine."}

@@ -1,0 +1,33 @@
+"""How the API reads a JSON body: to a bounded depth. Its length is bounded by DATA_UPLOAD_MAX_MEMORY_SIZE."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import JSONParser, get_encoding
+from rest_framework.utils import json as strict_json
+
+from arbitration import bounded_json
+
+
+class BoundedJSONParser(JSONParser):
+    """As the framework's, for bodies of strangers. Raises ``ParseError``."""
+
+    def parse(
+        self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        """The value."""
+        encoding = get_encoding(parser_context or {})
+        try:
+            text = stream.read().decode(encoding)
+            return bounded_json.loads(text, parse_constant=strict_json.strict_constant)
+        except bounded_json.TooDeep as error:
+            raise ParseError(_("This JSON nests too deeply to be read.")) from error
+        except json.JSONDecodeError as error:
+            raise ParseError(_("This is not valid JSON: %(problem)s.") % {"problem": error}) from error
+        except ValueError as error:
+            raise ParseError(_("This is not valid JSON.")) from error

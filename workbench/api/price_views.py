@@ -1,0 +1,126 @@
+"""What language models cost and where they answer. Who operates reads it; an administrator of the installation changes
+prices, in person: no token carries that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.ops.model_endpoints import is_local, model_endpoints
+from workbench.ops.operations import may_operate
+from workbench.questions.models import ModelPrice
+from workbench.questions.prices import (
+    HIGHEST_PRICE,
+    models_without_price,
+    price_remove,
+    price_set,
+    prices_listed,
+)
+
+from .base import IDEMPOTENCY, ApiViewSet, checked
+from .reauthentication import asks_again
+
+
+def _usd(**options: Any) -> serializers.DecimalField:
+    """USD per million tokens."""
+    return serializers.DecimalField(
+        max_digits=12, decimal_places=6, min_value=0, max_value=HIGHEST_PRICE, **options
+    )
+
+
+class ModelPriceSerializer(serializers.Serializer[Any]):
+    """What a model costs, in USD per million tokens."""
+
+    model = serializers.CharField(max_length=120)
+    input = _usd()
+    cached_input = _usd()
+    output = _usd()
+    changed_at = serializers.DateTimeField(read_only=True)
+
+
+class ModelPriceSetSerializer(serializers.Serializer[Any]):
+    """A price from the next call on, and why."""
+
+    model = serializers.CharField(max_length=120)
+    input = _usd(source="fresh")
+    cached_input = _usd(source="cached")
+    output = _usd()
+    reason = serializers.CharField(max_length=300)
+
+
+class ModelPriceRemovalSerializer(serializers.Serializer[Any]):
+    """A model whose price is taken away, and why."""
+
+    model = serializers.CharField(max_length=120)
+    reason = serializers.CharField(max_length=300)
+
+
+class UnpricedSerializer(serializers.Serializer[Any]):
+    """A model that was called and has no price."""
+
+    model = serializers.CharField()
+    calls = serializers.IntegerField()
+
+
+class ModelEndpointSerializer(serializers.Serializer[Any]):
+    """An endpoint that is configured; models at a local one cost nothing."""
+
+    name = serializers.CharField()
+    base_url = serializers.CharField()
+    models = serializers.ListField(child=serializers.CharField())
+    is_local = serializers.BooleanField()
+
+
+class PricesSerializer(serializers.Serializer[Any]):
+    """All prices, the models that lack one, and the endpoints."""
+
+    prices = ModelPriceSerializer(many=True)
+    without_price = UnpricedSerializer(many=True)
+    endpoints = ModelEndpointSerializer(many=True)
+
+
+class ModelPriceViewSet(ApiViewSet[ModelPrice]):
+    """Prices of language models."""
+
+    queryset = ModelPrice.objects.none()
+    serializer_class = PricesSerializer
+
+    @extend_schema(responses=PricesSerializer)
+    def state(self, request: Request) -> Response:
+        """What models cost, which lack a price, and which endpoints there are."""
+        if not may_operate(request.user):
+            raise PermissionDenied
+        endpoints = [
+            {
+                "name": endpoint.name,
+                "base_url": endpoint.base_url,
+                "models": endpoint.models,
+                "is_local": is_local(endpoint),
+            }
+            for endpoint in model_endpoints()
+        ]
+        value = {
+            "prices": prices_listed(),
+            "without_price": models_without_price(),
+            "endpoints": endpoints,
+        }
+        return Response(PricesSerializer(value).data)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=ModelPriceSetSerializer, responses=ModelPriceSerializer)
+    @asks_again
+    def change(self, request: Request) -> Response:
+        """Sets what a model costs from the next call on."""
+        given = checked(request, ModelPriceSetSerializer)
+        return Response(ModelPriceSerializer(price_set(actor=request.user, **given)).data)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=ModelPriceRemovalSerializer, responses={204: None})
+    @asks_again
+    def remove(self, request: Request) -> Response:
+        """Takes a price away: what the model costs is unknown from the next call on."""
+        price_remove(actor=request.user, **checked(request, ModelPriceRemovalSerializer))
+        return Response(status=status.HTTP_204_NO_CONTENT)

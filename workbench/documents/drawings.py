@@ -1,0 +1,193 @@
+"""Page images: drawn by a worker, each page once, and kept in the store that web and workers share.
+
+A page that nobody has drawn is asked for by whoever wants to see it; the page shows its text meanwhile. A page that
+cannot be drawn is remembered as such. One person has one page drawn at a time and few waiting, so that a file made to
+be slow costs its reader their place in the queue, and nobody else theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from arbitration.errors import ParseFailure
+from arbitration.parsing.isolation import ParseLimits, render_page
+from workbench.accounts.models import User
+from workbench.audit.locks import LockSpace, advisory_lock
+from workbench.ops.dispatch import dispatch_on_commit
+from workbench.ops.leases import LeaseLost, lease_claim, lease_free, leased, new_owner
+
+from .ingest import local_copy
+from .models import DELETED_STATUSES, Document, DrawingState, PageDrawing
+from .pages import SCALE, can_be_drawn, image_forget, image_keep, image_there, kept_image
+from .tasks import draw
+
+#: Pages that wait for one person. Whoever turns pages faster is served when these are done.
+MOST_WAITING = 4
+#: A page gets this much of a processor. By the clock it may take longer, on a busy machine.
+LIMITS = ParseLimits(cpu_s=20, wall_s=60.0)
+#: Seconds after which a drawing that still waits is sent again, when somebody asks for it.
+SENT_AGAIN_SECONDS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """How far the image of a page is. ``state`` None: the page has no image. ``problem`` says why it never will."""
+
+    state: DrawingState | None
+    problem: str = ""
+
+
+def page_picture(*, document: Document, page_num: int, user: User) -> Picture:
+    """How far the image of a page is; has it drawn where nobody has yet. One look at the disk, where it is there."""
+    if not can_be_drawn(document, page_num):
+        return Picture(None)
+    if image_there(document, page_num):
+        return Picture(DrawingState.DRAWN)
+    drawing = PageDrawing.objects.filter(document=document, page_num=page_num).first()
+    if drawing is None:
+        drawing = _asked(document, page_num, user)
+    elif drawing.state == DrawingState.WAITING:
+        _send_again(drawing)
+    if drawing is None:
+        return Picture(DrawingState.WAITING)
+    return Picture(DrawingState(drawing.state), _problem(drawing))
+
+
+def page_image(*, document: Document, page_num: int, user: User) -> bytes | Picture:
+    """The image, where it is drawn; else how far it is."""
+    picture = page_picture(document=document, page_num=page_num, user=user)
+    if picture.state != DrawingState.DRAWN:
+        return picture
+    if (image := kept_image(document, page_num)) is not None:
+        return image
+    # The store lost it: a restored backup leaves out what can be made again.
+    PageDrawing.objects.filter(document=document, page_num=page_num, state=DrawingState.DRAWN).delete()
+    return page_picture(document=document, page_num=page_num, user=user)
+
+
+def page_image_now(*, document: Document, page_num: int) -> bytes | None:
+    """The image for a worker that cannot go on without it; None where there is none. What it draws is kept too."""
+    if not can_be_drawn(document, page_num):
+        return None
+    if (image := kept_image(document, page_num)) is not None:
+        return image
+    rows = PageDrawing.objects.filter(document=document, page_num=page_num)
+    if rows.filter(state=DrawingState.FAILED).exists():
+        return None
+    PageDrawing.objects.get_or_create(document=document, page_num=page_num)
+    image, code = _draw(document, page_num)
+    _settle(rows, document, page_num, image, code)
+    return image
+
+
+def drawing_make(*, drawing_id: int) -> None:
+    """Draws one page, if it still waits and its person has no other one being drawn; then wakes their next."""
+    rows = PageDrawing.objects.filter(pk=drawing_id, state=DrawingState.WAITING)
+    owner = new_owner()
+    if not _claimed(rows, owner=owner):
+        return
+    drawing = PageDrawing.objects.select_related("document__collection").get(pk=drawing_id)
+    try:
+        with leased(rows, owner=owner) as heartbeat:
+            image, code = None, "worker_lost"
+            if drawing.attempts <= settings.MAX_ATTEMPTS:
+                image, code = _draw(drawing.document, drawing.page_num)
+            heartbeat.check()
+            _settle(rows.filter(lease_owner=owner), drawing.document, drawing.page_num, image, code)
+    except LeaseLost:
+        return
+    finally:
+        _wake_next(drawing)
+
+
+def _draw(document: Document, page_num: int) -> tuple[bytes | None, str]:
+    """The image, or the code of what was wrong."""
+    try:
+        with local_copy(document) as path:
+            image = render_page(
+                path=path, page_num=page_num, scale=SCALE, filename=document.name, limits=LIMITS
+            )
+    except ParseFailure as failure:
+        return None, failure.code
+    except FileNotFoundError:
+        return None, "gone"
+    return image, ""
+
+
+def _settle(
+    rows: QuerySet[PageDrawing], document: Document, page_num: int, image: bytes | None, code: str
+) -> None:
+    """Keeps the image, then the row. Where the row is gone the document was erased meanwhile, and so is the image."""
+    if image is None:
+        rows.update(state=DrawingState.FAILED, failure_code=code)
+        return
+    image_keep(document, page_num, image)
+    alive = rows.exclude(document__status__in=DELETED_STATUSES)
+    if not alive.update(state=DrawingState.DRAWN, failure_code=""):
+        image_forget(document, page_num)
+
+
+def _asked(document: Document, page_num: int, user: User) -> PageDrawing | None:
+    """A new drawing, on its way; None where the person has enough of them waiting."""
+    waiting = PageDrawing.objects.filter(asked_by=user, state=DrawingState.WAITING)
+    if waiting.count() >= MOST_WAITING:
+        return None
+    drawing, is_new = PageDrawing.objects.get_or_create(
+        document=document, page_num=page_num, defaults={"asked_by": user}
+    )
+    if is_new:
+        dispatch_on_commit(draw, drawing_id=drawing.pk)
+    return drawing
+
+
+def _send_again(drawing: PageDrawing) -> None:
+    """Whoever looks at a page that waits too long wakes a worker: the message was lost, or its worker."""
+    late = PageDrawing.objects.filter(
+        lease_free(),
+        pk=drawing.pk,
+        state=DrawingState.WAITING,
+        sent_at__lt=Now() - timedelta(seconds=SENT_AGAIN_SECONDS),
+    )
+    if late.update(sent_at=Now()):
+        dispatch_on_commit(draw, drawing_id=drawing.pk)
+
+
+def _claimed(rows: QuerySet[PageDrawing], *, owner: str) -> bool:
+    asked_by = rows.values_list("asked_by", flat=True).first()
+    with transaction.atomic():
+        if asked_by is not None:
+            advisory_lock(LockSpace.PAGE_DRAWING, asked_by)
+            others = PageDrawing.objects.filter(asked_by=asked_by, state=DrawingState.WAITING)
+            if others.exclude(lease_free()).exists():
+                return False
+        return lease_claim(rows, owner=owner)
+
+
+def _wake_next(drawing: PageDrawing) -> None:
+    if drawing.asked_by_id is None:
+        return
+    waiting = PageDrawing.objects.filter(
+        lease_free(), asked_by=drawing.asked_by_id, state=DrawingState.WAITING
+    ).exclude(pk=drawing.pk)
+    following = waiting.order_by("pk").values_list("pk", flat=True).first()
+    if following is not None:
+        dispatch_on_commit(draw, drawing_id=following)
+
+
+def _problem(drawing: PageDrawing) -> str:
+    if drawing.state != DrawingState.FAILED:
+        return ""
+    if drawing.failure_code == "time_out":
+        return _("Drawing this page takes too long.")
+    if drawing.failure_code in {"out_of_memory", "too_large"}:
+        return _("Drawing this page takes too much memory.")
+    if drawing.failure_code in {"corrupt", "crashed"}:
+        return _("The file is damaged on this page.")
+    return _("This page cannot be drawn.")

@@ -1,0 +1,111 @@
+"""Which words of a passage meet the question's: the same word, or one that is near in meaning.
+
+Both are marked in the passage's text, and said in a line below it. What meets by meaning was found by a detector, so a
+card that hides the machine does without it; the question's own keywords are marked for everybody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from arbitration.text import fold, highlight_spans, stem
+
+#: Words named in a line; all are marked in the text.
+NAMED = 4
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """``same``: the question's words that stand in the passage. ``meant``: words of the question, each with the word of
+    the passage that it meets by meaning. Both with the weightiest first."""
+
+    same: tuple[str, ...] = ()
+    meant: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, words: Iterable[Mapping[str, Any]], language: str) -> Matches:
+        """From the records of :class:`arbitration.pool.WordMatch`. Another form of a word is the same word."""
+        same: dict[str, None] = {}
+        meant: dict[str, tuple[str, str]] = {}
+        for word in sorted(words, key=lambda record: -record["weight"]):
+            asked, met = word["asked"], word["met"]
+            if fold(asked) == fold(met) or stem(asked, language) == stem(met, language):
+                same.setdefault(asked)
+            else:
+                meant.setdefault(fold(met), (asked, met))
+        return cls(tuple(same), tuple(meant.values()))
+
+    @property
+    def pairs(self) -> list[str]:
+        """The words that meet by meaning, as people read them: ``laptop ↔ equipment``."""
+        return [f"{asked} ↔ {met}" for asked, met in self.meant]
+
+    def sentence(self) -> str:
+        """What matches, in one sentence; empty where nothing does."""
+        same = [_("“%(word)s”") % {"word": word} for word in self.same[:NAMED]]
+        meant = [
+            _("“%(asked)s” meets “%(met)s”") % {"asked": asked, "met": met}
+            for asked, met in self.meant[:NAMED]
+        ]
+        parts = {"same": _listed(same), "meant": _listed(meant)}
+        if same and meant:
+            return _("Matches %(same)s; by meaning %(meant)s.") % parts
+        if same:
+            return _("Matches %(same)s.") % parts
+        return _("By meaning %(meant)s.") % parts if meant else ""
+
+
+def _listed(words: Sequence[str]) -> str:
+    if len(words) < 2:
+        return "".join(words)
+    return _("%(first)s and %(last)s") % {"first": ", ".join(words[:-1]), "last": words[-1]}
+
+
+def marked(
+    text: str, keywords: Sequence[str], language: str, matches: Matches | None = None
+) -> list[dict[str, Any]]:
+    """The text cut where words match: a list of {text, matched, meets}; never HTML. ``meets`` is empty, or the word of
+    the question that this one meets by meaning. One pass over the text."""
+    matches = matches or Matches()
+    parts: list[dict[str, Any]] = []
+    position = 0
+    meant = {fold(met): asked for asked, met in matches.meant}
+    for start, end, meets in _spans(text, [*keywords, *matches.same], language, meant):
+        if start > position:
+            parts.append(_part(text[position:start]))
+        parts.append(_part(text[start:end], matched=True, meets=meets))
+        position = end
+    if position < len(text):
+        parts.append(_part(text[position:]))
+    return parts
+
+
+def _part(text: str, *, matched: bool = False, meets: str = "") -> dict[str, Any]:
+    return {"text": text, "matched": matched, "meets": meets}
+
+
+def _spans(
+    text: str, same: Sequence[str], language: str, meant: Mapping[str, str]
+) -> Iterator[tuple[int, int, str]]:
+    """Where words match, in order and apart from one another; the same word goes before one that is near."""
+    exact = highlight_spans(text, same, language)
+    if not meant:
+        yield from ((start, end, "") for start, end in exact)
+        return
+    following = 0
+    for word in _WORD.finditer(text):
+        asked = meant.get(fold(word[0]))
+        if asked is None:
+            continue
+        while following < len(exact) and exact[following][0] < word.end():
+            yield (*exact[following], "")
+            following += 1
+        if not following or exact[following - 1][1] <= word.start():
+            yield word.start(), word.end(), asked
+    yield from ((start, end, "") for start, end in exact[following:])
