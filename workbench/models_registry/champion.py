@@ -167,7 +167,7 @@ def serving_now() -> Serving:
     if AliasName.CHAMPION not in aliases and champion_version() is not None:
         aliases = aliases_current()
     champion = aliases.get(AliasName.CHAMPION)
-    if champion is not None and _is_withdrawn(champion):
+    if champion is not None and is_withdrawn(champion):
         champion = None
     return Serving(
         champion=champion,
@@ -186,10 +186,10 @@ def champion_version() -> ModelVersion | None:
     version = alias_version()
     if version is None:
         return first_version()
-    return None if _is_withdrawn(version) else version
+    return None if is_withdrawn(version) else version
 
 
-def _is_withdrawn(version: ModelVersion) -> bool:
+def is_withdrawn(version: ModelVersion) -> bool:
     """Whether it is a shipped model that ships no more: where it once became champion it stays named, and the rules
     serve until an installation's own model takes its place."""
     return version.origin == Origin.SEED and not settings.SEED_MODEL
@@ -268,7 +268,8 @@ def champion_seed(*, actor: User, version: ModelVersion) -> bool:
 def champion_roll_back(*, actor: User, version: ModelVersion, reason: str) -> None:
     """One act: a version that once passed serves again, with exactly its former scores.
 
-    Raises :class:`Conflict` (serves already) or :class:`WorkbenchError` (never passed, not loadable, no reason).
+    Raises :class:`Conflict` (serves already) or :class:`WorkbenchError` (never passed, withdrawn, not
+    loadable, no reason).
     """
     reason = reason.strip()
     if not reason:
@@ -277,6 +278,12 @@ def champion_roll_back(*, actor: User, version: ModelVersion, reason: str) -> No
         raise WorkbenchError(
             _("%(version)s never passed the gate, so it cannot serve.") % {"version": version},
             code="never_passed",
+        )
+    if is_withdrawn(version):
+        raise WorkbenchError(
+            _("%(version)s came with an earlier release and ships no more, so it cannot serve.")
+            % {"version": version},
+            code="withdrawn",
         )
     try:
         model_load(version)

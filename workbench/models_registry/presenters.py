@@ -20,7 +20,7 @@ from workbench.questions.models import RoleChoice
 
 from . import selectors
 from .cards import FIGURES, labels_seen, model_card, seed_of
-from .champion import serving_now
+from .champion import is_withdrawn, serving_now
 from .data import training_plan
 from .drift import DriftRow, drift_for
 from .forms import ReasonForm, ScheduleForm
@@ -167,7 +167,9 @@ def version_page(
         "moves": list(version.moves.select_related("before", "moved_by")[:MOST_SHOWN]),
         "shadow_comparison": card.in_shadow,
         "may_move": may_move(user=user),
-        "may_roll_back": version.passed_at is not None and AliasName.CHAMPION not in names,
+        "may_roll_back": version.passed_at is not None
+        and not is_withdrawn(version)
+        and AliasName.CHAMPION not in names,
         "reason_form": reason_form or ReasonForm(),
     }
 

@@ -238,7 +238,10 @@ class TestTrainings:
 
 
 class TestMoving:
-    def test_an_administrator_rolls_back(self, cast: Cast, client_as: ClientAs, loadable: None) -> None:
+    def test_an_administrator_rolls_back(
+        self, cast: Cast, client_as: ClientAs, loadable: None, settings: Any
+    ) -> None:
+        settings.SEED_MODEL = True  # these models name no training
         former, now = any_model(), another_model(2)
         ModelVersion.objects.update(passed_at=Now())
         ModelAlias.objects.create(name=AliasName.CHAMPION, version=now)
@@ -253,6 +256,16 @@ class TestMoving:
         (move,) = get(client, "/model-moves/")["results"]
         assert (move["kind"], move["model"], move["before"]) == ("rolled_back", 1, 2)
         assert (move["reason"], move["moved_by"]) == ("Worse.", cast.staff.name)
+
+    def test_a_model_that_ships_no_more_cannot_serve(
+        self, cast: Cast, client_as: ClientAs, loadable: None
+    ) -> None:
+        any_model()
+        ModelVersion.objects.update(passed_at=Now())
+        client = client_as(cast.staff)
+        answer = post(client, "/models/1/roll-back/", {"reason": "Worse."})
+        assert (answer.status_code, answer.json()["code"]) == (400, "withdrawn")
+        assert alias_version() is None
 
     def test_one_that_never_passed_cannot_serve(
         self, cast: Cast, client_as: ClientAs, loadable: None

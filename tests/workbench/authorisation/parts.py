@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from arbitration.strategies.rubrics import PROPERTIES
 from tests.workbench.cast import PASSWORD
 from tests.workbench.labeling.makers import any_pair, any_project, any_slot
-from tests.workbench.models_registry.makers import any_model
+from tests.workbench.models_registry.makers import any_model, any_snapshot
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
@@ -514,8 +514,10 @@ def without_password(scene: Scene, actor: User) -> None:
 
 
 def once_passed(scene: Scene, actor: User) -> None:
-    """The model of the address passed the gate at some time; its file is taken as whole."""
-    ModelVersion.objects.filter(pk=any_model().pk).update(passed_at=Now())
+    """The model of the address was trained here and passed the gate at some time; its file is taken as whole."""
+    ModelVersion.objects.filter(pk=any_model().pk).update(
+        passed_at=Now(), origin="trained", snapshot=any_snapshot()
+    )
 
 
 def in_shadow(scene: Scene, actor: User) -> None:

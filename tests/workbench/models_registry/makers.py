@@ -18,7 +18,7 @@ from workbench.accounts.models import User
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection, Document
 from workbench.labeling.models import Label, LabelImport
-from workbench.models_registry.models import FeatureRow, ModelVersion, TrainingRun
+from workbench.models_registry.models import FeatureRow, ModelVersion, Snapshot, TrainingRun
 from workbench.models_registry.services import training_claimed_here
 from workbench.models_registry.trainings import run_training
 
@@ -161,6 +161,23 @@ def any_model() -> ModelVersion:
             "feature_version": FEATURE_VERSION,
             "threshold": 0.5,
             "manifest": {"feature_names": [], "libraries": {}},
+        },
+    )
+    return made
+
+
+def any_snapshot() -> Snapshot:
+    """A frozen training set's row, without its rows."""
+    made, _new = Snapshot.objects.get_or_create(
+        kind="training",
+        number=1,
+        defaults={
+            "content_hash": "0" * 64,
+            "feature_version": FEATURE_VERSION,
+            "embedding_space": "test",
+            "rows": 2,
+            "positives": 1,
+            "question_count": 1,
         },
     )
     return made
