@@ -53,16 +53,17 @@ def prove_absence(
     """
     terms = exhaustive_terms(question)
     empty = bool(terms) and not any(hits.get(term, 0) for term in terms) and not titles_hit
+    by_words = empty and not names_found_place and _speaks_their_language(question, profile)
     proof = AbsenceProof(
+        proved=by_words and (nearest is None or nearest < NEAR_FROM),
         terms=terms,
         hits=dict(hits),
         titles_hit=titles_hit,
         titles_searched=profile.section_count,
         lines_searched=profile.line_count,
-        by_words=empty and not names_found_place and _speaks_their_language(question, profile),
+        by_words=by_words,
         nearest=nearest,
     )
-    proof = proof.model_copy(update={"proved": proof.by_words and (nearest is None or nearest < NEAR_FROM)})
     return proof.model_copy(update={"statement": _statement(proof, profile)}) if proof.proved else proof
 
 

@@ -18,7 +18,7 @@ from arbitration.evidence import LATE_WEIGHT, log_odds
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.sentences import Sentence, sentences_of
 from arbitration.strategies.base import CallRecord, StrategyServices, Verdict
-from arbitration.text import TermMatcher, word_count
+from arbitration.text import TermMatcher, supported_language, word_count
 
 AnswerKind = Literal["extractive", "generated", "not_found", "undecided"]
 
@@ -97,7 +97,7 @@ def write_answer(
     *, pool: CandidatePool, decision: Decision, services: StrategyServices | None = None
 ) -> Answer:
     """The extractive answer of a decision, in the question's language."""
-    language = "es" if pool.question.language == "es" else "en"
+    language = supported_language(pool.question.language)
     said = _STATEMENTS[language]
     if decision.not_found:
         return Answer(kind="not_found", language=language, statement=_not_found(pool, said))

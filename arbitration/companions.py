@@ -19,9 +19,9 @@ from arbitration.precedence.statements import excepts, points_back
 from arbitration.precedence.texts import Reading
 from arbitration.questions.references import match_address
 from arbitration.strategies.base import Verdict
+from arbitration.text import shortened, supported_language
 
 _DECIDED = DecidedBy(kind="rule", name="read along", version="1")
-_OURS = frozenset({"rule", "gate", "mlp", "logistic", "fallback"})
 _LOWER = (Role.TANGENTIAL, Role.DISCARDED)
 #: Primary passages looked at, and companions of each kind, at most.
 _PRIMARIES, _MOST = 5, 3
@@ -71,7 +71,7 @@ def companions(verdicts: Sequence[Verdict], pool: CandidatePool) -> dict[str, Co
     may_rise = {
         verdict.candidate_id
         for verdict in verdicts
-        if verdict.role in _LOWER and verdict.decided_by.kind in _OURS and not verdict.injection_suspected
+        if verdict.role in _LOWER and verdict.may_be_revised and not verdict.injection_suspected
     }
     primary = [pool.candidate(v.candidate_id) for v in verdicts if v.role is Role.PRIMARY][:_PRIMARIES]
     table = _Table(pool)
@@ -86,22 +86,13 @@ def companions(verdicts: Sequence[Verdict], pool: CandidatePool) -> dict[str, Co
     return found
 
 
-def _reading(candidate: PoolCandidate, pool: CandidatePool) -> Reading:
-    document = pool.document(candidate.document_id)
-    return Reading(candidate, document.language if document else "en")
-
-
 def _raised(verdict: Verdict, companion: Companion) -> Verdict:
-    kept = tuple(reason for reason in verdict.needs_person_reasons if not reason.startswith("uncertain"))
-    return verdict.model_copy(
-        update={
-            "role": Role.SUPPORTING,
-            "reason": f"{companion.reason} {verdict.reason}",
-            "decided_by": _DECIDED,
-            "needs_person": bool(kept),
-            "needs_person_reasons": kept,
-        }
-    )
+    raised = {
+        "role": Role.SUPPORTING,
+        "reason": f"{companion.reason} {verdict.reason}",
+        "decided_by": _DECIDED,
+    }
+    return verdict.without_uncertainty().model_copy(update=raised)
 
 
 @dataclass(frozen=True)
@@ -111,7 +102,7 @@ class _Table:
     @cached_property
     def readings(self) -> list[Reading]:
         """All candidates."""
-        return [_reading(candidate, self.pool) for candidate in self.pool.candidates]
+        return [Reading.of(candidate, self.pool) for candidate in self.pool.candidates]
 
     @cached_property
     def defined(self) -> dict[str, tuple[str, ...]]:
@@ -132,7 +123,7 @@ class _Table:
             yield from self._definitions(candidate, others)
         if settings.references:
             yield from self._references(candidate, others)
-            yield from self._exceptions(_reading(candidate, self.pool), others)
+            yield from self._exceptions(Reading.of(candidate, self.pool), others)
 
     def _definitions(self, user: PoolCandidate, others: Sequence[Reading]) -> Iterator[Companion]:
         own = self.defined.get(user.candidate_id, ())
@@ -155,12 +146,14 @@ class _Table:
         for other in others:
             limit = _limit(other, user) if other.candidate.candidate_id in self.limiting else None
             if limit is not None:
-                yield self._companion(other.candidate, user.candidate, "exception", _shortened(limit))
+                yield self._companion(
+                    other.candidate, user.candidate, "exception", shortened(limit, words=_QUOTED_WORDS)
+                )
             elif user.candidate.candidate_id in self.limiting and _limit(user, other):
                 yield self._companion(other.candidate, user.candidate, "rule", "")
 
     def _companion(self, candidate: PoolCandidate, user: PoolCandidate, kind: str, what: str) -> Companion:
-        words = _REASONS["es" if self.pool.question.language == "es" else "en"]
+        words = _REASONS[supported_language(self.pool.question.language)]
         anchor = user.anchor
         place = words["place"].format(page=anchor.page_start, first=anchor.line_start, last=anchor.line_end)
         reason = words[kind].format(what=what, place=place)
@@ -192,8 +185,3 @@ def _follows(candidate: PoolCandidate, other: PoolCandidate) -> bool:
         and 0 < behind.line_start - before.line_end <= _NEXT_LINES
         and before.section_id == behind.section_id
     )
-
-
-def _shortened(text: str) -> str:
-    words = text.split()
-    return " ".join(words[:_QUOTED_WORDS]) + (" …" if len(words) > _QUOTED_WORDS else "")

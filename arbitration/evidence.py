@@ -57,12 +57,9 @@ def evidence_scores(pool: CandidatePool) -> dict[str, float]:
     scores = match_scores(pool, by_words)
     if not scores:
         return by_words
-    best = max(scores.values())
-    shares = {name: math.exp(score - best) for name, score in scores.items()}
-    total = sum(shares.values())
     estimates = {
-        name: _logistic(SHARE_INTERCEPT + SHARE_SLOPE * log_odds(share / total))
-        for name, share in shares.items()
+        name: _logistic(SHARE_INTERCEPT + SHARE_SLOPE * log_odds(share))
+        for name, share in _shares(scores).items()
     }
     best_one = pool.candidate(max(scores, key=scores.__getitem__))
     return estimates | {
@@ -89,11 +86,18 @@ def is_match_weak(pool: CandidatePool) -> bool:
     scores = match_scores(pool, word_estimates(pool))
     if not scores:
         return pool.absence.by_words
-    best = max(scores.values())
-    stands_out = 1.0 / sum(math.exp(score - best) for score in scores.values())
+    stands_out = max(_shares(scores).values())
     signals = [candidate.signals for candidate in pool.candidates]
     nearest = max(s.late or 0.0 for s in signals) + max(s.semantic or 0.0 for s in signals)
     return nearest + STANDING_OUT * stands_out < WEAK_BELOW
+
+
+def _shares(scores: Mapping[str, float]) -> dict[str, float]:
+    """Softmax: each candidate's share of all scores, of sum 1."""
+    best = max(scores.values())
+    raised = {name: math.exp(score - best) for name, score in scores.items()}
+    total = sum(raised.values())
+    return {name: value / total for name, value in raised.items()}
 
 
 def match_scores(pool: CandidatePool, by_words: Mapping[str, float]) -> dict[str, float]:

@@ -43,20 +43,11 @@ _DEPENDS = re.compile(
 
 def followed_references(candidates: Sequence[PoolCandidate], context: DetectorContext) -> list[Anchor]:
     """Anchors of the sections that the best candidates refer to, those of the best one first."""
-    best = sorted(candidates, key=lambda candidate: candidate.rrf_rank)[:MOST_PASSAGES]
-    named = [(candidate, parse_references(candidate.anchor_text)[0]) for candidate in best]
-    texts = list(dict.fromkeys(reference.text for _, references in named for reference in references))
-    if not texts:
-        return []
-    rows = context.session.sections_numbered(texts, limit=4 * MOST_SECTIONS)
-    anchors: dict[tuple[str, str], Anchor] = {}
-    for rank, (candidate, references) in enumerate(named):
-        for reference in references:
-            for row in _meant(reference, candidate, rows):
-                key = (row.document_id, row.section_id)
-                if key not in anchors and len(anchors) < MOST_SECTIONS:
-                    anchors[key] = _anchor(row, candidate, reference, rank)
-    return list(anchors.values())
+    named = [
+        (candidate, parse_references(candidate.anchor_text)[0])
+        for candidate in _best(candidates, MOST_PASSAGES)
+    ]
+    return _sections(named, context, most=MOST_SECTIONS, most_each=MOST_SECTIONS)
 
 
 def depended_on(text: str) -> tuple[SectionReference, ...]:
@@ -72,19 +63,36 @@ def depended_on(text: str) -> tuple[SectionReference, ...]:
 
 def operative_references(candidates: Sequence[PoolCandidate], context: DetectorContext) -> list[Anchor]:
     """Anchors of the first lines of the sections that the best candidates depend on."""
-    best = sorted(candidates, key=lambda candidate: candidate.rrf_rank)[:MOST_DEPENDING]
-    named = [(candidate, depended_on(candidate.anchor_text)) for candidate in best]
+    named = [
+        (candidate, depended_on(candidate.anchor_text)) for candidate in _best(candidates, MOST_DEPENDING)
+    ]
+    return [_beginning(anchor) for anchor in _sections(named, context, most=MOST_DEPENDED_ON, most_each=1)]
+
+
+def _best(candidates: Sequence[PoolCandidate], most: int) -> list[PoolCandidate]:
+    return sorted(candidates, key=lambda candidate: candidate.rrf_rank)[:most]
+
+
+def _sections(
+    named: Sequence[tuple[PoolCandidate, Sequence[SectionReference]]],
+    context: DetectorContext,
+    *,
+    most: int,
+    most_each: int,
+) -> list[Anchor]:
+    """The sections that candidates name, each once, those of the best candidate first: ``most`` in all, ``most_each``
+    for one reference."""
     texts = list(dict.fromkeys(reference.text for _, references in named for reference in references))
     if not texts:
         return []
-    rows = context.session.sections_numbered(texts, limit=4 * MOST_DEPENDED_ON)
+    rows = context.session.sections_numbered(texts, limit=4 * most)
     anchors: dict[tuple[str, str], Anchor] = {}
     for rank, (candidate, references) in enumerate(named):
         for reference in references:
-            for row in _meant(reference, candidate, rows)[:1]:
+            for row in _meant(reference, candidate, rows)[:most_each]:
                 key = (row.document_id, row.section_id)
-                if key not in anchors and len(anchors) < MOST_DEPENDED_ON:
-                    anchors[key] = _beginning(_anchor(row, candidate, reference, rank))
+                if key not in anchors and len(anchors) < most:
+                    anchors[key] = _anchor(row, candidate, reference, rank)
     return list(anchors.values())
 
 

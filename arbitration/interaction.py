@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,13 +22,12 @@ from arbitration.late_interaction import (
 from arbitration.pool import WordMatch
 from arbitration.protocols import TokenVectors
 from arbitration.sentences import SentenceMap
-from arbitration.text import is_stop_word
+from arbitration.text import WORD, is_stop_word
 
 #: A word that is met by meaning is put on record from this cosine on; below it the nearest token says little.
 RECORDED_FROM = 0.45
 #: Characters that are read before and behind the one asked for.
 _WORD_REACH = 64
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +118,7 @@ class _WordReader:
         begins, ends = asked.offsets[:, 0], asked.offsets[:, 1]
         self._words = [
             (word[0], np.flatnonzero((begins >= word.start()) & (ends <= word.end())))
-            for word in _WORD.finditer(text)
+            for word in WORD.finditer(text)
             if not is_stop_word(word[0], language)
         ]
 
@@ -151,4 +149,4 @@ def _word_at(line: str, offset: int) -> str:
     begin = max(0, offset - _WORD_REACH)
     near = line[begin : offset + _WORD_REACH]
     here = offset - begin
-    return next((word[0] for word in _WORD.finditer(near) if word.start() <= here < word.end()), "")
+    return next((word[0] for word in WORD.finditer(near) if word.start() <= here < word.end()), "")

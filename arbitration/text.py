@@ -36,6 +36,8 @@ _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _LETTER_SPACED = re.compile(r"(?<!\S)[A-ZÀ-Þ](?: [A-ZÀ-Þ]){2,}(?!\w)")
 _MAYBE_SPACED = re.compile(r"[A-ZÀ-Þ] [A-ZÀ-Þ] [A-ZÀ-Þ]")
+#: A word as people write it, with apostrophes and hyphens inside.
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _REST_OF_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _PHRASE_GAP = re.compile(r"(?:['’]s)?[\s\-/]{1,3}\Z")
 _JOINABLE_LENGTH = 10  # only long words may be written apart ("cyber security"); short ones would collide
@@ -84,6 +86,12 @@ def join_letter_spaced(text: str) -> str:
     if not _MAYBE_SPACED.search(text):
         return text
     return _LETTER_SPACED.sub(lambda match: match[0].replace(" ", ""), text)
+
+
+def shortened(text: str, *, words: int) -> str:
+    """The first words of a text on one line, with a mark where more follow."""
+    parts = text.split()
+    return " ".join(parts[:words]) + (" …" if len(parts) > words else "")
 
 
 def word_count(text: str) -> int:

@@ -7,10 +7,10 @@ from itertools import combinations
 
 from arbitration.contracts import ConflictPair, Role
 from arbitration.expected_values import Value, ValueKind, values_in
-from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.pool import CandidatePool
 from arbitration.precedence.texts import Reading
 from arbitration.strategies.base import Verdict
-from arbitration.text import content_stems
+from arbitration.text import content_stems, supported_language
 
 #: Passages compared, conflicts named, and the words that two sentences share and may differ in.
 _PRIMARIES, _MOST = 6, 3
@@ -32,15 +32,10 @@ def conflicts_of(
         v for v in verdicts if v.role is Role.PRIMARY and v.decided_by.kind != "llm"
     ]  # a model names its own
     primary = [candidate for v in ours if (candidate := pool.candidate(v.candidate_id))]
-    readings = [_reading(candidate, pool) for candidate in primary[:_PRIMARIES]]
+    readings = [Reading.of(candidate, pool) for candidate in primary[:_PRIMARIES]]
     told = {frozenset((pair.first_id, pair.second_id)) for pair in known}
     found = (pair for one, other in combinations(readings, 2) if (pair := _conflict(one, other, pool)))
     return tuple(pair for pair in found if frozenset((pair.first_id, pair.second_id)) not in told)[:_MOST]
-
-
-def _reading(candidate: PoolCandidate, pool: CandidatePool) -> Reading:
-    document = pool.document(candidate.document_id)
-    return Reading(candidate, document.language if document else "en")
 
 
 def _conflict(one: Reading, other: Reading, pool: CandidatePool) -> ConflictPair | None:
@@ -48,7 +43,7 @@ def _conflict(one: Reading, other: Reading, pool: CandidatePool) -> ConflictPair
     places = [(c.document_id, c.anchor.section_id) for c in (first, second)]
     if places[0] == places[1]:
         return None
-    language = "es" if pool.question.language == "es" else "en"
+    language = supported_language(pool.question.language)
     for here, own in _valued(one):
         for there, others in _valued(other):
             if here.kind == there.kind and _plain(here) != _plain(there) and _is_same(own, others):

@@ -13,7 +13,7 @@ from arbitration.precedence.scene import Scene
 from arbitration.precedence.statements import may_rank, may_replace, replacement_in, winner_of_conflict
 from arbitration.precedence.texts import MOST_CHARACTERS, Reading, sentences_of, subject_stems
 from arbitration.protocols import PassageRow
-from arbitration.text import normalise
+from arbitration.text import normalise, supported_language
 
 #: Candidates compared, and documents whose openings are read, at most.
 MOST_CANDIDATES, MOST_DOCUMENTS = 32, 12
@@ -101,14 +101,14 @@ def _mentions(facts: Sequence[DocumentFacts], context: DetectorContext) -> list[
     """Passages that may say of a document that it is replaced."""
     rows = []
     for one in facts[:_ASKED_ABOUT]:
-        words = _REPLACING["es" if one.document.language == "es" else "en"]
+        words = _REPLACING[supported_language(one.document.language)]
         rows += context.session.lexical(f"{one.title} {words}", exact=(), limit=_PASSAGES)
     return rows
 
 
 def _orders(readings: Sequence[Reading], context: DetectorContext) -> list[tuple[str, str]]:
     """The sentences that say which of two texts prevails, with their documents."""
-    words = _PREVAILING["es" if context.profile_language == "es" else "en"]
+    words = _PREVAILING[supported_language(context.profile_language)]
     rows = context.session.lexical(words, exact=(), limit=_PASSAGES)
     texts = [(row.document_id, row.text) for row in rows]
     texts += [(r.candidate.document_id, r.candidate.anchor_text) for r in readings]

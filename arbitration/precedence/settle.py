@@ -6,16 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from arbitration.contracts import ROLE_ORDER, DecidedBy, Role
+from arbitration.contracts import DecidedBy, Role
 from arbitration.pool import CandidatePool, Precedence
 from arbitration.strategies.base import Verdict
 
 _ARTEFACT = "precedence"
 _DECIDED = DecidedBy(kind="rule", name="precedence", version="1")
 _KEPT = (Role.PRIMARY, Role.SUPPORTING)
-#: Deciders whose word these rules may change. A model's and a person's word is theirs; a baseline only ranks.
-_OURS = frozenset({"rule", "gate", "mlp", "logistic", "fallback"})
-_RAISED = "precedence: the text in force would have been rejected by its words alone"
 _NO_SUCCESSOR = "precedence: the text is over and nothing that follows it was found"
 _MODEL_PARTS = "precedence: the model treats as in force what another text replaces"
 
@@ -66,7 +63,7 @@ def _is_used(one: Precedence, verdicts: Mapping[str, Verdict]) -> bool:
 
 def _settle(one: Precedence, verdicts: dict[str, Verdict], place: dict[str, float]) -> None:
     under, over = verdicts[one.replaced_id], verdicts.get(one.in_force_id or "")
-    if not _may_change(under) or (over is not None and not _may_change(over)):
+    if not under.may_be_revised or (over is not None and not over.may_be_revised):
         if under.role is Role.PRIMARY:
             verdicts[one.replaced_id] = under.for_person(f"{_MODEL_PARTS} ({one.reason})")
         return
@@ -77,16 +74,10 @@ def _settle(one: Precedence, verdicts: dict[str, Verdict], place: dict[str, floa
     verdicts[under.candidate_id] = _replaced(under, one)
 
 
-def _may_change(verdict: Verdict) -> bool:
-    return verdict.decided_by.kind in _OURS
-
-
 def _in_force(verdict: Verdict, one: Precedence) -> Verdict:
     if verdict.decided_by == _DECIDED and verdict.role is Role.PRIMARY:
         return verdict
-    raised = verdict.role is None or ROLE_ORDER[verdict.role] > ROLE_ORDER[Role.TANGENTIAL]
-    changed = _changed(verdict, Role.PRIMARY, one.in_force_reason)
-    return changed.for_person(_RAISED) if raised else changed
+    return _changed(verdict, Role.PRIMARY, one.in_force_reason)
 
 
 def _replaced(verdict: Verdict, one: Precedence) -> Verdict:
@@ -95,11 +86,9 @@ def _replaced(verdict: Verdict, one: Precedence) -> Verdict:
 
 
 def _changed(verdict: Verdict, role: Role, why: str) -> Verdict:
-    """The verdict in its new role. That rules and score did not settle it is no longer a matter for a person."""
+    """The verdict in its new role."""
     changes: dict[str, object] = {"reason": f"{why} {verdict.reason}".strip()}
     if verdict.role is not role:
         changes |= {"role": role, "decided_by": _DECIDED}
-        if verdict.role is Role.TANGENTIAL:
-            kept = tuple(r for r in verdict.needs_person_reasons if not r.startswith("uncertain"))
-            changes |= {"needs_person_reasons": kept, "needs_person": bool(kept)}
-    return verdict.model_copy(update=changes)
+    settled = verdict.without_uncertainty() if verdict.role is Role.TANGENTIAL is not role else verdict
+    return settled.model_copy(update=changes)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
-from arbitration.pool import PoolCandidate
+from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.questions.references import leading_address, section_address
 from arbitration.text import content_stems, normalise
 
@@ -57,6 +57,12 @@ class Reading:
 
     candidate: PoolCandidate
     language: str
+
+    @classmethod
+    def of(cls, candidate: PoolCandidate, pool: CandidatePool) -> Self:
+        """A candidate of a pool, read in its document's language."""
+        document = pool.document(candidate.document_id)
+        return cls(candidate, document.language if document else "en")
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:

@@ -11,6 +11,7 @@ from arbitration.precedence.dates import effective_day
 from arbitration.precedence.documents import DocumentFacts
 from arbitration.precedence.scene import Pair
 from arbitration.precedence.texts import Reading
+from arbitration.text import shortened, supported_language
 
 _QUOTED_WORDS = 24
 
@@ -58,10 +59,14 @@ class Said:
     facts: Mapping[str, DocumentFacts]
     is_collection: bool
 
+    @property
+    def _words(self) -> Mapping[str, str]:
+        return _REASONS[supported_language(self.language)]
+
     def precedence(self, pair: Pair) -> Precedence:
         """The pair with its reasons."""
-        words, kind = _REASONS["es" if self.language == "es" else "en"], pair.kind
-        said = _shortened(pair.said)
+        words, kind = self._words, pair.kind
+        said = shortened(pair.said, words=_QUOTED_WORDS)
         own = f"in_force_{kind}" if f"in_force_{kind}" in words else "in_force"
         return Precedence(
             in_force_id=pair.over.candidate.candidate_id,
@@ -73,7 +78,7 @@ class Said:
 
     def ended(self, candidate_id: str, document: DocumentFacts) -> Precedence:
         """A candidate of a document that is over, without a successor."""
-        words = _REASONS["es" if self.language == "es" else "en"]
+        words = self._words
         return Precedence(
             in_force_id=None,
             replaced_id=candidate_id,
@@ -83,7 +88,7 @@ class Said:
 
     def _since(self, pair: Pair) -> str:
         """When the text in force began to apply, where it or its document says so."""
-        words = _REASONS["es" if self.language == "es" else "en"]
+        words = self._words
         facts = self.facts.get(pair.over.candidate.document_id)
         day = effective_day(pair.over.candidate.anchor_text)
         if day is None and facts is not None and self.is_collection:
@@ -103,7 +108,7 @@ class Said:
         return f"{named}({self._lines(candidate)})"
 
     def _lines(self, candidate: PoolCandidate) -> str:
-        words, anchor = _REASONS["es" if self.language == "es" else "en"], candidate.anchor
+        words, anchor = self._words, candidate.anchor
         return words[_form(anchor)].format(
             page=anchor.page_start, first=anchor.line_start, last=anchor.line_end, page_end=anchor.page_end
         )
@@ -113,8 +118,3 @@ def _form(anchor: CandidateScope) -> str:
     if anchor.page_start != anchor.page_end:
         return "pages"
     return "line" if anchor.line_start == anchor.line_end else "lines"
-
-
-def _shortened(text: str) -> str:
-    words = text.split()
-    return " ".join(words[:_QUOTED_WORDS]) + (" …" if len(words) > _QUOTED_WORDS else "")

@@ -38,6 +38,9 @@ class StrategyRecord(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+_REVISABLE = frozenset({"rule", "gate", "mlp", "logistic", "fallback"})
+
+
 class Verdict(StrategyRecord):
     """One candidate's role and reason. ``role`` is ``None`` only for ``decided_by.kind == "undecided"``.
 
@@ -62,6 +65,17 @@ class Verdict(StrategyRecord):
         str, ...
     ] = ()  # of the passage, that raise the suspicion; see arbitration.injection
     terms: dict[str, float] = Field(default_factory=dict)  # parts of a composite score, by name
+
+    @property
+    def may_be_revised(self) -> bool:
+        """Whether rules may change it: rules and scores decided. A model's and a person's word is theirs, and a
+        baseline only ranks."""
+        return self.decided_by.kind in _REVISABLE
+
+    def without_uncertainty(self) -> Verdict:
+        """The same verdict; that rules and score did not settle it is no longer a matter for a person."""
+        kept = tuple(reason for reason in self.needs_person_reasons if not reason.startswith("uncertain"))
+        return self.model_copy(update={"needs_person": bool(kept), "needs_person_reasons": kept})
 
     def for_person(self, reason: str) -> Verdict:
         """The same verdict, marked for a person with one more reason."""

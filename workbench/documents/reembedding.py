@@ -69,7 +69,6 @@ class Reembedding:
     def steps(self) -> Iterator[Reembedded]:
         """Does the work; gives the progress after each batch, which is committed by then."""
         for document in self._documents():
-            chunk: list[PlacedPassage] = []
             lacking = set(self._lacking().filter(document=document).values_list("pk", flat=True))
             wanted = [passage for passage in placed_passages(document) if passage.pk in lacking]
             for start in range(0, len(wanted), BATCH):

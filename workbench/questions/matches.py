@@ -6,18 +6,16 @@ card that hides the machine does without it; the question's own keywords are mar
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from arbitration.text import fold, highlight_spans, stem
+from arbitration.text import WORD, fold, highlight_spans, stem
 
 #: Words named in a line; all are marked in the text.
 NAMED = 4
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ def _spans(
         yield from ((start, end, "") for start, end in exact)
         return
     following = 0
-    for word in _WORD.finditer(text):
+    for word in WORD.finditer(text):
         asked = meant.get(fold(word[0]))
         if asked is None:
             continue
