@@ -17,7 +17,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.dev")
     client.prepare_command(sys.argv)
 
-    from workbench.ops.command_line import execute
+    from workbench.infra.command_line import execute
 
     execute(sys.argv)
 

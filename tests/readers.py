@@ -359,9 +359,9 @@ def _asked(text: str) -> object:
 def _of_the_product() -> dict[str, tuple[Reader, ...]]:
     from workbench import direction
     from workbench.documents import erased_text, term_queries, versions
+    from workbench.infra.diffs import line_diff
+    from workbench.infra.storable import storable
     from workbench.labeling import passages, trec
-    from workbench.ops.diffs import line_diff
-    from workbench.ops.storable import storable
     from workbench.questions.cards import reflowed
     from workbench.questions.matches import Matches, marked
     from workbench.review.comments import mentions_in
@@ -385,8 +385,8 @@ def _of_the_product() -> dict[str, tuple[Reader, ...]]:
         "workbench.labeling.trec": (
             lambda t: list(trec.qrels_rows(f"1 0 {t} 1".encode(), topics=b"1\tWhat?")),
         ),
-        "workbench.ops.diffs": (lambda t: line_diff(t[:half].split(" "), t[half:].split(" ")),),
-        "workbench.ops.storable": (storable,),
+        "workbench.infra.diffs": (lambda t: line_diff(t[:half].split(" "), t[half:].split(" ")),),
+        "workbench.infra.storable": (storable,),
         "workbench.questions.cards": (reflowed,),
         "workbench.questions.matches": (
             lambda t: marked(t, ["records", "keep records"], "en", Matches(meant=(("laptop", "equipment"),))),

@@ -41,10 +41,10 @@ NOT_READERS = {
     "arbitration.testing": "for tests",
     "workbench.ops.costs": "a month in an address",
     "workbench.ops.demo.pdf": "our own demo",
-    "workbench.ops.metrics.files": "names of our own files",
+    "workbench.infra.metrics.files": "names of our own files",
     "workbench.settings.endpoints": "what the operator sets",
     "workbench.ops.server": "the head of a request, which is bounded, in the tests of slow requests",
-    "workbench.ops.request_log": "addresses, which the web server cuts",
+    "workbench.infra.request_log": "addresses, which the web server cuts",
 }
 
 

@@ -10,7 +10,7 @@ from celery import Celery
 from celery.signals import worker_init, worker_process_init
 from django.conf import settings
 
-from workbench.ops import alarm
+from workbench.infra import alarm
 from workbench.private import close_home
 
 # Before the app is built: delay_on_commit needs Django's settings.

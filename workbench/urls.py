@@ -40,7 +40,7 @@ urlpatterns = [
 ]
 
 # Pages for people; for programs the same as problem+json.
-handler400 = "workbench.api.problems.bad_request"
-handler403 = "workbench.api.problems.forbidden"
-handler404 = "workbench.api.problems.not_found"
-handler500 = "workbench.api.problems.server_error"
+handler400 = "workbench.infra.problems.bad_request"
+handler403 = "workbench.infra.problems.forbidden"
+handler404 = "workbench.infra.problems.not_found"
+handler500 = "workbench.infra.problems.server_error"

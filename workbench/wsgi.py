@@ -10,9 +10,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.dev")
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from workbench.ops.metrics.files import forget_the_dead
-from workbench.ops.preload import read_pages
-from workbench.ops.tracing import start_tracing
+from workbench.infra.metrics.files import forget_the_dead
+from workbench.infra.preload import read_pages
+from workbench.infra.tracing import start_tracing
 from workbench.private import close_home
 
 close_home(settings.WORKBENCH_HOME)

@@ -148,7 +148,7 @@ def web(
     settings.WORKBENCH_HOME = tmp_path / "web"
     with Connection(broker) as sender:
         monkeypatch.setattr(
-            "workbench.ops.dispatch.dispatch",
+            "workbench.infra.dispatch.dispatch",
             lambda task, **arguments: task.apply_async(kwargs=arguments, retry=False, connection=sender),
         )
         yield tmp_path / "web"

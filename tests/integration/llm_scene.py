@@ -124,7 +124,7 @@ def _installation(
         # The tables are emptied once, at the end of the module, and not after each test.
         patch.setattr("django.test.TransactionTestCase._fixture_teardown", lambda self: None)
         patch.setattr("workbench.questions.execution.current_embedder", CountingEmbedder)
-        patch.setattr("workbench.ops.dispatch.dispatch", lambda *args, **kwargs: True)
+        patch.setattr("workbench.infra.dispatch.dispatch", lambda *args, **kwargs: True)
         patch.setattr(endpoint_calls, "FIRST_BACKOFF_S", 0.01)
         stack.enter_context(
             override_settings(

@@ -231,8 +231,8 @@ def work_here(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, Any]:
 
     monkeypatch.setattr(execution, "current_embedder", HashEmbedder)
     monkeypatch.setattr("workbench.questions.services.engine_settings", in_this_thread)
-    monkeypatch.setattr("workbench.ops.dispatch.dispatch", lambda *args, **kwargs: True)
-    monkeypatch.setattr("workbench.ops.leases.Heartbeat._renew", lambda self: None)
+    monkeypatch.setattr("workbench.infra.dispatch.dispatch", lambda *args, **kwargs: True)
+    monkeypatch.setattr("workbench.infra.leases.Heartbeat._renew", lambda self: None)
     files = {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {"location": str(folder / "files")},

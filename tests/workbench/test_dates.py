@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.utils import translation
 
 from workbench.exports.run_report import moment
-from workbench.ops.dates import month_in_words
+from workbench.infra.dates import month_in_words
 
 ROOT = Path(__file__).resolve().parents[2]
 AT = datetime(2026, 11, 2, 14, 56, 7, tzinfo=UTC)

@@ -21,7 +21,7 @@ from workbench.accounts.models import User
 from workbench.direction import NAMES, is_steered, shown, shown_in_html, shown_in_json
 from workbench.documents.models import Document, Line
 from workbench.exports.services import run_export
-from workbench.ops.exports import csv_text
+from workbench.infra.exports import csv_text
 from workbench.questions.models import Answer, CandidateText, Question, Verdict
 from workbench.review.comments import comment_add
 from workbench.review.models import EmailWish

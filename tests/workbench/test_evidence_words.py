@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbitration.contracts import CandidateScope
-from workbench.ops.addresses import keyed_address, page_address
+from workbench.infra.addresses import keyed_address, page_address
 from workbench.questions.templatetags import evidence
 from workbench.questions.templatetags.evidence import lines_range, lines_short, listed, marked
 

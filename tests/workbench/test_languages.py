@@ -24,7 +24,7 @@ from tests.workbench.scene import Scene
 from workbench.accounts.models import MemberRole, Membership, User
 from workbench.accounts.services import language_choose, user_invite
 from workbench.errors import WorkbenchError
-from workbench.ops.plots import line_plot
+from workbench.infra.plots import line_plot
 from workbench.questions.models import EvaluationRun
 from workbench.stack import messages
 

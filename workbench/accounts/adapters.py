@@ -15,7 +15,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from workbench.ops.addresses import public_address
+from workbench.infra.addresses import address_of, public_address
 
 from .door import attempt_count
 from .second_factors import opened, sealed
@@ -69,7 +69,6 @@ class AccountAdapter(DefaultAccountAdapter):
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         """Puts a failed login on record."""
         from .services import login_failure_record
-        from .signals import address_of
 
         login_failure_record(email=str(credentials.get("email", "")), address=address_of(request))
 

@@ -17,8 +17,8 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from workbench.ops.dispatch import dispatch_on_commit
-from workbench.ops.shared_cache import count_hit
+from workbench.infra.dispatch import dispatch_on_commit
+from workbench.infra.shared_cache import count_hit
 
 from .models import User
 from .tasks import failures_mail

@@ -36,6 +36,11 @@ class Person:
     is_waiting: bool
 
 
+def system_user() -> User:
+    """Whom commands act as."""
+    return User.objects.system()
+
+
 def people_of(*, collection: Collection) -> list[Person]:
     """The members of a collection by name. One query."""
     rows = Membership.objects.filter(collection=collection).select_related("user")

@@ -10,23 +10,12 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.http import HttpRequest
 from django.utils import timezone
 
+from workbench.infra.addresses import address_of
+
 from .door import device_remember
 from .middleware import ACTED_AT
 from .models import User
 from .services import account_event_record
-
-
-def address_of(request: HttpRequest | None) -> str:
-    """Where a request came from, as allauth reads it behind proxies; "" when it cannot tell."""
-    from allauth.account.adapter import get_adapter
-    from django.core.exceptions import ImproperlyConfigured, PermissionDenied
-
-    if request is None:
-        return ""
-    try:
-        return get_adapter().get_client_ip(request)
-    except (ImproperlyConfigured, PermissionDenied):  # fewer proxies in the way than there should be
-        return ""
 
 
 def _recorder(event: str) -> Any:

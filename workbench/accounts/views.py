@@ -17,7 +17,7 @@ from django.views.i18n import LANGUAGE_QUERY_PARAMETER, set_language
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
-from workbench.ops.addresses import public_address
+from workbench.infra.addresses import public_address
 
 from . import services
 from .forms import InvitationForm, RoleForm

@@ -23,7 +23,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
 from workbench.errors import Conflict
-from workbench.ops.addresses import number_in
+from workbench.infra.addresses import number_in
 
 from .models import IdempotentRequest
 

@@ -18,7 +18,7 @@ from workbench.accounts.selectors import member_for, members_of, person_now, rol
 from workbench.accounts.services import invitation_send, membership_grant, membership_revoke, user_invite
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
-from workbench.ops.addresses import public_address
+from workbench.infra.addresses import public_address
 
 from .base import IDEMPOTENCY, KEY, checked
 from .reauthentication import asks_again

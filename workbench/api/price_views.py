@@ -11,7 +11,7 @@ from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.ops.model_endpoints import is_local, model_endpoints
+from workbench.infra.model_endpoints import is_local, model_endpoints
 from workbench.ops.operations import may_operate
 from workbench.questions.models import ModelPrice
 from workbench.questions.prices import (

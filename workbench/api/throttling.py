@@ -9,7 +9,7 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from workbench.ops.shared_cache import count_hit
+from workbench.infra.shared_cache import count_hit
 
 if TYPE_CHECKING:  # the framework's views read this class while they are being imported
     from rest_framework.views import APIView

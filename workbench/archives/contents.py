@@ -21,7 +21,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from arbitration.contracts import Role
 from arbitration.triage import GateProfile
 from training.labels import LabelSource
-from workbench.ops.storable import storable
+from workbench.infra.storable import storable
 
 FORMAT: Final = "arbiter-workbench-collection"
 VERSION: Final = 1

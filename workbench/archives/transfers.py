@@ -23,10 +23,10 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.ops.dispatch import dispatch_on_commit
-from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
-from workbench.ops.storable import storable
-from workbench.ops.stored import file_store, folder_empty, scratch
+from workbench.infra.dispatch import dispatch_on_commit
+from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
+from workbench.infra.storable import storable
+from workbench.infra.stored import file_store, folder_empty, scratch
 from workbench.review.blindness import require_sight_of_collection
 
 from .models import AT_WORK, Direction, Transfer, TransferState

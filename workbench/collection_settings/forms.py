@@ -17,7 +17,7 @@ from workbench.documents.erasure import (
     LONGEST_RETENTION,
     SHORTEST_RETENTION,
 )
-from workbench.ops.model_endpoints import model_endpoints
+from workbench.infra.model_endpoints import model_endpoints
 
 from .models import THRESHOLDS, GateProposal
 

@@ -18,7 +18,7 @@ from workbench.audit.services import audit_record
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.ops.model_endpoints import model_endpoints
+from workbench.infra.model_endpoints import model_endpoints
 
 from .models import THRESHOLDS, CollectionGates, GateProposal
 from .selectors import criteria_weights_of

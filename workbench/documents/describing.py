@@ -14,7 +14,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.errors import NotAllowed, WorkbenchError
-from workbench.ops.storable import storable
+from workbench.infra.storable import storable
 
 from .models import DELETED_STATUSES, Document
 from .services import index_epoch_bump

@@ -20,8 +20,8 @@ from arbitration.errors import ParseFailure
 from arbitration.parsing.isolation import ParseLimits, render_page
 from workbench.accounts.models import User
 from workbench.audit.locks import LockSpace, advisory_lock
-from workbench.ops.dispatch import dispatch_on_commit
-from workbench.ops.leases import LeaseLost, lease_claim, lease_free, leased, new_owner
+from workbench.infra.dispatch import dispatch_on_commit
+from workbench.infra.leases import LeaseLost, lease_claim, lease_free, leased, new_owner
 
 from .ingest import local_copy
 from .models import DELETED_STATUSES, Document, DrawingState, PageDrawing

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from arbitration.errors import ArbitrationError
 from arbitration.protocols import Embedder
-from workbench.ops.outbound import model_rule
+from workbench.infra.outbound import model_rule
 
 from .models import EmbeddingSpace
 

@@ -20,7 +20,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.ops.dispatch import dispatch_on_commit
+from workbench.infra.dispatch import dispatch_on_commit
 
 from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
 from .services import index_epoch_bump

@@ -26,9 +26,9 @@ from arbitration.errors import LLMFailure, ParseFailure
 from arbitration.parsing.isolation import OnRecognised, ParseLimits, parse_isolated
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
-from workbench.ops.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
-from workbench.ops.storable import storable
-from workbench.ops.stored import path_on_disk
+from workbench.infra.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
+from workbench.infra.storable import storable
+from workbench.infra.stored import path_on_disk
 
 from .embedding import AnotherEncoder, active_space, current_embedder, require_encoder_of, space_hold
 from .extents import SectionExtent, section_extents

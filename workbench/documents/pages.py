@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from workbench.ops.stored import folder_empty, path_on_disk
+from workbench.infra.stored import folder_empty, path_on_disk
 from workbench.private import private_folder
 
 from .models import DELETED_STATUSES, Document

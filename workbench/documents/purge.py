@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
-from workbench.ops.stored import folder_empty
+from workbench.infra.stored import folder_empty
 
 from .erased_text import text_erase
 from .erasure import locked_rows

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission
-from workbench.ops.addresses import number_in, words_in
+from workbench.infra.addresses import number_in, words_in
 
 from .models import (
     WORKING_STATUSES,

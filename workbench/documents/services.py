@@ -21,8 +21,8 @@ from workbench.accounts.models import MemberRole, Membership, User
 from workbench.accounts.permissions import Permission, has_permission, token_allows
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, Unavailable, WorkbenchError
-from workbench.ops.dispatch import dispatch_on_commit
-from workbench.ops.model_endpoints import model_endpoints
+from workbench.infra.dispatch import dispatch_on_commit
+from workbench.infra.model_endpoints import model_endpoints
 
 from .models import DELETED_STATUSES, Collection, Document, DocumentStatus
 

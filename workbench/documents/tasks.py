@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from workbench.ops.dispatch import dispatch
-from workbench.ops.leases import lease_free
+from workbench.infra.dispatch import dispatch
+from workbench.infra.leases import lease_free
 
 
 @shared_task(name="documents.ingest")

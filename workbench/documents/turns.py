@@ -16,7 +16,7 @@ from django.db.models import Count, F, Max, Min, Q, QuerySet
 from django.db.models.functions import Now
 
 from workbench.audit.locks import LockSpace, advisory_lock
-from workbench.ops.leases import HOST_CHARACTERS, lease_claim, lease_free
+from workbench.infra.leases import HOST_CHARACTERS, lease_claim, lease_free
 
 from .models import WORKING_STATUSES, Collection, Document
 

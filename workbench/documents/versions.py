@@ -18,7 +18,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed
-from workbench.ops.dispatch import dispatch_on_commit
+from workbench.infra.dispatch import dispatch_on_commit
 
 from .models import Document, DocumentStatus, OfferState, VersionOffer
 from .services import index_epoch_bump

@@ -7,7 +7,7 @@ from collections import defaultdict
 from training.labels import LabelRow, LabelSource, resolve
 from workbench.accounts.models import User
 from workbench.documents.models import Collection
-from workbench.ops.exports import csv_text
+from workbench.infra.exports import csv_text
 from workbench.review.blindness import require_sight_of_collection
 
 from .agreement import names_of

@@ -18,7 +18,7 @@ from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.documents.models import Line
 from workbench.errors import WorkbenchError
-from workbench.ops.imports import file_text
+from workbench.infra.imports import file_text
 
 from .models import Pair, PairState, Project
 from .projects import require_manage

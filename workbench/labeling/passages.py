@@ -15,7 +15,7 @@ from arbitration.evaluation.question_groups import question_hash
 from workbench.documents.ingest import text_hash
 from workbench.documents.models import Collection, Document, Line
 from workbench.errors import WorkbenchError
-from workbench.ops.addresses import number_in
+from workbench.infra.addresses import number_in
 from workbench.questions.models import Candidate
 
 #: Shortest passage that is looked for by its words: less is found everywhere.

@@ -13,7 +13,7 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import NotAllowed, WorkbenchError
-from workbench.ops.diffs import DiffLine, line_diff
+from workbench.infra.diffs import DiffLine, line_diff
 
 from .models import GuidelineVersion, Project
 

@@ -30,8 +30,8 @@ from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, WorkbenchError
-from workbench.ops.imports import MEGABYTE, RefusedRow, csv_rows, file_text
-from workbench.ops.storable import storable
+from workbench.infra.imports import MEGABYTE, RefusedRow, csv_rows, file_text
+from workbench.infra.storable import storable
 
 from .models import Label, LabelImport, Pair, PairOrigin, Project, SourceChoice
 from .passages import DocumentTexts, Place, pair_fields

@@ -22,7 +22,7 @@ from arbitration.evaluation.question_groups import question_hash
 from workbench.accounts.models import User
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
-from workbench.ops.imports import file_text
+from workbench.infra.imports import file_text
 from workbench.questions.models import Candidate, Run, RunStatus
 from workbench.review.blindness import require_sight, require_sight_of_collection
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
-from workbench.ops.storable import storable
+from workbench.infra.storable import storable
 
 from .models import ACTIVE_STATES, RunState, TrainingRun
 

@@ -17,8 +17,8 @@ from workbench.accounts.permissions import Permission, administers
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.ops.dispatch import dispatch_on_commit
-from workbench.ops.leases import lease_free
+from workbench.infra.dispatch import dispatch_on_commit
+from workbench.infra.leases import lease_free
 from workbench.ops.selectors import permissions_anywhere
 
 from . import champion

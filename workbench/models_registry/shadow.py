@@ -8,7 +8,7 @@ from django.db.models import F
 from arbitration.errors import ArbitrationError
 from arbitration.features import pool_features
 from arbitration.pool import CandidatePool
-from workbench.ops.dispatch import dispatch_on_commit
+from workbench.infra.dispatch import dispatch_on_commit
 from workbench.questions.models import Candidate, Run, RunPool
 
 from .champion import alias_version, model_load

@@ -25,7 +25,7 @@ from training.artifacts import (
     write_artifact,
 )
 from training.snapshot import Dataset
-from workbench.ops.stored import path_on_disk
+from workbench.infra.stored import path_on_disk
 
 _NAMES = ("groups", "questions", "collections", "lists", "label_ids", "roles")
 

@@ -31,7 +31,7 @@ from training.scorer import RerankerScorer, open_scorer
 from training.snapshot import Dataset
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
-from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
+from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
 from workbench.questions.gateway import give_connection_back
 
 from .champion import ServedModel, champion_deploy, champion_version, model_load

@@ -6,7 +6,9 @@ class OpsConfig(AppConfig):
     label = "ops"
 
     def ready(self) -> None:
-        from . import checks, task_context  # noqa: F401  (the checks register themselves)
+        from workbench.infra import task_context
+
+        from . import checks  # noqa: F401  (the checks register themselves)
         from .metrics import listeners
 
         task_context.connect()

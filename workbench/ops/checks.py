@@ -13,7 +13,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.mail.backends.console import EmailBackend as ConsoleMail
 from django.utils.module_loading import import_string
 
-from .outbound import address_allowed
+from workbench.infra.outbound import address_allowed
 
 BROKER_SCHEMES = frozenset({"redis", "rediss", "unix", "sentinel"})
 

@@ -14,12 +14,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from workbench.documents.models import Collection
+from workbench.infra.exports import csv_text
+from workbench.infra.plots import bar_plot
 from workbench.questions.gateway import llm_control
 from workbench.questions.models import LLMCall
 
-from .exports import csv_text
 from .operations import SUMS, WITHOUT_RUN, Usage, seen_by
-from .plots import bar_plot
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User

@@ -23,12 +23,11 @@ from workbench.accounts.models import Membership
 from workbench.accounts.permissions import ROLE_PERMISSIONS, Permission, administers, member_condition
 from workbench.audit.models import AuditEvent
 from workbench.documents.models import Collection, Document, DocumentStatus
+from workbench.infra.model_endpoints import model_endpoints
+from workbench.infra.plots import BarPlot, bar_plot
 from workbench.question_sets.models import Cell
 from workbench.questions.gateway import llm_control, spent_this_month
 from workbench.questions.models import LLMCall, Run, RunStatus
-
-from .model_endpoints import model_endpoints
-from .plots import BarPlot, bar_plot
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User

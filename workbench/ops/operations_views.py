@@ -14,12 +14,12 @@ from django.views.decorators.http import require_POST, require_safe
 from workbench.accounts.permissions import Permission, administers
 from workbench.accounts.reauthentication import asks_again
 from workbench.errors import Conflict, WorkbenchError
+from workbench.infra.addresses import number_in
 from workbench.questions.models import RunStatus
 from workbench.questions.selectors import run_for
 from workbench.questions.services import edits_of, filters_of, methods_of, question_ask, rubric_edits_of
 
 from . import control, costs, prompts
-from .addresses import number_in
 from .forms import BudgetsForm, SwitchForm
 from .operations import may_operate, operations_page
 from .trust import trust_page

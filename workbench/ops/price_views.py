@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from workbench.accounts.permissions import administers
 from workbench.accounts.reauthentication import asks_again
 from workbench.errors import WorkbenchError
+from workbench.infra.model_endpoints import is_local, model_endpoints
 from workbench.questions.models import ModelPrice
 from workbench.questions.prices import (
     models_without_price,
@@ -24,7 +25,6 @@ from workbench.questions.prices import (
 )
 
 from .forms import PriceForm, PriceRemovalForm
-from .model_endpoints import is_local, model_endpoints
 from .operations import may_operate
 
 

@@ -19,14 +19,13 @@ from workbench.accounts.memberships import roles_by_collection
 from workbench.accounts.models import User
 from workbench.accounts.permissions import ROLE_PERMISSIONS, Permission, administers, token_allows
 from workbench.documents.models import WORKING_STATUSES, Document, DocumentStatus
+from workbench.infra.addresses import page_address
 from workbench.labeling.progress import pairs_waiting
 from workbench.questions.gateway import endpoint_trouble, llm_control
 from workbench.questions.models import ENDED, Run, RunStatus
 from workbench.review.models import QueueItem
 from workbench.review.notifications import unread
 from workbench.review.selectors import queue_open
-
-from .addresses import page_address
 
 #: Who has something to do or to see in the labeling workbench.
 LABELLERS = frozenset({Permission.LABEL, Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})

@@ -19,6 +19,8 @@ from training.elusion import missed_rate
 from workbench.accounts.models import User
 from workbench.accounts.permissions import member_condition_any
 from workbench.documents.models import Collection
+from workbench.infra.dates import month_in_words
+from workbench.infra.plots import BarPlot, bar_plot
 from workbench.labeling.agreement import ModelAgreement, collection_agreement
 from workbench.labeling.elusion import ElusionRate, elusion_rates
 from workbench.questions.models import Candidate, RoleChoice
@@ -26,8 +28,6 @@ from workbench.review.blindness import of_undecided_card
 from workbench.review.models import Review, ReviewAction, SecondReview
 
 from .collection_choice import collection_choice
-from .dates import month_in_words
-from .plots import BarPlot, bar_plot
 from .selectors import TRUST_READERS
 
 #: How far back the page looks.

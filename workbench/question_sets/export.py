@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workbench.direction import shown_in_json
-from workbench.ops.exports import csv_text
+from workbench.infra.exports import csv_text
 
 from .models import Round
 from .selectors import Grid

@@ -15,7 +15,7 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection, Document
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.ops.dispatch import dispatch_on_commit
+from workbench.infra.dispatch import dispatch_on_commit
 from workbench.questions.models import RunStatus
 from workbench.questions.services import MAX_QUESTION_CHARACTERS, question_ask
 from workbench.questions.strategies import strategy_for

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, collections_with
-from workbench.ops.addresses import keyed_address
+from workbench.infra.addresses import keyed_address
 from workbench.review.blindness import Sight
 from workbench.review.models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from workbench.review.selectors import UNDO_WINDOW, current_review, standing_review

@@ -10,7 +10,7 @@ from arbitration.settings import EngineSettings
 from arbitration.strategies.settable import CallPlan, call_plan
 from workbench.collection_settings.strategy_options import options_for
 from workbench.documents.models import Collection
-from workbench.ops.model_endpoints import is_local
+from workbench.infra.model_endpoints import is_local
 
 from .gateway import model_choice
 from .prices import price_of

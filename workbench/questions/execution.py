@@ -38,12 +38,12 @@ from workbench.collection_settings.selectors import criteria_weights_of, gates_o
 from workbench.documents.embedding import active_space, current_embedder, require_encoder_of
 from workbench.documents.ingest import text_hash
 from workbench.documents.store import DatabaseCandidateStore
+from workbench.infra.dispatch import dispatch_on_commit
+from workbench.infra.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
+from workbench.infra.storable import storable, storable_json
 from workbench.labeling.services import labels_from_verdicts
 from workbench.models_registry.champion import champion_services
 from workbench.models_registry.shadow import shadow_on_commit
-from workbench.ops.dispatch import dispatch_on_commit
-from workbench.ops.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
-from workbench.ops.storable import storable, storable_json
 from workbench.review.enqueue import queue_fill
 
 from .decisions import decision_from_rows

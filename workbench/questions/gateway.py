@@ -26,12 +26,11 @@ from arbitration.adapters.probe import probe
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatModel, ChatReply, ChatRequest
 from workbench.documents.models import Collection
-from workbench.ops.calls import observe_call
-from workbench.ops.model_endpoints import default_address, is_local, model_endpoints
-from workbench.ops.outbound import model_rule
-from workbench.ops.storable import storable, storable_json
-from workbench.ops.tracing import here
-from workbench.settings.endpoints import ModelEndpoint
+from workbench.infra.calls import observe_call
+from workbench.infra.model_endpoints import ModelEndpoint, default_address, is_local, model_endpoints
+from workbench.infra.outbound import model_rule
+from workbench.infra.storable import storable, storable_json
+from workbench.infra.tracing import here
 
 from .models import LLMCall, LLMCallBody, LLMControl, LLMEndpoint, LLMReply, Run
 from .prices import price_of

@@ -15,7 +15,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import administers
 from workbench.audit.services import audit_record
 from workbench.errors import NotAllowed, WorkbenchError
-from workbench.ops.storable import storable
+from workbench.infra.storable import storable
 
 from .models import LLMCall, ModelPrice
 

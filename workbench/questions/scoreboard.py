@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from arbitration.evaluation.answers import ANSWER_METRICS
-from workbench.ops.plots import BarPlot, bar_plot
+from workbench.infra.plots import BarPlot, bar_plot
 
 from .models import EvaluationRun
 from .strategies import strategy_descriptions

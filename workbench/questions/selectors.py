@@ -13,7 +13,7 @@ from django.http import QueryDict
 from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission, collections_with
-from workbench.ops.addresses import number_in, words_in
+from workbench.infra.addresses import number_in, words_in
 from workbench.review.blindness import of_withheld_run
 from workbench.review.models import ItemState, QueueItem
 from workbench.review.selectors import REVIEWS

@@ -23,8 +23,8 @@ from workbench.collection_settings.strategy_options import options_for
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.documents.narrowing import ScopeFilter, documents_matching
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.ops.dispatch import dispatch_on_commit
-from workbench.ops.storable import storable
+from workbench.infra.dispatch import dispatch_on_commit
+from workbench.infra.storable import storable
 
 from .answer_state import AnswerState, answer_state
 from .models import ENDED, Question, Run, RunStatus

@@ -11,7 +11,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from workbench.ops.addresses import words_in
+from workbench.infra.addresses import words_in
 from workbench.questions.models import ReviewState
 from workbench.questions.selectors import run_for
 

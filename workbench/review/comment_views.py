@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from workbench.errors import WorkbenchError
-from workbench.ops.addresses import number_in
+from workbench.infra.addresses import number_in
 from workbench.questions.selectors import run_for
 
 from . import comments, notifications

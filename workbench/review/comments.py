@@ -13,7 +13,7 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import NotAllowed, WorkbenchError
-from workbench.ops.storable import storable
+from workbench.infra.storable import storable
 from workbench.questions.models import Candidate, Run
 
 from .models import Comment, NotificationKind

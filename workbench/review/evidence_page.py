@@ -12,7 +12,7 @@ from workbench.accounts.models import User
 from workbench.documents.models import Document
 from workbench.documents.presenters import viewer
 from workbench.documents.selectors import document_search, page_view
-from workbench.ops.addresses import number_in, words_in
+from workbench.infra.addresses import number_in, words_in
 from workbench.questions.cards import is_reviewable
 from workbench.questions.models import Run
 

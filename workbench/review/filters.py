@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from workbench.ops.addresses import number_in, words_in
+from workbench.infra.addresses import number_in, words_in
 from workbench.questions.models import RoleChoice
 
 from .blindness import BLIND_STAGE

@@ -19,7 +19,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import token_acts
 from workbench.direction import shown
 from workbench.errors import NotAllowed
-from workbench.ops.dispatch import dispatch_on_commit
+from workbench.infra.dispatch import dispatch_on_commit
 from workbench.questions.cards import card_address
 from workbench.questions.models import Candidate, Run
 

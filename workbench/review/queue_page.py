@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
-from workbench.ops.addresses import keyed_address, number_in
+from workbench.infra.addresses import keyed_address, number_in
 from workbench.ops.selectors import number_told
 from workbench.questions.cards import METHOD_LABELS
 from workbench.questions.models import RoleChoice

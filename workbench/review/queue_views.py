@@ -15,7 +15,7 @@ from workbench.accounts.permissions import Permission, member_condition
 from workbench.accounts.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
-from workbench.ops.addresses import number_in
+from workbench.infra.addresses import number_in
 
 from . import bulk, passed, policy, presenters, queue, queue_page, saved_views
 from .blindness import after_blind_decisions

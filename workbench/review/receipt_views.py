@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from workbench.direction import shown_in_json
 from workbench.errors import WorkbenchError
-from workbench.ops.addresses import number_in
+from workbench.infra.addresses import number_in
 from workbench.questions.cards import card_address
 from workbench.questions.models import Run
 from workbench.questions.selectors import candidate_for, run_for

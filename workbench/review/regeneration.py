@@ -25,9 +25,9 @@ from workbench.audit.services import audit_record
 from workbench.documents.embedding import active_space
 from workbench.documents.store import DatabaseCandidateStore
 from workbench.errors import Conflict, NotAllowed
-from workbench.ops.dispatch import dispatch_on_commit
-from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
-from workbench.ops.storable import storable, storable_json
+from workbench.infra.dispatch import dispatch_on_commit
+from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
+from workbench.infra.storable import storable, storable_json
 from workbench.questions.decisions import decision_from_rows
 from workbench.questions.gateway import chat_model, give_connection_back
 from workbench.questions.models import Answer, Candidate, ReviewState, Run, RunPool, RunStatus

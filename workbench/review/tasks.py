@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from workbench.ops.dispatch import dispatch
+from workbench.infra.dispatch import dispatch
 
 
 @shared_task(name="review.regenerate")

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from workbench.errors import WorkbenchError
-from workbench.ops.addresses import number_in
+from workbench.infra.addresses import number_in
 from workbench.questions import cards
 from workbench.questions.models import Candidate, Run
 from workbench.questions.selectors import candidate_for, candidate_to_decide, run_for

@@ -12,7 +12,7 @@ LIMITS_SCHEMES = frozenset({"redis", "rediss", "unix"})
 _PER_PROCESS = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 CACHES = {
     "default": {
-        "BACKEND": "workbench.ops.shared_cache.SharedCache",
+        "BACKEND": "workbench.infra.shared_cache.SharedCache",
         "LOCATION": LIMITS_URL,
         "KEY_PREFIX": "workbench",
     }

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+
+from workbench.infra.model_endpoints import ModelEndpoint
 
 from . import env
 
@@ -21,17 +22,6 @@ _KNOWN = {"name", "base_url", "models", "key", "is_local"}
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,79}")
 MOST_ENDPOINTS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class ModelEndpoint:
-    """One address and the models that are asked there. ``is_local`` None: as the address says."""
-
-    name: str
-    base_url: str
-    models: tuple[str, ...]
-    api_key: str = field(default="", repr=False)
-    is_local: bool | None = None
 
 
 VARIABLE = "MODEL_ENDPOINTS"

@@ -6,7 +6,7 @@ import logging
 
 import structlog
 
-from workbench.ops.tracing import add_trace_ids
+from workbench.infra.tracing import add_trace_ids
 
 from . import env
 from .metrics import OTEL_EXPORTER_OTLP_ENDPOINT

@@ -22,7 +22,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_PAGINATION_CLASS": "workbench.api.pagination.IdCursorPagination",
     "PAGE_SIZE": 50,
-    "EXCEPTION_HANDLER": "workbench.api.problems.problem_handler",
+    "EXCEPTION_HANDLER": "workbench.infra.problems.problem_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 

@@ -25,7 +25,7 @@ def file_storage(folder: str) -> dict[str, Any]:
             },
         }
     return {
-        "BACKEND": "workbench.ops.object_storage.ObjectStorage",
+        "BACKEND": "workbench.infra.object_storage.ObjectStorage",
         "OPTIONS": {
             "bucket_name": S3_BUCKET,
             "location": env.text("S3_PREFIX").strip("/"),

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.documents.models import Collection
-from workbench.ops.addresses import number_in
+from workbench.infra.addresses import number_in
 from workbench.questions.cards import card_address
 
 from .forms import EntryForm, ImportForm

@@ -14,8 +14,8 @@ from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, WorkbenchError
-from workbench.ops.exports import csv_text
-from workbench.ops.imports import MEGABYTE, RefusedRow, csv_rows, file_text
+from workbench.infra.exports import csv_text
+from workbench.infra.imports import MEGABYTE, RefusedRow, csv_rows, file_text
 
 from .models import DictionaryEntry, EntryKind, EntryStatus, Language
 from .selectors import pair_key, pair_statuses

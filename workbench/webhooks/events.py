@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from workbench.ops.addresses import public_address
+from workbench.infra.addresses import public_address
 
 #: Sent when a person asks for a test; nobody subscribes to it.
 TEST = "webhook.test"

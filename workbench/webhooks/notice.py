@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, roles_with
 from workbench.direction import shown
-from workbench.ops.addresses import public_address
+from workbench.infra.addresses import public_address
 
 from .models import Webhook, WebhookState
 

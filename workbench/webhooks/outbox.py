@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from workbench.audit.models import AuditEvent
-from workbench.ops.dispatch import dispatch_on_commit
+from workbench.infra.dispatch import dispatch_on_commit
 
 from .events import EVENTS, TEST, addresses_of
 from .models import Delivery, Webhook

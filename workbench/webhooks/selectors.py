@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
-from workbench.ops.leases import lease_free
+from workbench.infra.leases import lease_free
 
 from .models import MISSED, Delivery, DeliveryState, Webhook, WebhookQuerySet, WebhookState
 

@@ -19,8 +19,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from arbitration.adapters.http_client import bounded_client, call_deadline
-from workbench.ops.leases import lease_claim, leased, new_owner
-from workbench.ops.outbound import AddressRefused, outbound_rule
+from workbench.infra.leases import lease_claim, leased, new_owner
+from workbench.infra.outbound import AddressRefused, outbound_rule
 from workbench.questions.gateway import give_connection_back
 
 from .models import Attempt, Delivery, DeliveryState, Outcome, Webhook, WebhookState

@@ -19,8 +19,8 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.ops.dispatch import dispatch_on_commit
-from workbench.ops.outbound import host_allowed
+from workbench.infra.dispatch import dispatch_on_commit
+from workbench.infra.outbound import host_allowed
 
 from .events import EVENTS
 from .models import MAX_URL, MISSED, Delivery, DeliveryState, Webhook, WebhookState

@@ -35,7 +35,7 @@ from workbench.archives.transfers import (
 from workbench.audit.models import AuditEvent
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed
-from workbench.ops.leases import LeaseLost
+from workbench.infra.leases import LeaseLost
 
 __all__ = ["alpha", "archive", "policy"]  # fixtures
 

@@ -25,8 +25,8 @@ from workbench.documents.extents import section_extents
 from workbench.documents.ingest import document_ingest, parsed_document_add
 from workbench.documents.models import Collection, Document, DocumentStatus, PassageVector
 from workbench.documents.services import document_cancel, document_retry, document_upload
-from workbench.ops.leases import LeaseLost
-from workbench.ops.storable import storable
+from workbench.infra.leases import LeaseLost
+from workbench.infra.storable import storable
 
 #: Rows of a document, and what tells two readings of it apart.
 ROWS = {
@@ -179,7 +179,7 @@ class TestFailure:
 
     def test_the_original_is_gone(self, document: Document, monkeypatch) -> None:
         monkeypatch.undo()
-        monkeypatch.setattr("workbench.ops.leases.Heartbeat._renew", lambda self: None)
+        monkeypatch.setattr("workbench.infra.leases.Heartbeat._renew", lambda self: None)
         document.file.storage.delete(document.file.name)
 
         document_ingest(document_id=document.pk)
@@ -309,7 +309,7 @@ class TestLostWorkers:
             def check(self) -> None:
                 raise LeaseLost
 
-        monkeypatch.setattr("workbench.ops.leases.Heartbeat.check", Lost.check)
+        monkeypatch.setattr("workbench.infra.leases.Heartbeat.check", Lost.check)
         document_ingest(document_id=document.pk)
 
         assert reasons(document)[0] == DocumentStatus.PARSING

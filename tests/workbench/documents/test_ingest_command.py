@@ -16,11 +16,11 @@ from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 
 from arbitration.errors import ParseFailure
+from workbench.accounts.selectors import system_user
 from workbench.audit.models import AuditEvent
 from workbench.documents import intake
 from workbench.documents.intake import Waiting, collection_ensure, documents_await, files_ingest
 from workbench.documents.models import Collection, Document, DocumentStatus
-from workbench.ops.commands import system_user
 
 MARKDOWN = "# Rules\n\n## 1 Scope\n\nThis applies to everyone.\n\n## 2 Retention\n\nRecords are kept for ten years.\n"
 KEYS = ["file", "status", "reason", "pages", "lines", "sections", "section_depth", "passages", "seconds"]
@@ -37,7 +37,7 @@ def storage(settings, tmp_path: Path) -> None:
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Nobody takes a message; the ids that were sent."""
     sent: list[int] = []
-    monkeypatch.setattr("workbench.ops.dispatch.dispatch", lambda _, document_id: sent.append(document_id))
+    monkeypatch.setattr("workbench.infra.dispatch.dispatch", lambda _, document_id: sent.append(document_id))
     return sent
 
 
@@ -511,7 +511,7 @@ def test_a_file_with_a_password_is_done_before_any_worker_hears_of_it(
         Document.objects.filter(pk=document_id).update(status=DocumentStatus.READY)
 
     monkeypatch.setattr(intake, "_ingest_here", work)
-    monkeypatch.setattr("workbench.ops.dispatch.dispatch", lambda _, document_id: order.append("sent"))
+    monkeypatch.setattr("workbench.infra.dispatch.dispatch", lambda _, document_id: order.append("sent"))
     path = write(tmp_path, "locked.pdf")
 
     (outcome,) = files_ingest(

@@ -12,7 +12,7 @@ from tests.workbench.cast import Cast
 from workbench.documents import ingest, tasks
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.documents.turns import a_file_waits, turn_take
-from workbench.ops.leases import new_owner
+from workbench.infra.leases import new_owner
 
 Files = Callable[[Collection, int], list[int]]
 

@@ -15,11 +15,11 @@ from tests.workbench.cast import Cast
 from tests.workbench.labeling.makers import annotators, make_pairs, make_project
 from workbench.accounts.models import User
 from workbench.documents.models import Document
+from workbench.infra.plots import heat_map
 from workbench.labeling.agreement import collection_agreement
 from workbench.labeling.models import Label, Pair, Project, SourceChoice
 from workbench.labeling.services import label_retract
 from workbench.labeling.work import label_of_pair
-from workbench.ops.plots import heat_map
 
 pytestmark = pytest.mark.usefixtures("here")
 ClientAs = Callable[[User | None], Client]

@@ -124,8 +124,8 @@ def annotated(
             "OPTIONS": {"location": str(tmp_path / "files")},
         }
     }
-    monkeypatch.setattr("workbench.ops.dispatch.dispatch", lambda *args, **kwargs: True)
-    monkeypatch.setattr("workbench.ops.leases.Heartbeat._renew", lambda self: None)
+    monkeypatch.setattr("workbench.infra.dispatch.dispatch", lambda *args, **kwargs: True)
+    monkeypatch.setattr("workbench.infra.leases.Heartbeat._renew", lambda self: None)
     loaded_forget()
     dataset = _share(load_dataset(shared_data / "obliqa"))
     loaded = dataset_load(dataset=dataset, tell=lambda text: None)

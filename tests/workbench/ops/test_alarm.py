@@ -18,7 +18,7 @@ import django
 from django.conf import settings
 django.setup()
 settings.LEASE_SECONDS, settings.HEARTBEAT_SECONDS = 1, 0.05
-from workbench.ops import alarm, leases
+from workbench.infra import alarm, leases
 alarm.set_up()
 
 class Rows:

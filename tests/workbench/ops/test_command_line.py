@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.ops.command_line import execute
+from workbench.infra.command_line import execute
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -23,7 +23,7 @@ def test_an_unknown_command_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> 
 def test_the_command_line_itself_needs_no_models() -> None:
     """``manage.py`` reads it before Django is set up."""
     done = subprocess.run(
-        [sys.executable, "-c", "import workbench.ops.command_line"],
+        [sys.executable, "-c", "import workbench.infra.command_line"],
         cwd=ROOT,
         env={"PATH": "/usr/bin:/bin"},
         capture_output=True,

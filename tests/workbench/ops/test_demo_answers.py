@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from django.db.models import QuerySet
 
+from workbench.accounts.selectors import system_user
 from workbench.documents.intake import Waiting, documents_await
 from workbench.documents.models import Collection, Document
-from workbench.ops.commands import system_user
 from workbench.ops.demo.questions import DEMO_QUESTIONS, DemoQuestion
 from workbench.ops.demo.services import demo_create
 from workbench.questions.execution import run_answer, run_arbitrate, run_detect
@@ -27,7 +27,7 @@ def test_every_example_question_finds_what_it_promises(
     default = dict(settings.STORAGES["default"])
     default["OPTIONS"] = {**default["OPTIONS"], "location": str(tmp_path / "files")}
     settings.STORAGES = {**settings.STORAGES, "default": default}
-    monkeypatch.setattr("workbench.ops.dispatch.dispatch", lambda *_, **__: True)
+    monkeypatch.setattr("workbench.infra.dispatch.dispatch", lambda *_, **__: True)
 
     demo = demo_create(actor=system_user())
     documents_await(document_ids=demo.document_ids, waiting=Waiting(patience=0.0))

@@ -107,7 +107,7 @@ def test_documents_carry_what_an_analyst_would_write_on_the_cover() -> None:
 
 def test_documents_are_dispatched_to_the_workers(django_capture_on_commit_callbacks, monkeypatch) -> None:
     sent = []
-    monkeypatch.setattr("workbench.ops.dispatch.dispatch", lambda task, **arguments: sent.append(arguments))
+    monkeypatch.setattr("workbench.infra.dispatch.dispatch", lambda task, **arguments: sent.append(arguments))
 
     with django_capture_on_commit_callbacks(execute=True):
         create_demo()

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
 from workbench.errors import Conflict
-from workbench.ops.commands import JsonCommand, as_table, wrong_use
+from workbench.infra.commands import JsonCommand, as_table, wrong_use
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.ops.addresses import number_in, words_in
-from workbench.ops.exports import csv_text, safe_cell
-from workbench.ops.storable import storable, storable_json
+from workbench.infra.addresses import number_in, words_in
+from workbench.infra.exports import csv_text, safe_cell
+from workbench.infra.storable import storable, storable_json
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])

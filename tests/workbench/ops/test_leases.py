@@ -11,8 +11,8 @@ from django.db.models.functions import Now
 
 from tests.workbench.cast import Cast, create_cast
 from workbench.documents.models import Document
-from workbench.ops import leases
-from workbench.ops.leases import Heartbeat, LeaseLost, lease_claim, lease_release, leased, new_owner
+from workbench.infra import leases
+from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, lease_release, leased, new_owner
 
 
 def make_row(cast: Cast) -> Document:

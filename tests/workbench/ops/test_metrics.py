@@ -33,7 +33,7 @@ from arbitration.adapters.endpoints import LedgerEntry
 from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene
 from workbench.documents.models import Document
-from workbench.ops import dispatch
+from workbench.infra import dispatch
 from workbench.ops.metrics import counters, figures, files, page, worker_port
 from workbench.questions.gateway import DatabaseLedger
 from workbench.questions.models import Run, RunStatus

@@ -13,7 +13,7 @@ pytest.importorskip("storages.backends.s3", reason="django-storages[s3] is neede
 from botocore.exceptions import ClientError, EndpointConnectionError
 from storages.backends.s3 import S3Storage
 
-from workbench.ops.object_storage import ObjectStorage
+from workbench.infra.object_storage import ObjectStorage
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> ObjectStorage:
     monkeypatch.setenv("S3_PREFIX", "/production/")
     monkeypatch.setenv("S3_ENDPOINT_URL", "http://127.0.0.1:1")
     given = storage.file_storage("/not/used")
-    assert given["BACKEND"] == "workbench.ops.object_storage.ObjectStorage"
+    assert given["BACKEND"] == "workbench.infra.object_storage.ObjectStorage"
     return ObjectStorage(**given["OPTIONS"])
 
 

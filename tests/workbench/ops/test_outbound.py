@@ -12,7 +12,7 @@ from arbitration.protocols import ChatRequest
 from tests.fake_llm.server import FakeLLM
 from tests.workbench.cast import Cast
 from workbench.documents.embedding import current_embedder
-from workbench.ops.outbound import AddressRefused, address_allowed, model_rule, outbound_rule
+from workbench.infra.outbound import AddressRefused, address_allowed, model_rule, outbound_rule
 from workbench.questions import gateway
 from workbench.questions.models import LLMCall, LLMEndpoint
 

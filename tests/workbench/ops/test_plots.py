@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.ops.plots import HEIGHT, bar_plot, line_plot
+from workbench.infra.plots import HEIGHT, bar_plot, line_plot
 
 FIGURES = st.lists(
     st.tuples(st.text(min_size=1, max_size=8), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)),

@@ -10,7 +10,7 @@ import pytest
 from django.template import TemplateSyntaxError, engines
 from django.template.loader import get_template
 
-from workbench.ops.preload import read_pages
+from workbench.infra.preload import read_pages
 
 
 def cached() -> set[str]:

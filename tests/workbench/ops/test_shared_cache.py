@@ -17,19 +17,19 @@ from django.urls import reverse
 from tests.conftest import ROOT
 from tests.workbench.cast import PASSWORD, Cast
 from workbench.accounts.models import User
-from workbench.ops import shared_cache
-from workbench.ops.shared_cache import count_hit
+from workbench.infra import shared_cache
+from workbench.infra.shared_cache import count_hit
 from workbench.settings.celery import CELERY_BROKER_URL
 
 ClientAs = Callable[[User | None], Client]
-SHARED = "workbench.ops.shared_cache.SharedCache"
+SHARED = "workbench.infra.shared_cache.SharedCache"
 #: Nobody listens there.
 SILENT = "redis://127.0.0.1:1/0"
 COUNTS = """
 import sys
 from django.conf import settings
 settings.configure(CACHES={"default": {"BACKEND": %r, "LOCATION": %r, "KEY_PREFIX": "test-counts"}})
-from workbench.ops.shared_cache import count_hit
+from workbench.infra.shared_cache import count_hit
 sys.stdin.readline()
 print(*(count_hit("door", seconds=60) for _ in range(40)))
 """

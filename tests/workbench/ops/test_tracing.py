@@ -19,7 +19,7 @@ from django.test import Client
 from tests.workbench.cast import Cast
 from tests.workbench.ops.test_metrics import an_attempt
 from tests.workbench.scene import Scene
-from workbench.ops import tracing
+from workbench.infra import tracing
 from workbench.questions.gateway import DatabaseLedger
 
 memory = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
@@ -120,7 +120,7 @@ def test_outside_of_a_trace_and_while_it_is_off_they_name_none() -> None:
 _IMPORTED = """
 import sys
 import workbench.wsgi
-from workbench.ops import tracing
+from workbench.infra import tracing
 # redis-py itself looks for other parts of it.
 ours = ("opentelemetry.instrumentation", "opentelemetry.exporter", "opentelemetry.sdk.trace")
 print(any(name.startswith(ours) for name in sys.modules), tracing._tracing is not None)

@@ -23,6 +23,7 @@ from workbench.collection_settings.selectors import criteria_weights_of
 from workbench.collection_settings.services import collection_change
 from workbench.documents.models import Collection, Document
 from workbench.errors import WorkbenchError
+from workbench.infra.model_endpoints import ModelEndpoint
 from workbench.ops.checks import model_endpoint_is_complete
 from workbench.questions import gateway
 from workbench.questions.execution import run_answer, run_arbitrate, run_detect
@@ -30,7 +31,7 @@ from workbench.questions.models import LLMCall, LLMEndpoint, Run
 from workbench.questions.services import question_ask
 from workbench.questions.strategies import strategy_for
 from workbench.settings import env
-from workbench.settings.endpoints import VARIABLE, ModelEndpoint, endpoints
+from workbench.settings.endpoints import VARIABLE, endpoints
 
 pytest_plugins = ["tests.fake_llm.plugin"]
 ClientAs = Callable[[User | None], Client]

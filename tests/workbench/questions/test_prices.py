@@ -19,11 +19,10 @@ from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.documents.models import Collection
 from workbench.errors import NotAllowed, WorkbenchError
-from workbench.ops.model_endpoints import is_local
+from workbench.infra.model_endpoints import ModelEndpoint, is_local
 from workbench.questions.gateway import BudgetGuard, llm_control
 from workbench.questions.models import LLMCall, LLMControl, ModelPrice, Run
 from workbench.questions.prices import FREE, models_without_price, price_of, price_remove, price_set
-from workbench.settings.endpoints import ModelEndpoint
 
 ClientAs = Callable[[User | None], Client]
 REQUEST = ChatRequest(

@@ -163,7 +163,7 @@ class TestRepeated:
 
         monkeypatch.setattr(HashEmbedder, "embed", never)
         monkeypatch.setattr(execution, "detect", never)
-        monkeypatch.setattr("workbench.ops.dispatch.dispatch", never)
+        monkeypatch.setattr("workbench.infra.dispatch.dispatch", never)
         again = ask(cast, document)
 
         assert again.is_cached

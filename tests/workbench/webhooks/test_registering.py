@@ -18,7 +18,7 @@ from workbench.api.models import IdempotentRequest
 from workbench.api.tokens import token_create
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.ops import outbound
+from workbench.infra import outbound
 from workbench.webhooks.events import EVENTS
 from workbench.webhooks.models import Delivery, Webhook, WebhookState
 from workbench.webhooks.services import (

@@ -9,7 +9,9 @@ from celery import Task
 from celery.signals import task_postrun, task_prerun, worker_init, worker_process_init, worker_ready
 from django.conf import settings
 
-from . import files
+from workbench.infra.metrics import counters, files
+
+from .worker_port import leave_port, open_port
 
 #: When the tasks that run in this process began, by the id of the task.
 _began: dict[str, float] = {}
@@ -25,15 +27,11 @@ def connect() -> None:
 
 
 def _began_one(*, task: Task[Any, Any], task_id: str, **_: Any) -> None:
-    from . import counters
-
     _began[task_id] = time.perf_counter()
     counters.task_started(task=task.name)
 
 
 def _ended_one(*, task: Task[Any, Any], task_id: str, state: str | None = None, **_: Any) -> None:
-    from . import counters
-
     began = _began.pop(task_id, None)
     seconds = None if began is None else time.perf_counter() - began
     counters.task_ended(task=task.name, outcome=(state or "unknown").lower(), seconds=seconds)
@@ -45,13 +43,9 @@ def _worker_starts(**_: Any) -> None:
 
 def _worker_is_ready(**_: Any) -> None:
     if settings.METRICS_WORKER_ADDRESS:
-        from .worker_port import open_port
-
         open_port(*settings.METRICS_WORKER_ADDRESS)
 
 
 def _child_starts(**_: Any) -> None:
     if settings.METRICS_WORKER_ADDRESS:
-        from .worker_port import leave_port
-
         leave_port()

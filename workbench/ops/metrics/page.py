@@ -11,9 +11,10 @@ from prometheus_client import CollectorRegistry, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-from workbench.accounts.signals import address_of
+from workbench.infra.addresses import address_of
+from workbench.infra.metrics import counters
 
-from . import access, counters, figures
+from . import access, figures
 
 logger = structlog.get_logger(__name__)
 

@@ -11,7 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import structlog
 
-from . import access, counters, figures
+from workbench.infra.metrics import counters
+
+from . import access, figures
 from .page import CONTENT_TYPE, written
 
 logger = structlog.get_logger(__name__)

@@ -9,9 +9,10 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from workbench.accounts.selectors import system_user
 from workbench.archives.services import ArchiveFigures, collection_export
 from workbench.documents.models import Collection
-from workbench.ops.commands import JsonCommand, system_user
+from workbench.infra.commands import JsonCommand
 
 
 class Command(JsonCommand):

@@ -9,10 +9,11 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from workbench.accounts.selectors import system_user
 from workbench.archives.services import archive_inspect, collection_import
 from workbench.documents.intake import Waiting, documents_await
 from workbench.documents.models import Document, DocumentStatus
-from workbench.ops.commands import JsonCommand, system_user
+from workbench.infra.commands import JsonCommand
 
 from .export_collection import in_words
 

@@ -15,7 +15,7 @@ from workbench.collection_settings.models import GateProposal
 from workbench.collection_settings.selectors import gates_of
 from workbench.collection_settings.services import proposal_create
 from workbench.documents.models import Collection
-from workbench.ops.commands import JsonCommand
+from workbench.infra.commands import JsonCommand
 
 
 class Command(JsonCommand):

@@ -19,6 +19,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.core.validators import validate_slug
 
+from workbench.accounts.selectors import system_user
 from workbench.documents.intake import (
     IngestInterrupted,
     IngestOutcome,
@@ -26,8 +27,8 @@ from workbench.documents.intake import (
     collection_ensure,
     files_ingest,
 )
-from workbench.ops.commands import INTERRUPTED, JsonCommand, as_table, system_user, wrong_use
-from workbench.ops.progress import ProgressBar
+from workbench.infra.commands import INTERRUPTED, JsonCommand, as_table, wrong_use
+from workbench.infra.progress import ProgressBar
 
 #: Files named below one reason in the summary; the rest is counted.
 NAMED = 5

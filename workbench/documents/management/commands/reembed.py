@@ -10,6 +10,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from workbench.accounts.selectors import system_user
 from workbench.documents.embedding import AnotherEncoder, active_space, current_embedder
 from workbench.documents.models import Collection
 from workbench.documents.reembedding import (
@@ -19,8 +20,8 @@ from workbench.documents.reembedding import (
     space_activate,
     space_to_fill,
 )
-from workbench.ops.commands import INTERRUPTED, JsonCommand, system_user
-from workbench.ops.progress import ProgressBar
+from workbench.infra.commands import INTERRUPTED, JsonCommand
+from workbench.infra.progress import ProgressBar
 
 
 class Command(JsonCommand):

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from workbench.exports.keys import PublicKey, public_keys
-from workbench.ops.commands import JsonCommand
+from workbench.infra.commands import JsonCommand
 
 
 class Command(JsonCommand):

@@ -10,8 +10,8 @@ from django.core.management.base import CommandError
 
 from workbench.exports.keys import public_keys, read_public_keys
 from workbench.exports.sums import Broken, Checked, NotAnExport, export_check
-from workbench.ops.command_line import WRONG_USE
-from workbench.ops.commands import JsonCommand
+from workbench.infra.command_line import WRONG_USE
+from workbench.infra.commands import JsonCommand
 
 
 class Command(JsonCommand):

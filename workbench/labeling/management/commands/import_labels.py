@@ -13,10 +13,11 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from workbench.accounts.selectors import system_user
 from workbench.documents.models import Collection
+from workbench.infra.commands import JsonCommand, as_table, wrong_use
 from workbench.labeling.models import SourceChoice
 from workbench.labeling.transfer import ImportReport, labels_import
-from workbench.ops.commands import JsonCommand, as_table, system_user, wrong_use
 
 
 class Command(JsonCommand):

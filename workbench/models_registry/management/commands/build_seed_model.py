@@ -13,6 +13,7 @@ from arbitration.evaluation.datasets import load_dataset
 from arbitration.features import FEATURE_VERSION
 from training.artifacts import write_artifact
 from workbench.documents.embedding import active_space
+from workbench.infra.commands import JsonCommand
 from workbench.models_registry.seed import CARD, FOLDER
 from workbench.models_registry.seed_build import (
     beats_rules,
@@ -21,7 +22,6 @@ from workbench.models_registry.seed_build import (
     shortfall,
     training_documents,
 )
-from workbench.ops.commands import JsonCommand
 
 #: Sets that may be trained on, with what their licences ask to be said.
 LICENCES = {

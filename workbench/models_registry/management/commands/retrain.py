@@ -7,10 +7,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from training.report import ModelReport
+from workbench.accounts.selectors import system_user
+from workbench.infra.commands import JsonCommand
 from workbench.models_registry.models import GateDecision, ModelVersion, RunState, TrainingRun
 from workbench.models_registry.services import training_claimed_here
 from workbench.models_registry.trainings import RULES, Judged, run_training, training_rehearse
-from workbench.ops.commands import JsonCommand, system_user
 
 
 class Command(JsonCommand):

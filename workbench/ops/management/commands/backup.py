@@ -6,8 +6,8 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from workbench.infra.commands import JsonCommand
 from workbench.ops.backup import Backup, backup_write
-from workbench.ops.commands import JsonCommand
 
 
 class Command(JsonCommand):

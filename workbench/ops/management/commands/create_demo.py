@@ -8,10 +8,11 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from workbench.accounts.selectors import system_user
 from workbench.documents.intake import Waiting, documents_await
 from workbench.documents.models import Document
+from workbench.infra.commands import JsonCommand, as_table
 from workbench.models_registry.seed import seed_register
-from workbench.ops.commands import JsonCommand, as_table, system_user
 from workbench.ops.demo.services import Demo, demo_create
 
 #: Settings modules under which demo logins are expected.

@@ -6,8 +6,8 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from workbench.infra.commands import JsonCommand
 from workbench.ops.backup import backup_restore
-from workbench.ops.commands import JsonCommand
 
 from .backup import in_words, summary
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from workbench.ops.commands import JsonCommand
+from workbench.infra.commands import JsonCommand
 from workbench.ops.keys import KeysReport, keys_rotate
 
 

@@ -15,7 +15,7 @@ from workbench.documents.models import Collection
 from workbench.documents.narrowing import ScopeFilter
 from workbench.documents.selectors import document_named
 from workbench.errors import WorkbenchError
-from workbench.ops.commands import JsonCommand
+from workbench.infra.commands import JsonCommand
 from workbench.questions.models import Run, RunStatus
 from workbench.questions.records import candidates_of, run_audit, run_result
 from workbench.questions.services import question_ask

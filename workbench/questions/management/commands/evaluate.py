@@ -22,8 +22,8 @@ from arbitration.evaluation.structured import line_maps
 from arbitration.settings import EngineSettings
 from arbitration.strategies.groups import GROUPS, expanded
 from arbitration.strategies.registry import STRATEGIES
+from workbench.infra.commands import JsonCommand, wrong_use
 from workbench.models_registry.evaluation import deployed_for
-from workbench.ops.commands import JsonCommand, wrong_use
 from workbench.questions.cache_trial import cache_trial
 from workbench.questions.evaluation import LoadedSet, QuestionRunner, dataset_load
 from workbench.questions.gateway import collection_chat_model, endpoint_configured

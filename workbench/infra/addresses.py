@@ -61,3 +61,16 @@ def public_address(path: str, request: HttpRequest | None = None) -> str:
     if settings.PUBLIC_URL:
         return settings.PUBLIC_URL + path
     return request.build_absolute_uri(path) if request is not None else path
+
+
+def address_of(request: HttpRequest | None) -> str:
+    """Where a request came from, as allauth reads it behind proxies; "" when it cannot tell."""
+    from allauth.account.adapter import get_adapter
+    from django.core.exceptions import ImproperlyConfigured, PermissionDenied
+
+    if request is None:
+        return ""
+    try:
+        return get_adapter().get_client_ip(request)
+    except (ImproperlyConfigured, PermissionDenied):  # fewer proxies in the way than there should be
+        return ""

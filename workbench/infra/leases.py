@@ -6,7 +6,7 @@ wakes another worker. Times are the database's, so that workers' clocks do not m
 
 Work that lost its row must end too, or it holds a worker that others wait for: the thread tells the work, and where
 that does not end by itself, or holds the interpreter so that not even the thread runs, the process ends
-(:mod:`workbench.ops.alarm`).
+(:mod:`workbench.infra.alarm`).
 """
 
 from __future__ import annotations

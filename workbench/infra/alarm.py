@@ -3,7 +3,7 @@
 Python cannot be interrupted everywhere: a pattern that backtracks holds the interpreter, so that no thread runs and no
 signal is handled until it is done, which may be never. The kernel needs no interpreter: it ends a process whose alarm
 rings while nothing handles that signal. The heartbeat of a lease puts the alarm off as long as it beats
-(:mod:`workbench.ops.leases`); when it stops, or the work was taken away, the alarm rings, and the worker starts a new
+(:mod:`workbench.infra.leases`); when it stops, or the work was taken away, the alarm rings, and the worker starts a new
 process in the place of the old one.
 """
 

@@ -23,7 +23,6 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 from pydantic import BaseModel
 
-from workbench.accounts.models import User
 from workbench.direction import shown
 from workbench.errors import WorkbenchError
 
@@ -83,11 +82,6 @@ class JsonCommand(BaseCommand):
     def _quiet_output(self) -> AbstractContextManager[Any]:
         """With ``--json`` a stray print lands on standard error; ``self.stdout`` keeps the real one."""
         return redirect_stdout(sys.stderr) if self.as_json else nullcontext()
-
-
-def system_user() -> User:
-    """Whom commands act as."""
-    return User.objects.system()
 
 
 def wrong_use(message: str) -> CommandError:

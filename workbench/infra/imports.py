@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from workbench.errors import WorkbenchError
 
 MEGABYTE = 1_000_000
-#: After an apostrophe these say that our own export made a cell safe (``ops.exports.safe_cell``).
+#: After an apostrophe these say that our own export made a cell safe (``infra.exports.safe_cell``).
 _FORMULA_STARTS = frozenset("=+-@＝＋－＠")
 
 

@@ -12,8 +12,9 @@ from django.shortcuts import resolve_url
 from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
-from workbench.api.problems import is_api, problem_response
 from workbench.direction import is_steered, shown_in_html, shown_in_json
+
+from .problems import is_api, problem_response
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 

@@ -13,7 +13,7 @@ import structlog
 from django.http import HttpRequest, HttpResponse
 from django_structlog.middlewares import RequestMiddleware
 
-from workbench.accounts.signals import address_of
+from .addresses import address_of
 
 #: Paths that end in a key, as allauth mails them.
 _KEYED = re.compile(r"(/accounts/(?:password/reset/key|confirm-email)/)[^/]+")

@@ -7,6 +7,8 @@ from typing import Any
 import structlog
 from celery.signals import task_postrun, task_prerun, worker_process_init
 
+from .tracing import start_tracing
+
 #: What to put back when a task has ended, by its id: a task may run inside of another in tests.
 _bound: dict[str, Any] = {}
 
@@ -28,6 +30,4 @@ def _unbind(*, task_id: str, **_: Any) -> None:
 
 
 def _trace(**_: Any) -> None:
-    from .tracing import start_tracing
-
     start_tracing()

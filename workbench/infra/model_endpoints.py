@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from workbench.settings.endpoints import ModelEndpoint
-
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 #: The endpoint of OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY.
 DEFAULT_NAME = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEndpoint:
+    """One address and the models that are asked there. ``is_local`` None: as the address says."""
+
+    name: str
+    base_url: str
+    models: tuple[str, ...]
+    api_key: str = field(default="", repr=False)
+    is_local: bool | None = None
 
 
 def model_endpoints() -> tuple[ModelEndpoint, ...]:
