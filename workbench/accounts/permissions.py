@@ -143,3 +143,10 @@ def permissions_in(user: User, collection: Collection) -> frozenset[Permission]:
     roles = roles_by_collection(user=user).get(collection.pk, frozenset())
     granted: frozenset[Permission] = frozenset().union(*(ROLE_PERMISSIONS[role] for role in roles))
     return frozenset(permission for permission in granted if token_allows(user, permission))
+
+
+def permissions_anywhere(*, user: User) -> frozenset[Permission]:
+    """What the user may do in at least one collection."""
+    roles = frozenset().union(*roles_by_collection(user=user).values())
+    granted: frozenset[Permission] = frozenset().union(*(ROLE_PERMISSIONS[role] for role in roles))
+    return frozenset(permission for permission in granted if token_allows(user, permission))

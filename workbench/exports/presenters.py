@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission
-from workbench.ops.selectors import permissions_anywhere
+from workbench.accounts.permissions import Permission, permissions_anywhere
 
 from .forms import PeriodForm
 from .models import Export, ExportState

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 
 from training.agreement import Agreement
 from workbench.accounts.models import User
+from workbench.documents.collection_choice import collection_choice
 from workbench.infra.dates import month_in_words
 from workbench.infra.plots import HeatMap, heat_map
-from workbench.ops.collection_choice import collection_choice
 from workbench.questions.models import RoleChoice
 
 from .agreement import CollectionAgreement, ModelAgreement, collection_agreement

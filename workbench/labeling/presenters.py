@@ -11,9 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, member_condition, permissions_in
+from workbench.accounts.permissions import Permission, member_condition, permissions_anywhere, permissions_in
 from workbench.documents.models import Collection
-from workbench.ops.selectors import permissions_anywhere
 from workbench.question_sets.models import QuestionSet
 from workbench.questions.models import RoleChoice
 

@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
+from workbench.accounts.permissions import permissions_anywhere
 from workbench.infra.dates import month_in_words
 from workbench.infra.plots import bar_plot, curve_plot, line_plot
 from workbench.labeling.models import Label
-from workbench.ops.selectors import permissions_anywhere
 from workbench.questions.cards import METHOD_LABELS
 from workbench.questions.models import RoleChoice
 

@@ -13,13 +13,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, administers
+from workbench.accounts.permissions import Permission, administers, permissions_anywhere
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.leases import lease_free
-from workbench.ops.selectors import permissions_anywhere
 
 from . import champion
 from .failing import training_fail

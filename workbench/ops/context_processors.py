@@ -10,6 +10,11 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
+from workbench.review.waiting import number_told, waiting_for
+
+from .help import help_for
+from .selectors import degraded, health, navigation
+
 
 def shell(request: HttpRequest) -> dict[str, Any]:
     """Version, navigation of the signed-in person with what waits for them, whether work gets done and models
@@ -17,9 +22,6 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"nav": [], "app_version": app_version()}
-    from .help import help_for
-    from .selectors import degraded, health, navigation, number_told, waiting_for
-
     # Lazy: a fragment for htmx has no shell and must not pay for one.
     waiting = SimpleLazyObject(lambda: waiting_for(user=user))
     nav = SimpleLazyObject(lambda: navigation(user=user, path=request.path, to_review=waiting.to_review))

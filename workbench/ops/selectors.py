@@ -7,25 +7,21 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from django.core.cache import caches
-from django.db.models import Count, IntegerField, Max, Min, Q, QuerySet, Subquery
+from django.db.models import Count, Max, Min, Q
 from django.db.models.functions import Now
 from django.urls import reverse
-from django.utils.formats import number_format
-from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from workbench.accounts.memberships import roles_by_collection
 from workbench.accounts.models import User
-from workbench.accounts.permissions import ROLE_PERMISSIONS, Permission, administers, token_allows
+from workbench.accounts.permissions import Permission, administers, permissions_anywhere
 from workbench.documents.models import WORKING_STATUSES, Document, DocumentStatus
 from workbench.infra.addresses import page_address
 from workbench.labeling.progress import pairs_waiting
 from workbench.questions.gateway import endpoint_trouble, llm_control
 from workbench.questions.models import ENDED, Run, RunStatus
-from workbench.review.models import QueueItem
-from workbench.review.notifications import unread
 from workbench.review.selectors import queue_open
+from workbench.review.waiting import number_told
 
 #: Who has something to do or to see in the labeling workbench.
 LABELLERS = frozenset({Permission.LABEL, Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})
@@ -34,71 +30,9 @@ LABELLERS = frozenset({Permission.LABEL, Permission.MANAGE, Permission.REVIEW, P
 TRUST_READERS = frozenset({Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})
 
 _DEGRADED = "shell.degraded"
-#: The shell stands on every page: what waits beyond this is not counted there ("1,000+").
-MOST_TOLD = 1_000
-#: Seconds for which "more than a thousand" is believed, in one process.
-MANY_SECONDS = 20
-_COUNTED = "_waiting_of_this_request"
 
 #: A worker takes up what is asked within seconds; after this time something is wrong.
 WORKER_LATE = timedelta(minutes=2)
-
-
-def permissions_anywhere(*, user: User) -> frozenset[Permission]:
-    """What the user may do in at least one collection."""
-    roles = frozenset().union(*roles_by_collection(user=user).values())
-    granted: frozenset[Permission] = frozenset().union(*(ROLE_PERMISSIONS[role] for role in roles))
-    return frozenset(permission for permission in granted if token_allows(user, permission))
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What waits for a person: candidates that need one, and notifications not yet read."""
-
-    to_review: int
-    unread: int
-
-
-def waiting_for(*, user: User) -> Waiting:
-    """Both counts of the page's shell, in one query; the user of a request remembers them, as a page may show them
-    too. A number that is told as "1,000+" is counted again after some seconds only: it costs the most of what the
-    shell asks and says the least."""
-    known: Waiting | None = getattr(user, _COUNTED, None)
-    if known is not None:
-        return known
-    many = f"shell.many.{user.pk}"
-    may_review = Permission.REVIEW in permissions_anywhere(user=user)
-    if may_review and caches["process"].get(many):
-        waiting = Waiting(MOST_TOLD + 1, _first(unread(user=user)).count())
-    else:
-        open_items = queue_open(user=user, required_only=True) if may_review else QueueItem.objects.none()
-        counts = (_Number(_first(rows)) for rows in (open_items, unread(user=user)))
-        waiting = Waiting(*User.objects.filter(pk=user.pk).values_list(*counts).get())
-        if waiting.to_review > MOST_TOLD:
-            caches["process"].set(many, True, timeout=MANY_SECONDS)
-    if isinstance(user, SimpleLazyObject):
-        setattr(user, _COUNTED, waiting)
-    return waiting
-
-
-class _Number(Subquery):
-    """How many rows there are, as a subquery."""
-
-    template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
-    output_field = IntegerField()
-    empty_result_set_value = 0
-
-
-def _first(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """The keys of the rows, at most one more than is told exactly."""
-    return rows.order_by().values("pk")[: MOST_TOLD + 1]
-
-
-def number_told(number: int) -> str:
-    """A number of the shell in words: exact as far as anybody cares."""
-    if number > MOST_TOLD:
-        return _("%(n)s+") % {"n": number_format(MOST_TOLD, use_l10n=True, force_grouping=True)}
-    return number_format(number, use_l10n=True, force_grouping=True)
 
 
 def navigation(*, user: User, path: str, to_review: int) -> list[dict[str, Any]]:

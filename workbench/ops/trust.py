@@ -18,6 +18,7 @@ from arbitration.evaluation.intervals import Interval
 from training.elusion import missed_rate
 from workbench.accounts.models import User
 from workbench.accounts.permissions import member_condition_any
+from workbench.documents.collection_choice import collection_choice
 from workbench.documents.models import Collection
 from workbench.infra.dates import month_in_words
 from workbench.infra.plots import BarPlot, bar_plot
@@ -27,7 +28,6 @@ from workbench.questions.models import Candidate, RoleChoice
 from workbench.review.blindness import of_undecided_card
 from workbench.review.models import Review, ReviewAction, SecondReview
 
-from .collection_choice import collection_choice
 from .selectors import TRUST_READERS
 
 #: How far back the page looks.

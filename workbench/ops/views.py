@@ -9,9 +9,10 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from workbench.accounts.permissions import Permission
+from workbench.accounts.permissions import Permission, permissions_anywhere
 from workbench.documents.selectors import collections_with_counts
 from workbench.questions.selectors import runs_listed
+from workbench.review.waiting import waiting_for
 
 from . import selectors
 from .guide import first_questions
@@ -23,8 +24,8 @@ from .styleguide import example_context
 def home(request: HttpRequest) -> HttpResponse:
     """What waits for me."""
     context = {
-        "may_ask": Permission.ASK in selectors.permissions_anywhere(user=request.user),
-        "to_review": selectors.waiting_for(user=request.user).to_review,
+        "may_ask": Permission.ASK in permissions_anywhere(user=request.user),
+        "to_review": waiting_for(user=request.user).to_review,
         "stats": selectors.home_stats(user=request.user),
         "recent": runs_listed(user=request.user)[:6],
         "collections": collections_with_counts(user=request.user),

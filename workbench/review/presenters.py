@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
-from workbench.ops.selectors import number_told, waiting_for
 from workbench.questions import cards
 from workbench.questions.models import Candidate, RoleChoice, Run
 from workbench.questions.presenters import answer_of, evidence_panel
@@ -38,6 +37,7 @@ from .models import (
 )
 from .queue import reviewers_of
 from .selectors import UNDO_WINDOW, queue_passed, standing_review, text_changes_of
+from .waiting import number_told, waiting_for
 
 WHY = {
     "needs_person": gettext_lazy("the machine asks for a person"),

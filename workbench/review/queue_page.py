@@ -14,7 +14,6 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 from workbench.infra.addresses import keyed_address, number_in
-from workbench.ops.selectors import number_told
 from workbench.questions.cards import METHOD_LABELS
 from workbench.questions.models import RoleChoice
 from workbench.questions.places import lines_short
@@ -27,6 +26,7 @@ from .models import ItemStage, QueueItem
 from .presenters import WHY, why_words
 from .saved_views import views_of
 from .selectors import queue_held
+from .waiting import number_told
 
 #: Two screens: who wants the next one takes it, who looks for one filters.
 PAGE_SIZE = 25

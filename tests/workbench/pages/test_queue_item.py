@@ -12,8 +12,8 @@ from django.urls import reverse
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs
 from tests.workbench.scene import Scene
-from workbench.ops import selectors
 from workbench.questions.models import Run
+from workbench.review import waiting
 from workbench.review.models import QueueItem
 from workbench.review.queue import queue_claim, queue_claim_next
 
@@ -245,7 +245,7 @@ def test_the_number_that_ends_at_a_thousand_is_believed_for_a_while(
     scene: Scene,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(selectors, "MOST_TOLD", 0)
+    monkeypatch.setattr(waiting, "MOST_TOLD", 0)
     client = client_as(cast.reviewer)
     client.get("/notifications/")
     counted = [query["sql"] for query in _queries(client) if "count(" in query["sql"].lower()]

@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition_any
-from workbench.documents.models import Collection
+
+from .models import Collection
 
 
 def collection_choice(
