@@ -34,7 +34,8 @@ from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene
 from workbench.documents.models import Document
 from workbench.infra import dispatch
-from workbench.ops.metrics import counters, figures, files, page, worker_port
+from workbench.infra.metrics import counters, files
+from workbench.ops.metrics import figures, page, worker_port
 from workbench.questions.gateway import DatabaseLedger
 from workbench.questions.models import Run, RunStatus
 from workbench.settings import env
@@ -300,7 +301,7 @@ def an_attempt(**changes: Any) -> LedgerEntry:
 _SEVERAL = """
 import json, os, signal
 from django.conf import settings
-from workbench.ops.metrics import counters, files
+from workbench.infra.metrics import counters, files
 from prometheus_client import generate_latest, CollectorRegistry
 
 class All:
