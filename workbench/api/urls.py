@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import DefaultRouter
 
 from . import (
@@ -26,6 +25,7 @@ from . import (
     vocabulary_views,
     webhook_views,
 )
+from .description import DescriptionView
 
 router = DefaultRouter()
 router.include_root_view = False
@@ -93,5 +93,5 @@ urlpatterns = [
         name="language",
     ),
     path("", include(router.urls)),
-    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("schema/", DescriptionView.as_view(), name="schema"),
 ]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
 from django.core.management import call_command
+from django.test import Client
 from openapi_spec_validator import validate
+
+from tests.workbench.cast import Cast
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 
@@ -37,3 +41,16 @@ def test_every_body_has_one_form() -> None:
     ]
     assert bodies
     assert all(len(content) == 1 for content in bodies)
+
+
+@pytest.mark.django_db
+def test_it_is_served_as_kept_and_made_once(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client()
+    client.force_login(cast.reviewer)
+    served = client.get("/api/v1/schema/")
+    assert served.headers["Content-Type"] == "application/vnd.oai.openapi"
+    assert served.content == (ROOT / "docs" / "openapi.yaml").read_bytes()
+
+    monkeypatch.setattr("workbench.api.description.SchemaGenerator", None)
+    assert client.get("/api/v1/schema/", {"version": "7"}).content == served.content
+    assert client.get("/api/v1/schema/", {"lang": "xx"}).content == served.content
