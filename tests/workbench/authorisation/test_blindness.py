@@ -61,6 +61,13 @@ _OF_ITEM = ("review:item", "review:hand-over", "api:queue-detail")
 _OF_REVIEW = ("api:review-detail",)
 
 Answers = Mapping[str, tuple[int, str]]
+Paths = Mapping[str, list[str]]  # by the name of the address
+
+
+def _all_paths(hidden: Hidden, *, most: int | None) -> Paths:
+    return {
+        address.name: _paths(address, hidden, most=most) for address in ALL if address.name not in NOT_WALKED
+    }
 
 
 def _paths(address: Address, hidden: Hidden, *, most: int | None) -> list[str]:
@@ -98,21 +105,19 @@ def _ask(client: Client, path: str, *, htmx: bool = False) -> tuple[int, str]:
 
 
 class Asker:
-    """One person with a session, or with a token; asks about at most so many objects and filters of an address."""
+    """One person with a session, or with a token."""
 
-    def __init__(self, name: str, client: Client, *, prefix: str = "", most: int | None = None) -> None:
-        self.name, self.client, self.prefix, self.most = name, client, prefix, most
+    def __init__(self, name: str, client: Client, *, is_program: bool = False) -> None:
+        self.name, self.client, self.is_program = name, client, is_program
 
-    def walk(self, hidden: Hidden) -> Answers:
-        """What every address answers."""
+    def walk(self, paths: Paths) -> Answers:
+        """What every address answers, by its name and path."""
         answers: dict[str, tuple[int, str]] = {}
-        for address in ALL:
-            if address.name in NOT_WALKED or not address.name.startswith(self.prefix):
-                continue
-            for path in _paths(address, hidden, most=self.most):
-                answers[f"{address.name} {path}"] = _ask(self.client, path)
-                if address.name == "questions:run":
-                    answers[f"{address.name} {path} htmx"] = _ask(self.client, path, htmx=True)
+        for name, known in paths.items():
+            for path in known:
+                answers[f"{name} {path}"] = _ask(self.client, path)
+                if name == "questions:run":
+                    answers[f"{name} {path} htmx"] = _ask(self.client, path, htmx=True)
         return answers
 
 
@@ -140,7 +145,28 @@ def _askers(hidden: Hidden, world: World) -> Iterator[Asker]:
 
 
 def _program(name: str, owner: User, scopes: list[Permission]) -> Asker:
-    return Asker(name, _token(owner, scopes), prefix="api:", most=2)
+    return Asker(name, _token(owner, scopes), is_program=True)
+
+
+def _told(hidden: Hidden, world: World) -> dict[str, Answers]:
+    """What each asker was told. Programs ask the API, about two objects and two filters of each address; what takes no
+    GET says so to the first person and is spared the others."""
+    for_people, for_programs = _all_paths(hidden, most=None), _all_paths(hidden, most=2)
+    told: dict[str, Answers] = {}
+    closed: set[str] = set()
+    for asker in _askers(hidden, world):
+        paths = for_programs if asker.is_program else for_people
+        told[asker.name] = asker.walk(
+            {
+                name: known
+                for name, known in paths.items()
+                if name not in closed and (name.startswith("api:") or not asker.is_program)
+            }
+        )
+        closed = closed or {
+            key.partition(" ")[0] for key, (status, _) in told[asker.name].items() if status == 405
+        }
+    return told
 
 
 PEOPLE = ["reviewer, session", "every role, session"]
@@ -164,7 +190,7 @@ def walked(
             for world in WORLDS:
                 with hidden_world(world, patch) as hidden:
                     singletons()
-                    told[world.name] = {asker.name: asker.walk(hidden) for asker in _askers(hidden, world)}
+                    told[world.name] = _told(hidden, world)
     return told
 
 
