@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from arbitration.aggregation import Unit
 from arbitration.detectors.base import DetectorContext
@@ -22,7 +23,7 @@ from arbitration.late_interaction import (
 from arbitration.pool import WordMatch
 from arbitration.protocols import TokenVectors
 from arbitration.sentences import SentenceMap
-from arbitration.text import WORD, is_stop_word
+from arbitration.text import WORD, is_stop_word, supported_language
 
 #: A word that is met by meaning is put on record from this cosine on; below it the nearest token says little.
 RECORDED_FROM = 0.45
@@ -60,8 +61,9 @@ def late_signals(units: Sequence[Unit], context: DetectorContext) -> list[LateSi
         for unit, of_unit in zip(units, tokens, strict=True)
     ]
     found = [interact(asked, tokens, parts=parts) for asked in wordings.tokens]
-    scores = np.stack([interaction.scores() for interaction in found])
-    plain = np.stack([interaction.plain() for interaction in found]).max(axis=0)
+    compared = _compared(wordings.texts, units, context)
+    scores = np.where(compared, np.stack([interaction.scores() for interaction in found]), -np.inf)
+    plain = np.where(compared, np.stack([interaction.plain() for interaction in found]), -np.inf).max(axis=0)
     readers = [
         _WordReader(text, asked, interaction, context.question.language)
         for text, asked, interaction in zip(wordings.texts, wordings.tokens, found, strict=True)
@@ -81,6 +83,17 @@ def late_signals(units: Sequence[Unit], context: DetectorContext) -> list[LateSi
             )
         )
     return signals
+
+
+def _compared(texts: Sequence[str], units: Sequence[Unit], context: DetectorContext) -> npt.NDArray[np.bool_]:
+    """Which wording (rows) is compared with which candidate (columns). The gloss has fewer words than the question, so
+    that each counts more: beside documents in the question's own language it would win by its length."""
+    question = context.question
+    own = np.array(
+        [supported_language(context.languages[unit.span.document_id]) == question.language for unit in units]
+    )
+    glosses = np.array([question.gloss is not None and text == question.gloss.text for text in texts])
+    return np.asarray(~(glosses[:, None] & own[None, :]))
 
 
 def _sentences_of_tokens(tokens: CandidateTokens, unit: Unit) -> Parts:

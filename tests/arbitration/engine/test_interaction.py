@@ -89,6 +89,21 @@ def test_an_encoder_without_tokens_leaves_the_measure_out() -> None:
     assert decision.not_found
 
 
+def test_the_gloss_is_no_measure_for_the_questions_own_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its words are few, so that each counts more, and an encoder may know one of them."""
+    monkeypatch.setitem(MEANINGS, "portátil", "equipment")
+    spanish = make_document(SectionText("1 Salida", ("Cada equipo sale con su dueño.",)), language="es")
+    embedder = ByMeaning()
+    found = detect(
+        question="Whom do people tell about laptops?",
+        store=make_store(DOCUMENT, spanish, embedder=embedder),
+        embedder=embedder,
+    )
+    assert found.question.gloss is not None
+    asked = {c.document_id: {match.asked for match in c.matched_words} for c in found.candidates}
+    assert "laptops" in asked["d1"]
+
+
 @pytest.mark.parametrize(
     ("line", "offset", "word"),
     [("  the desk", 4, "desk"), ("the desk", 3, ""), ("", 0, ""), ("a" * 500, 300, "a" * 128)],
