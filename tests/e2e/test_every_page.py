@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.e2e.browser import blank_below, evidence_settled, overflow, squeezed
+from tests.e2e.browser import NARROW, blank_below, evidence_settled, overflow, squeezed
 from tests.e2e.conftest import Visit
 from tests.e2e.furniture import furnish
 from tests.product import RunningProduct
@@ -89,7 +89,6 @@ PAGES = {
     "shares": ("admin", "/collections/demo/review/"),
     "login": (None, "/accounts/login/"),
 }
-LOOKS = [(False, "light"), (True, "dark")]
 
 
 @pytest.fixture(scope="module")
@@ -127,23 +126,30 @@ def check(page: Page) -> None:
     assert squeezed(page) == []
 
 
-@pytest.mark.parametrize(("narrow", "scheme"), LOOKS, ids=["wide-light", "narrow-dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_page(name: str, narrow: bool, scheme: str, visit: Visit, places: dict[str, object]) -> None:
+def test_page(name: str, visit: Visit, places: dict[str, object]) -> None:
+    """As it opens in a wide, light window, and in the same window made narrow and dark."""
     role, path = PAGES[name]
-    page = visit(role, narrow=narrow, scheme=scheme).go(path.format(**places))
+    page = visit(role).go(path.format(**places))
     evidence_settled(page)
     expect(page.locator("h1")).to_be_visible()
+    check(page)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+    evidence_settled(page)
     check(page)
 
 
 @pytest.mark.parametrize("name", ["run", "item", "document-pdf"])
 @pytest.mark.parametrize(
-    ("narrow", "scheme"), [(False, "dark"), (True, "light")], ids=["wide-dark", "narrow-light"]
+    ("narrow", "scheme"),
+    [(False, "dark"), (True, "light"), (True, "dark")],
+    ids=["wide-dark", "narrow-light", "narrow-dark"],
 )
 def test_the_heart_in_the_other_looks(
     name: str, narrow: bool, scheme: str, visit: Visit, places: dict[str, object]
 ) -> None:
+    """Opened so, which loads what such a window shows."""
     role, path = PAGES[name]
     page = visit(role, narrow=narrow, scheme=scheme).go(path.format(**places))
     evidence_settled(page)
