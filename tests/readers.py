@@ -358,7 +358,8 @@ def _asked(text: str) -> object:
 
 def _of_the_product() -> dict[str, tuple[Reader, ...]]:
     from workbench import direction
-    from workbench.documents import erased_text, term_queries, versions
+    from workbench.documents import term_queries, versions
+    from workbench.erasure import erased_text
     from workbench.infra.diffs import line_diff
     from workbench.infra.storable import storable
     from workbench.labeling import passages, trec
@@ -374,7 +375,7 @@ def _of_the_product() -> dict[str, tuple[Reader, ...]]:
             direction.shown_in_json,
             lambda t: direction.is_steered(t.encode()),
         ),
-        "workbench.documents.erased_text": (lambda t: erased_text.Quotations([t]).are_in(t),),
+        "workbench.erasure.erased_text": (lambda t: erased_text.Quotations([t]).are_in(t),),
         "workbench.documents.term_queries": (
             term_queries.parts,
             lambda t: term_queries.index_words(t, "en"),

@@ -28,6 +28,7 @@ from tests.workbench.database import let_tests_empty_the_trail
 from workbench.accounts.models import User
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.documents.services import collection_create, document_upload
+from workbench.infra.dispatch import task_named
 from workbench.questions.models import Run, RunStatus
 from workbench.questions.services import question_ask
 
@@ -149,7 +150,9 @@ def web(
     with Connection(broker) as sender:
         monkeypatch.setattr(
             "workbench.infra.dispatch.dispatch",
-            lambda task, **arguments: task.apply_async(kwargs=arguments, retry=False, connection=sender),
+            lambda task, **arguments: task_named(task).apply_async(
+                kwargs=arguments, retry=False, connection=sender
+            ),
         )
         yield tmp_path / "web"
 

@@ -21,7 +21,6 @@ from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.shared_cache import count_hit
 
 from .models import User
-from .tasks import failures_mail
 
 COOKIE = "device"
 _SALT = "accounts.door.device"
@@ -59,7 +58,7 @@ def failure_count(*, user: User) -> None:
     """After a failed login: tells the account's owner once an hour, when there were LOGIN_FAILURES_TOLD."""
     hour = int(timezone.now().timestamp()) // _HOUR
     if count_hit(f"door:{user.pk}:{hour}", seconds=2 * _HOUR) == settings.LOGIN_FAILURES_TOLD:
-        dispatch_on_commit(failures_mail, user_id=user.pk)
+        dispatch_on_commit("accounts.failures_mail", user_id=user.pk)
 
 
 def device_remember(request: HttpRequest, *, user: User) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from workbench.audit.models import AuditEvent
 
-#: Makes a path into an address that works in a message, as ``ops.addresses.public_address`` does.
+#: Makes a path into an address that works in a message, as ``infra.addresses.public_address`` does.
 BuildUrl = Callable[[str], str]
 
 
@@ -159,7 +159,6 @@ def membership_revoke(
         deleted, _rows = Membership.objects.filter(user=user, collection=collection, role=role).delete()
         if not deleted:
             raise Conflict(_("%(person)s does not hold this role any more.") % {"person": user})
-        _answers_forget(user)
         audit_record(
             actor=actor,
             action="membership.revoked",
@@ -268,14 +267,6 @@ def _user_create(
     except IntegrityError as error:
         raise Conflict(_("Somebody has this e-mail address already.")) from error
     return user
-
-
-def _answers_forget(user: User) -> None:
-    """Answers that the API keeps for repeated requests may be of the collection that the person has just left; what
-    the requests did is still not done twice."""
-    from workbench.api.models import IdempotentRequest
-
-    IdempotentRequest.objects.filter(user=user).update(body=None)
 
 
 def _require_manage(actor: User, collection: Collection) -> None:

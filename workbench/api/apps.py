@@ -4,3 +4,11 @@ from django.apps import AppConfig
 class ApiConfig(AppConfig):
     name = "workbench.api"
     label = "api"
+
+    def ready(self) -> None:
+        """Answers are forgotten with the role that they were given to."""
+        from workbench.audit.listeners import listen
+
+        from .answers import answers_forget
+
+        listen(["membership.revoked"], answers_forget)

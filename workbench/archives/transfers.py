@@ -143,9 +143,7 @@ def _ask(transfer: Transfer, *, actor: User, action: str) -> None:
 
 
 def _wake(transfer: Transfer) -> None:
-    from .tasks import work
-
-    dispatch_on_commit(work, transfer_id=transfer.pk)
+    dispatch_on_commit("archives.work", transfer_id=transfer.pk)
 
 
 def _record(actor: User, action: str, transfer: Transfer, after: dict[str, Any], **more: Any) -> None:

@@ -26,7 +26,6 @@ from workbench.infra.leases import LeaseLost, lease_claim, lease_free, leased, n
 from .ingest import local_copy
 from .models import DELETED_STATUSES, Document, DrawingState, PageDrawing
 from .pages import SCALE, can_be_drawn, image_forget, image_keep, image_there, kept_image
-from .tasks import draw
 
 #: Pages that wait for one person. Whoever turns pages faster is served when these are done.
 MOST_WAITING = 4
@@ -143,7 +142,7 @@ def _asked(document: Document, page_num: int, user: User) -> PageDrawing | None:
         document=document, page_num=page_num, defaults={"asked_by": user}
     )
     if is_new:
-        dispatch_on_commit(draw, drawing_id=drawing.pk)
+        dispatch_on_commit("documents.draw", drawing_id=drawing.pk)
     return drawing
 
 
@@ -156,7 +155,7 @@ def _send_again(drawing: PageDrawing) -> None:
         sent_at__lt=Now() - timedelta(seconds=SENT_AGAIN_SECONDS),
     )
     if late.update(sent_at=Now()):
-        dispatch_on_commit(draw, drawing_id=drawing.pk)
+        dispatch_on_commit("documents.draw", drawing_id=drawing.pk)
 
 
 def _claimed(rows: QuerySet[PageDrawing], *, owner: str) -> bool:
@@ -178,7 +177,7 @@ def _wake_next(drawing: PageDrawing) -> None:
     ).exclude(pk=drawing.pk)
     following = waiting.order_by("pk").values_list("pk", flat=True).first()
     if following is not None:
-        dispatch_on_commit(draw, drawing_id=following)
+        dispatch_on_commit("documents.draw", drawing_id=following)
 
 
 def _problem(drawing: PageDrawing) -> str:

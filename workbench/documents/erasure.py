@@ -1,8 +1,8 @@
 """Deleting documents, and what keeps them: legal hold, retention, the days in which a deletion can be taken back.
 
 A deletion has two steps. Somebody deletes, with a reason: the document is not asked, searched or drawn any more, and
-its text waits. After the collection's delay a worker erases the text (``purge.py``). A legal hold on the collection
-refuses both, here and by triggers of the database (``protection.py``).
+its text waits. After the collection's delay a worker erases the text (:mod:`workbench.erasure`). A legal hold on the
+collection refuses both, here and by triggers of the database (``protection.py``).
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ def document_delete(*, actor: User, document: Document, reason: str) -> Document
     Raises :class:`NotAllowed` without the right to manage the collection, :class:`WorkbenchError` without a reason,
     :class:`Conflict` under a legal hold, while the document is being read, or when it is deleted already.
     """
-    from .tasks import erase
-
     _require_manage(actor, document.collection)
     reason = _required(reason)
     with transaction.atomic():
@@ -72,7 +70,7 @@ def document_delete(*, actor: User, document: Document, reason: str) -> Document
             reason=reason,
         )
         if collection.erasure_delay_days == 0:
-            dispatch_on_commit(erase, document_id=document.pk)
+            dispatch_on_commit("documents.erase", document_id=document.pk)
     return document
 
 

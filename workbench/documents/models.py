@@ -147,7 +147,7 @@ class Document(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True, blank=True)
     seconds = models.FloatField(default=0)
-    # Deletion: who, why, from which status, and when the text goes (``erasure.py``, ``purge.py``).
+    # Deletion: who, why, from which status, and when the text goes (``erasure.py``, :mod:`workbench.erasure`).
     deleted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )

@@ -24,7 +24,7 @@ from workbench.errors import Conflict, NotAllowed, Unavailable, WorkbenchError
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.model_endpoints import model_endpoints
 
-from .models import DELETED_STATUSES, Collection, Document, DocumentStatus
+from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -153,8 +153,6 @@ def _living(collection: Collection, sha256: str) -> Document | None:
 def _document_create(
     *, actor: User, collection: Collection, stored: str, name: str, size: int, sha256: str
 ) -> Document:
-    from .tasks import ingest
-
     document = Document(
         collection=collection, sha256=sha256, name=name, title="", size=size, uploaded_by=actor
     )
@@ -167,7 +165,7 @@ def _document_create(
         collection_id=collection.pk,
         after={"name": name, "sha256": sha256, "size": size},
     )
-    dispatch_on_commit(ingest, document_id=document.pk)
+    dispatch_on_commit("documents.ingest", document_id=document.pk)
     return document
 
 
@@ -222,8 +220,6 @@ def clean_file_name(name: str) -> str:
 
 def document_retry(*, actor: User, document: Document) -> Document:
     """Queues a failed or cancelled document again."""
-    from .tasks import ingest
-
     _require_upload_right(actor, document.collection)
     with transaction.atomic():
         changed = Document.objects.filter(
@@ -244,15 +240,13 @@ def document_retry(*, actor: User, document: Document) -> Document:
         audit_record(
             actor=actor, action="document.retried", obj=document, collection_id=document.collection_id
         )
-        dispatch_on_commit(ingest, document_id=document.pk)
+        dispatch_on_commit("documents.ingest", document_id=document.pk)
     document.refresh_from_db()
     return document
 
 
 def document_cancel(*, actor: User, document: Document) -> Document:
     """Stops a document that is still being worked on; its worker notices at its next step."""
-    from .models import WORKING_STATUSES
-
     _require_upload_right(actor, document.collection)
     with transaction.atomic():
         changed = Document.objects.filter(pk=document.pk, status__in=WORKING_STATUSES).update(

@@ -87,8 +87,6 @@ def version_accept(*, actor: User, document: Document) -> VersionOffer:
     be accepted. Raises :class:`NotAllowed`; :class:`Conflict` without an offer, or where the two cannot follow one
     another.
     """
-    from .tasks import carry_over
-
     _require_upload(actor, document)
     with transaction.atomic():
         offer = _offer_locked(document, unless=OfferState.ACCEPTED)
@@ -101,7 +99,7 @@ def version_accept(*, actor: User, document: Document) -> VersionOffer:
         offer.save(update_fields=["older"])
         _decided(actor=actor, offer=offer, state=OfferState.ACCEPTED, action="version.accepted")
         index_epoch_bump(collection_ids=[document.collection_id])
-        dispatch_on_commit(carry_over, document_id=document.pk)
+        dispatch_on_commit("documents.carry_over", document_id=document.pk)
     document.refresh_from_db()
     offer.refresh_from_db()
     return offer

@@ -77,8 +77,6 @@ def period_export(*, actor: User, collection: Collection, since: datetime, until
 
 
 def _ask(export: Export, *, actor: User) -> Export:
-    from .tasks import make
-
     export.requested_by = actor
     export.language = (translation.get_language() or "en")[:8]
     with transaction.atomic():
@@ -95,7 +93,7 @@ def _ask(export: Export, *, actor: User) -> Export:
                 "runs": export.total,
             },
         )
-        dispatch_on_commit(make, export_id=export.pk)
+        dispatch_on_commit("exports.make", export_id=export.pk)
     return export
 
 

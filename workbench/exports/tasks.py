@@ -6,19 +6,17 @@ from celery import shared_task
 
 from workbench.infra.dispatch import dispatch
 
+from .services import export_make, exports_remove_old, exports_to_wake
+
 
 @shared_task(name="exports.make")
 def make(*, export_id: int) -> None:
     """Makes the files of an export."""
-    from .services import export_make
-
     export_make(export_id=export_id)
 
 
 @shared_task(name="exports.sweep")
 def sweep() -> int:
     """Wakes a worker for each export whose message was lost, removes old ones; returns how many were woken."""
-    from .services import exports_remove_old, exports_to_wake
-
     exports_remove_old()
     return sum(dispatch(make, export_id=pk) for pk in exports_to_wake())

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import structlog
-from celery import Task, current_task
+from celery import Task, current_app, current_task
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
@@ -15,14 +15,16 @@ from .metrics import counters
 logger = structlog.get_logger(__name__)
 
 
-def dispatch_on_commit(task: Task, **arguments: Any) -> None:
-    """Sends the task once the transaction is committed. A broker that is down loses nothing: the row says
-    what is to be done, and the sweeper sends the message again."""
+def dispatch_on_commit(task: Task | str, **arguments: Any) -> None:
+    """Sends the task, or the one of that name, once the transaction is committed. A broker that is down loses nothing:
+    the row says what is to be done, and the sweeper sends the message again."""
     transaction.on_commit(partial(dispatch, task, **arguments), robust=True)
 
 
-def dispatch(task: Task, **arguments: Any) -> bool:
+def dispatch(task: Task | str, **arguments: Any) -> bool:
     """Sends the task now; False (and a log line) when the broker does not answer."""
+    if isinstance(task, str):
+        task = task_named(task)
     try:
         task.apply_async(kwargs=arguments, retry=False)
     except (OperationalError, OSError) as error:
@@ -31,3 +33,11 @@ def dispatch(task: Task, **arguments: Any) -> bool:
     if current_task and current_task.name.endswith(".sweep"):
         counters.sweeper_sent(task=task.name)
     return True
+
+
+def task_named(name: str) -> Task:
+    """The task of this name. Tasks call services, so a service that has one sent names it and does not import it."""
+    # Only a worker reads the modules of tasks by itself.
+    if name not in current_app.tasks:
+        current_app.autodiscover_tasks(force=True)
+    return current_app.tasks[name]

@@ -119,8 +119,6 @@ def round_start(
     Raises :class:`NotAllowed`; :class:`WorkbenchError` for no documents, one of another collection, or too many
     cells.
     """
-    from .tasks import fill
-
     collection = question_set.collection
     _require_ask(actor, collection)
     entries = list(question_set.entries.filter(is_current=True))
@@ -158,7 +156,7 @@ def round_start(
                 "strategy": started.strategy,
             },
         )
-        dispatch_on_commit(fill, round_id=started.pk)
+        dispatch_on_commit("question_sets.fill", round_id=started.pk)
     return started
 
 
@@ -198,8 +196,6 @@ def _fill_one(round_id: int) -> bool:
 
 def cell_retry(*, actor: User, cell: Cell) -> None:
     """Asks a cell again that could not be asked, or whose run failed."""
-    from .tasks import fill
-
     collection = cell.round.question_set.collection
     _require_ask(actor, collection)
     with transaction.atomic():
@@ -218,7 +214,7 @@ def cell_retry(*, actor: User, cell: Cell) -> None:
             collection_id=collection.pk,
             after={"round": cell.round_id, "document": cell.document_id, "entry": cell.entry_id},
         )
-        dispatch_on_commit(fill, round_id=cell.round_id)
+        dispatch_on_commit("question_sets.fill", round_id=cell.round_id)
 
 
 def rounds_finish() -> int:

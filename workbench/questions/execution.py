@@ -205,8 +205,6 @@ def _store(run: Run) -> DatabaseCandidateStore:
 
 
 def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
-    from .tasks import arbitrate as next_task
-
     clock = StageClock(run)
     key = run_cache_key(run=run)  # an alias may have been approved, or a document come, since it was asked
     store, embedder = _store(run), current_embedder()
@@ -239,7 +237,7 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
         RunPool.objects.update_or_create(
             run=run, defaults={"body": storable_json(pool.model_dump(mode="json"))}
         )
-        dispatch_on_commit(next_task, run_id=run.pk)
+        dispatch_on_commit("questions.arbitrate", run_id=run.pk)
 
 
 def _detection_model(run: Run) -> AbstractContextManager[ChatModel | None]:
@@ -363,8 +361,6 @@ def run_options(run: Run) -> dict[str, Any]:
 
 
 def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
-    from .tasks import answer as next_task
-
     clock = StageClock(run)
     pool = CandidatePool.model_validate(run.pool.body)
     with _services(run, clock) as services:
@@ -393,7 +389,7 @@ def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
         )
         labels_from_verdicts(run=run, verdicts=rows_written)
         shadow_on_commit(run=run)
-        dispatch_on_commit(next_task, run_id=run.pk)
+        dispatch_on_commit("questions.answer", run_id=run.pk)
 
 
 def _features(pool: CandidatePool) -> dict[str, dict[str, float]]:

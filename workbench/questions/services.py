@@ -148,8 +148,6 @@ def _run_create(
     settings: EngineSettings,
     options: dict[str, Any],
 ) -> Run:
-    from .tasks import detect
-
     question = Question.objects.create(
         collection=collection,
         document=document,
@@ -185,7 +183,7 @@ def _run_create(
             **({"methods": list(settings.forced_methods)} if settings.forced_methods else {}),
         },
     )
-    dispatch_on_commit(detect, run_id=run.pk)
+    dispatch_on_commit("questions.detect", run_id=run.pk)
     return run
 
 

@@ -7,30 +7,26 @@ from celery import Task, shared_task
 from workbench.infra.dispatch import dispatch
 from workbench.infra.leases import lease_free
 
+from .execution import run_answer, run_arbitrate, run_detect
 from .models import RunStatus
+from .selectors import runs_to_wake
 
 
 @shared_task(name="questions.detect")
 def detect(*, run_id: int) -> None:
     """Parses the question, runs the detectors and stores the candidate pool."""
-    from .execution import run_detect
-
     run_detect(run_id=run_id)
 
 
 @shared_task(name="questions.arbitrate")
 def arbitrate(*, run_id: int) -> None:
     """Gives every candidate its verdict."""
-    from .execution import run_arbitrate
-
     run_arbitrate(run_id=run_id)
 
 
 @shared_task(name="questions.answer")
 def answer(*, run_id: int) -> None:
     """Writes the answer from the surviving evidence and ends the run."""
-    from .execution import run_answer
-
     run_answer(run_id=run_id)
 
 
@@ -48,7 +44,5 @@ NEXT_TASK: dict[str, Task] = {
 @shared_task(name="questions.sweep")
 def sweep() -> int:
     """Wakes a worker for each run whose message was lost or whose worker is gone; returns how many."""
-    from .selectors import runs_to_wake
-
     waiting = runs_to_wake(free=lease_free())
     return sum(dispatch(NEXT_TASK[status], run_id=pk) for pk, status in waiting)

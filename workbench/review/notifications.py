@@ -49,8 +49,6 @@ def notify(
 ) -> list[Notification]:
     """Tells people of what somebody else did; call it in the transaction of the act. Nobody is told of their own,
     unless it had an effect that they could not see (``tells_actor``)."""
-    from .tasks import mail
-
     rows = [
         Notification(
             user=user,
@@ -71,7 +69,7 @@ def notify(
         ).values_list("user_id", flat=True)
     )
     for user_id in at_once:
-        dispatch_on_commit(mail, user_id=user_id)
+        dispatch_on_commit("review.mail", user_id=user_id)
     return rows
 
 

@@ -51,8 +51,6 @@ def answer_regenerate(*, actor: User, run: Run) -> Regeneration:
     if not has_any_permission(actor, run.collection, Permission.ASK, Permission.REVIEW):
         raise NotAllowed(_("You may not ask for a new answer in this collection."))
     require_sight(user=actor, runs=[run])  # whether it is stale tells what others decided
-    from .tasks import regenerate
-
     with transaction.atomic():
         locked = Run.objects.select_for_update().get(pk=run.pk)
         if locked.status != RunStatus.DONE:
@@ -72,7 +70,7 @@ def answer_regenerate(*, actor: User, run: Run) -> Regeneration:
             collection_id=locked.collection_id,
             after={"regeneration": regeneration.pk},
         )
-        dispatch_on_commit(regenerate, regeneration_id=regeneration.pk)
+        dispatch_on_commit("review.regenerate", regeneration_id=regeneration.pk)
     return regeneration
 
 

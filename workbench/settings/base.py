@@ -44,6 +44,7 @@ INSTALLED_APPS = [
     "workbench.webhooks",
     "workbench.ops",
     "workbench.api",
+    "workbench.erasure",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -38,8 +38,6 @@ def test_write(webhook: Webhook) -> Delivery:
 
 
 def _write(webhook: Webhook, action: str, data: dict[str, Any]) -> Delivery:
-    from .tasks import deliver
-
     moment = timezone.now()
     delivery = Delivery.objects.create(
         webhook=webhook,
@@ -52,5 +50,5 @@ def _write(webhook: Webhook, action: str, data: dict[str, Any]) -> Delivery:
         },
     )
     if webhook.failing_since is None:  # else the sweeper knocks, one delivery at a time
-        dispatch_on_commit(deliver, delivery_id=delivery.pk)
+        dispatch_on_commit("webhooks.deliver", delivery_id=delivery.pk)
     return delivery

@@ -131,8 +131,6 @@ def webhook_remove(*, actor: User, webhook: Webhook) -> None:
 
 def webhook_disable(*, webhook: Webhook, reason: str) -> None:
     """Switches a webhook off that is beyond hope, and has its collection's admins told."""
-    from .tasks import tell
-
     with transaction.atomic():
         changed = Webhook.objects.filter(pk=webhook.pk, state=WebhookState.ACTIVE).update(
             state=WebhookState.DISABLED, state_reason=reason[:300]
@@ -141,7 +139,7 @@ def webhook_disable(*, webhook: Webhook, reason: str) -> None:
             return
         _cancel_waiting(webhook)
         _record(User.objects.system(), "webhook.disabled", webhook, reason=reason, actor_kind="worker")
-        dispatch_on_commit(tell, webhook_id=webhook.pk)
+        dispatch_on_commit("webhooks.tell", webhook_id=webhook.pk)
 
 
 def webhook_test(*, actor: User, webhook: Webhook) -> Delivery:
@@ -159,14 +157,12 @@ def delivery_repeat(*, actor: User, delivery: Delivery) -> None:
 
     Raises :class:`Conflict` while the webhook is off, or while the delivery is on its way.
     """
-    from .tasks import deliver
-
     with transaction.atomic():
         webhook = _locked(actor, delivery.webhook)
         _require_active(webhook)
         if not _send_again(webhook, Delivery.objects.filter(pk=delivery.pk)):
             raise Conflict(_("This delivery is on its way."))
-        dispatch_on_commit(deliver, delivery_id=delivery.pk)
+        dispatch_on_commit("webhooks.deliver", delivery_id=delivery.pk)
         _record(actor, "webhook.redelivered", webhook, after={"delivery": delivery.pk})
 
 

@@ -25,7 +25,7 @@ from workbench.documents.erasure import (
 )
 from workbench.documents.lexical import lexical_index
 from workbench.documents.models import Collection, Document, DocumentStatus
-from workbench.documents.purge import document_purge, documents_purge
+from workbench.erasure.purge import document_purge, documents_purge
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.questions.models import Answer, CandidateText, LLMCall, LLMCallBody, Verdict
 from workbench.questions.services import question_ask

@@ -22,14 +22,15 @@ from workbench.accounts.models import User
 from workbench.api.models import IdempotentRequest
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import audit_seal_all, audit_verify
-from workbench.documents import copies, erased_text, purge
-from workbench.documents.erased_text import Quotations
+from workbench.documents import copies
 from workbench.documents.erasure import document_delete
 from workbench.documents.lexical import lexical_index
 from workbench.documents.models import Document, DocumentStatus
 from workbench.documents.pages import cache_folder
-from workbench.documents.purge import document_purge, documents_purge
 from workbench.documents.services import document_upload
+from workbench.erasure import erased_text, purge
+from workbench.erasure.erased_text import Quotations
+from workbench.erasure.purge import document_purge, documents_purge
 from workbench.errors import Conflict
 from workbench.exports.models import Export, ExportState
 from workbench.exports.services import export_make, run_export
@@ -172,15 +173,15 @@ class _Killed(BaseException):
 @pytest.mark.parametrize(
     "place",
     [
-        "workbench.documents.erased_text._verdicts",
-        "workbench.documents.erased_text._api_answers",
-        "workbench.documents.purge._entomb",
-        "workbench.documents.purge.default_storage.delete",
-        "workbench.documents.purge.forget_pages",
-        "workbench.documents.purge.index_forget",
+        "workbench.erasure.erased_text._verdicts",
+        "workbench.erasure.erased_text._api_answers",
+        "workbench.erasure.purge._entomb",
+        "workbench.erasure.purge.default_storage.delete",
+        "workbench.erasure.purge.forget_pages",
+        "workbench.erasure.purge.index_forget",
         "workbench.exports.services.exports_erase",
-        "workbench.documents.purge._erase_export_remains",
-        "workbench.documents.purge._settle",
+        "workbench.erasure.purge._erase_export_remains",
+        "workbench.erasure.purge._settle",
     ],
 )
 def test_killed_in_the_middle_it_is_done_again_to_the_same_end(

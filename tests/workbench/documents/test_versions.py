@@ -25,7 +25,7 @@ from workbench.errors import Conflict, NotAllowed
 from workbench.questions.execution import run_answer, run_arbitrate, run_detect
 from workbench.questions.models import Candidate, Run
 from workbench.questions.services import question_ask
-from workbench.review import carry_over
+from workbench.review import carry_over, tasks
 from workbench.review.carry_over import anchors_carry_over, carry_overs_to_wake
 from workbench.review.models import CarriedAnchor, CarriedState, ItemState
 from workbench.review.services import candidate_approve, candidate_override
@@ -247,6 +247,11 @@ def test_a_broken_off_carry_over_goes_on_and_a_repeated_one_does_nothing(
     assert CarriedAnchor.objects.count() == 1
     VersionOffer.objects.update(decided_at="2020-01-01T00:00:00Z")
     assert carry_overs_to_wake() == [second.pk]
+    sent: list[tuple[str, int]] = []
+    monkeypatch.setattr(
+        tasks, "dispatch", lambda task, document_id: sent.append((task.name, document_id)) or True
+    )
+    assert (tasks.sweep(), sent) == (1, [("documents.carry_over", second.pk)])
 
     assert anchors_carry_over(document_id=second.pk) == len(decided) - 1
     assert carry_overs_to_wake() == []

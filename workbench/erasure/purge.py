@@ -23,15 +23,20 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from workbench.accounts.models import User
+from workbench.archives.transfers import archive_under_way, archives_erase
 from workbench.audit.services import audit_record
+from workbench.documents.erasure import locked_rows
+from workbench.documents.lexical import index_forget
+from workbench.documents.models import Document, DocumentStatus
+from workbench.documents.pages import forget_pages
+from workbench.documents.services import index_epoch_bump
+from workbench.exports.models import Export, ExportState
+from workbench.exports.services import exports_erase
 from workbench.infra.stored import folder_empty
+from workbench.questions.models import ENDED, Run, RunStatus
+from workbench.review.models import Regeneration, RegenerationState
 
 from .erased_text import text_erase
-from .erasure import locked_rows
-from .lexical import index_forget
-from .models import Document, DocumentStatus
-from .pages import forget_pages
-from .services import index_epoch_bump
 
 logger = structlog.get_logger(__name__)
 
@@ -127,11 +132,6 @@ def _entomb(document: Document, figures: dict[str, int]) -> None:
 
 def _is_under_way(document: Document) -> bool:
     """Whether something of the collection is being made that may have read the text before it went."""
-    from workbench.archives.transfers import archive_under_way
-    from workbench.exports.models import Export, ExportState
-    from workbench.questions.models import ENDED, Run, RunStatus
-    from workbench.review.models import Regeneration, RegenerationState
-
     since: dict[str, Any] = {"created_at__lte": document.erased_at or document.deleted_at}
     runs = Run.objects.filter(collection=document.collection_id, **since)
     return (
@@ -161,9 +161,6 @@ def _erase_original(document: Document) -> bool:
 def _erase_copies(document: Document, *, whole: bool) -> None:
     """Page images and the index on this host, exports and archives of the collection. ``whole``: no export is being
     made that could leave another file."""
-    from workbench.archives.transfers import archives_erase
-    from workbench.exports.services import exports_erase
-
     forget_pages(document=document)
     index_forget(collection_id=document.collection_id)
     exports_erase(collection=document.collection)
@@ -174,8 +171,6 @@ def _erase_copies(document: Document, *, whole: bool) -> None:
 
 def _erase_export_remains(collection_id: int) -> None:
     """Files of exports that are removed, failed, or lost their worker: nothing points at them any more."""
-    from workbench.exports.models import Export, ExportState
-
     root = f"exports/{collection_id}"
     alive = {
         str(pk)

@@ -9,14 +9,25 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import Q
 
-from .models import Document, OfferState, VersionOffer
-
-if TYPE_CHECKING:
-    from workbench.questions.models import Run
+from workbench.api.models import IdempotentRequest
+from workbench.documents.models import Document, OfferState, VersionOffer
+from workbench.questions.models import (
+    Answer,
+    Candidate,
+    CandidateText,
+    LLMCallBody,
+    LLMReply,
+    Run,
+    RunPool,
+    Verdict,
+)
+from workbench.review.models import ItemState, QueueItem
+from workbench.review.record import text_hash
+from workbench.vocabulary.models import DictionaryEntry, EntryStatus
 
 #: So many words in a row that also stand in the document are taken for a quotation of it.
 QUOTED_WORDS = 5
@@ -54,8 +65,6 @@ def _stretches(words: list[str]) -> Iterator[tuple[str, ...]]:
 
 def erased_mark(text: str) -> str:
     """What stands in the place of a text: the SHA-256 by which a copy can be recognised."""
-    from workbench.review.record import text_hash
-
     return text if not text or text.startswith(_MARK) else f"{_MARK}{text_hash(text)}"
 
 
@@ -70,8 +79,6 @@ def text_erase(document: Document) -> dict[str, int]:
 
 
 def _own_rows(document: Document) -> dict[str, int]:
-    from workbench.vocabulary.models import DictionaryEntry, EntryStatus
-
     offers = VersionOffer.objects.filter(Q(document=document) | Q(older=document), state=OfferState.OPEN)
     proposals = DictionaryEntry.objects.filter(
         status=EntryStatus.PROPOSED, proposed_from__candidate__document=document
@@ -91,17 +98,11 @@ def _own_rows(document: Document) -> dict[str, int]:
 
 def _touched(document: Document) -> set[int]:
     """Keys of the runs that read the document."""
-    from workbench.questions.models import Run
-
     rows = Run.objects.filter(Q(candidates__document=document) | Q(question__document=document))
     return set(rows.values_list("pk", flat=True))
 
 
 def _runs(document: Document, touched: set[int], quotations: Quotations) -> dict[str, int]:
-    from workbench.questions.models import Answer, Candidate, CandidateText, Run, RunPool
-    from workbench.review.models import ItemState, QueueItem
-    from workbench.review.record import text_hash
-
     texts = CandidateText.objects.filter(candidate__document=document).delete()[0]
     Candidate.objects.filter(document=document).update(
         section_title="", breadcrumb="", whys={}, matched_keywords=[]
@@ -146,8 +147,6 @@ def _run_erase(run: Run, document: Document, quotations: Quotations) -> None:
 
 
 def _verdicts(document: Document, touched: set[int], quotations: Quotations) -> int:
-    from workbench.questions.models import Verdict
-
     erased = 0
     rows = Verdict.objects.filter(candidate__run__in=touched).select_related("candidate")
     for verdict in rows.iterator():
@@ -167,8 +166,6 @@ def _verdicts(document: Document, touched: set[int], quotations: Quotations) -> 
 def _models_words(document: Document, touched: set[int]) -> dict[str, int]:
     """Prompts and answers of calls that may have held the text, and every kept reply of the collection: a reply does
     not say which document it came from."""
-    from workbench.questions.models import LLMCallBody, LLMReply
-
     of_collection = Q(call__collection=document.collection_id)
     bodies = LLMCallBody.objects.filter(
         Q(call__run__in=touched)
@@ -184,8 +181,6 @@ def _models_words(document: Document, touched: set[int]) -> dict[str, int]:
 
 def _api_answers(document: Document, quotations: Quotations) -> int:
     """Kept answers to repeated requests of programs; what they did is still not done twice."""
-    from workbench.api.models import IdempotentRequest
-
     emptied = 0
     for request in IdempotentRequest.objects.filter(body__isnull=False).iterator():
         if quotations.are_in(request.body) or document.name in json.dumps(request.body, ensure_ascii=False):
