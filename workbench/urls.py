@@ -7,14 +7,16 @@ from django.contrib import admin
 from django.urls import include, path
 
 from workbench.accounts.views import choose_language
+from workbench.documents import urls as documents_urls
 from workbench.ops import views as ops_views
+from workbench.review import version_urls
 
 # Administrators come in by the door that asks for the second factor.
 admin.site.login = secure_admin_login(admin.site.login)
 
 urlpatterns = [
     path("", ops_views.home, name="home"),
-    path("", include("workbench.documents.urls")),
+    path("", include(([*documents_urls.urlpatterns, *version_urls.urlpatterns], "documents"))),
     path("", include("workbench.questions.urls")),
     path("", include("workbench.review.urls")),
     path("", include("workbench.question_sets.urls")),

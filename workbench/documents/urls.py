@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.urls import path
 
-from . import erasure_views, version_views, views
+from . import erasure_views, views
 
-app_name = "documents"
+# Named documents: in the addresses of the whole, which adds those of versions.
 urlpatterns = [
     path("collections/", views.collection_list, name="collections"),
     path("collections/<slug:slug>/", views.collection_detail, name="collection"),
@@ -18,8 +18,6 @@ urlpatterns = [
     path("documents/<int:pk>/delete/", erasure_views.document_delete, name="delete"),
     path("documents/<int:pk>/keep/", erasure_views.document_keep, name="keep"),
     path("documents/<int:pk>/describe/", views.document_describe, name="describe"),
-    path("documents/<int:pk>/versions/", version_views.versions, name="versions"),
-    path("documents/<int:pk>/versions/decide/", version_views.decide, name="version-decide"),
     path("documents/<int:pk>/original/", views.document_original, name="original"),
     path("documents/<int:pk>/pages/<int:page_num>.png", views.page_image, name="page-image"),
     path("documents/<int:pk>/pages/<int:page_num>/picture", views.page_picture, name="page-picture"),

@@ -26,7 +26,7 @@ from workbench.review.models import ItemStage, ItemState, QueueItem, ReasonCode,
 from workbench.review.selectors import UNDO_WINDOW, current_review, standing_review
 
 from .matches import Matches, marked
-from .models import Candidate, ReviewState, Run, RunStatus, Verdict
+from .models import Candidate, ReviewState, Run, RunStatus, Verdict, dom_id_of
 from .outline import HIDDEN, Outline, by_role
 from .records import anchor_of, candidate_role, candidates_shown, decider_fields, verdict_of
 from .selectors import run_spent
@@ -62,18 +62,6 @@ _FLAGGED = frozenset({"injection_suspected"})
 def dom_id(candidate: Candidate | Outline) -> str:
     """The card's id on a page: unique, and valid in CSS."""
     return dom_id_of(candidate.candidate_id)
-
-
-def dom_id_of(candidate_id: str) -> str:
-    """The id that a card with this candidate id has on a page."""
-    return "c-" + candidate_id.replace(":", "-")
-
-
-def card_address(candidate: Candidate) -> str:
-    """Where the card stands on its run's page. The query names it too, so that the page does not leave it for later: a
-    fragment never reaches the server, and without scripts nothing would fetch the card."""
-    name = dom_id(candidate)
-    return f"{keyed_address('questions:run', candidate.run_id)}?card={name}#{name}"
 
 
 def item_of(candidate: Candidate) -> QueueItem | None:

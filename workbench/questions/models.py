@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection, Document
 from workbench.documents.narrowing import ScopeFilter, filter_words
+from workbench.infra.addresses import keyed_address
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -244,6 +245,17 @@ class Candidate(models.Model):
     class Meta:
         ordering = ["position"]
         constraints = [models.UniqueConstraint(fields=["run", "candidate_id"], name="candidate_once_per_run")]
+
+    def get_absolute_url(self) -> str:
+        """Where the card stands on its run's page. The query names it too, so that the page does not leave it for
+        later: a fragment never reaches the server, and without scripts nothing would fetch the card."""
+        name = dom_id_of(self.candidate_id)
+        return f"{keyed_address('questions:run', self.run_id)}?card={name}#{name}"
+
+
+def dom_id_of(candidate_id: str) -> str:
+    """The id that the card of a candidate has on a page."""
+    return "c-" + candidate_id.replace(":", "-")
 
 
 class CandidateText(models.Model):

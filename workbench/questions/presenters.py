@@ -28,7 +28,7 @@ from workbench.review.models import ReasonCode, TextChange
 from workbench.review.selectors import signing_of, standing_review, text_changes_of
 
 from . import cards, selectors
-from .models import Candidate, Run, RunStatus
+from .models import Candidate, Run, RunStatus, dom_id_of
 from .outline import of_role, outlines_of, tally_of
 from .records import (
     anchor_of,
@@ -232,7 +232,7 @@ def _sentence(item: dict[str, Any], *, names_document: bool) -> dict[str, Any]:
         "text": item["text"],
         "cites": [
             {
-                "dom_id": cards.dom_id_of(cite["candidate_id"]),
+                "dom_id": dom_id_of(cite["candidate_id"]),
                 "document": cite["document_name"] if names_document else "",
                 "scope": cite,
             }
@@ -256,8 +256,8 @@ def _conflicts(run: Run) -> list[dict[str, str]]:
     return [
         pair
         | {
-            "first_dom_id": cards.dom_id_of(pair["first_id"]),
-            "second_dom_id": cards.dom_id_of(pair["second_id"]),
+            "first_dom_id": dom_id_of(pair["first_id"]),
+            "second_dom_id": dom_id_of(pair["second_id"]),
         }
         for pair in run.conflicts
     ]
@@ -510,7 +510,7 @@ def _ways_on(candidate: Candidate, user: User) -> dict[str, Any]:
             "previous_url": reverse("questions:evidence", args=[before]) if before else "",
             "next_url": reverse("questions:evidence", args=[after]) if after else "",
         },
-        "back_url": cards.card_address(candidate),
+        "back_url": candidate.get_absolute_url(),
         "crumbs": [
             {"label": run.collection.name, "url": run.collection.get_absolute_url()},
             {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},

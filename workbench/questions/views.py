@@ -20,10 +20,9 @@ from workbench.errors import WorkbenchError
 from workbench.review.blindness import after_blind_decisions, require_sight
 
 from . import comparison, presenters, rubrics, scoreboard, selectors, services
-from .cards import dom_id_of
 from .estimates import Estimate, question_estimate
 from .forms import AskForm, CompareDecisionForm, CompareForm, KeywordsForm, ScopeFields
-from .models import Candidate, Run
+from .models import Candidate, Run, dom_id_of
 from .strategies import strategy_descriptions, strategy_for
 
 

@@ -12,7 +12,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Document
 from workbench.errors import WorkbenchError
-from workbench.questions.cards import card_address
 from workbench.questions.models import Run
 from workbench.questions.selectors import run_for
 from workbench.questions.services import documents_asked
@@ -52,7 +51,7 @@ def lines(request: HttpRequest, pk: int, document: int) -> HttpResponse:
             form.add_error(None, error.message)
         else:
             messages.success(request, _("These lines are evidence now. The answer may be stale."))
-            return redirect(card_address(candidate))
+            return redirect(candidate.get_absolute_url())
     context = evidence_page.lines_page(
         run=run, document=chosen, user=request.user, form=form, query=request.GET
     )

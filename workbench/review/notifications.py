@@ -20,7 +20,6 @@ from workbench.accounts.permissions import token_acts
 from workbench.direction import shown
 from workbench.errors import NotAllowed
 from workbench.infra.dispatch import dispatch_on_commit
-from workbench.questions.cards import card_address
 from workbench.questions.models import Candidate, Run
 
 from .models import (
@@ -142,7 +141,7 @@ def line_of(row: Notification) -> dict[str, str]:
     elif row.kind == NotificationKind.HANDED_OVER:
         address += "?assignee=me&show=all"
     elif row.candidate:
-        address = card_address(row.candidate)
+        address = row.candidate.get_absolute_url()
     return {"who": str(row.actor), "what": str(row.get_kind_display()), "url": address}
 
 

@@ -37,6 +37,7 @@ from .models import (
 )
 from .queue import reviewers_of
 from .selectors import UNDO_WINDOW, queue_passed, standing_review, text_changes_of
+from .version_page import anchor_row
 from .waiting import number_told, waiting_for
 
 WHY = {
@@ -188,9 +189,6 @@ def _dispute(candidate: Candidate, *, item: QueueItem, user: User) -> dict[str, 
 
 def _reopened(candidate: Candidate) -> list[dict[str, Any]]:
     """What a new version of the document did to a decided passage, newest version first."""
-    # Here, not above: the page of versions stands on the review models and on this app's cards.
-    from workbench.documents.version_page import anchor_row
-
     rows = CarriedAnchor.objects.filter(candidate=candidate).exclude(state=CarriedState.CARRIED)
     if not (keys := list(rows.values_list("pk", flat=True))):  # nearly always, and far cheaper to ask
         return []
@@ -213,7 +211,7 @@ def decided_message(*, made: object, subject: Candidate | Run) -> SafeString:
         reviews, address = subject.reviews.filter(candidate__isnull=True), subject.get_absolute_url()
         place: str = _("not found")
     else:
-        reviews, address = subject.reviews.all(), cards.card_address(subject)
+        reviews, address = subject.reviews.all(), subject.get_absolute_url()
         place = subject.candidate_id
     review = made if isinstance(made, Review) else reviews.order_by("-id").first()
     done = str(review.get_action_display()).capitalize() if review else ""

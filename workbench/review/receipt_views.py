@@ -14,7 +14,6 @@ from django.views.decorators.http import require_GET, require_http_methods
 from workbench.direction import shown_in_json
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
-from workbench.questions.cards import card_address
 from workbench.questions.models import Run
 from workbench.questions.selectors import candidate_for, run_for
 from workbench.questions.similar import same_filters
@@ -43,7 +42,7 @@ def receipt(request: HttpRequest, pk: int) -> HttpResponse:
             {"label": run.collection.name, "url": run.collection.get_absolute_url()},
             {
                 "label": _("Run %(pk)d") % {"pk": run.pk},
-                "url": card_address(candidate),
+                "url": candidate.get_absolute_url(),
             },
             {"label": _("Receipt")},
         ],

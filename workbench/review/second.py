@@ -12,9 +12,9 @@ from workbench.errors import Conflict, WorkbenchError
 from workbench.labeling.models import SourceChoice
 from workbench.labeling.services import label_of_candidate
 from workbench.questions.models import Candidate, RoleChoice
-from workbench.vocabulary.learning import alias_learn
 
 from .enqueue import not_found_fill
+from .learning import alias_learn
 from .models import (
     Adjudication,
     ItemStage,

@@ -17,10 +17,10 @@ from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import Label
 from workbench.labeling.services import label_from_review, label_retract
 from workbench.questions.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus
-from workbench.vocabulary.learning import alias_learn
 
 from .blindness import require_sight, waits_blind
 from .enqueue import BLIND_PRIORITY, not_found_fill
+from .learning import alias_learn
 from .models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction, SecondReview
 from .selectors import REVIEWS, UNDO_WINDOW, before_undo, current_review, effective_role
 

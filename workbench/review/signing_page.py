@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
-from workbench.questions import cards
 from workbench.questions.models import RoleChoice, Run, RunStatus
 from workbench.questions.records import anchor_of, candidate_role, candidates_of
 
@@ -79,5 +78,5 @@ def _signature(row: Signature, *, digest: str) -> dict[str, Any]:
 def _waiting(run: Run, item: QueueItem) -> dict[str, Any]:
     if item.candidate is None:
         return {"label": _("the not-found"), "url": run.get_absolute_url()}
-    url = cards.card_address(item.candidate)
+    url = item.candidate.get_absolute_url()
     return {"label": item.candidate.document, "scope": anchor_of(item.candidate), "url": url}

@@ -120,7 +120,7 @@ def _decide(
         return _refused(request, candidate_for(user=request.user, pk=pk), error=error, status=status)
     if request.htmx:
         return _decided(request, candidate_for(user=request.user, pk=pk))
-    return redirect(_next(request) or cards.card_address(candidate))
+    return redirect(_next(request) or candidate.get_absolute_url())
 
 
 def _decided(request: HttpRequest, candidate: Candidate) -> HttpResponse:

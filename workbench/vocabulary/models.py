@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection
-from workbench.review.models import Review
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -65,7 +64,7 @@ class DictionaryEntry(models.Model):
     status = models.CharField(max_length=12, choices=EntryStatus.choices, default=EntryStatus.PROPOSED)
     # The decision it was learned from; empty where a person wrote it.
     proposed_from = models.ForeignKey(
-        Review, on_delete=models.SET_NULL, null=True, blank=True, related_name="dictionary_entries"
+        "review.Review", on_delete=models.SET_NULL, null=True, blank=True, related_name="dictionary_entries"
     )
     proposed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     proposed_at = models.DateTimeField(db_default=Now())

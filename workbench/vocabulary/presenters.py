@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import User
 from workbench.documents.models import Collection
 from workbench.infra.addresses import number_in
-from workbench.questions.cards import card_address
 
 from .forms import EntryForm, ImportForm
 from .models import DictionaryEntry, EntryStatus
@@ -78,7 +77,7 @@ def _origin(entry: DictionaryEntry) -> dict[str, Any] | None:
     run = review.candidate.run
     return {
         "question": run.question.text,
-        "url": card_address(review.candidate),
+        "url": review.candidate.get_absolute_url(),
         "by": review.reviewer,
         "role": review.role,
     }

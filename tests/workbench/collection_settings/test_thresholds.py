@@ -23,11 +23,11 @@ from tests.workbench.scene import HashEmbedder, Scene, make_run
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.collection_settings import services
-from workbench.collection_settings.calibration import NothingToLearn, calibration_of_collection
 from workbench.collection_settings.models import CollectionGates, GateProposal
 from workbench.collection_settings.selectors import criteria_weights_of, gates_of
 from workbench.documents.embedding import active_space
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.ops.calibration import NothingToLearn, calibration_of_collection
 from workbench.questions.execution import run_answer, run_arbitrate, run_detect
 from workbench.questions.models import Run
 from workbench.questions.services import cache_key, question_ask

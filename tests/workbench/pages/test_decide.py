@@ -11,7 +11,6 @@ from django.urls import reverse
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs, role_other_than
 from tests.workbench.scene import Scene
-from workbench.questions.cards import card_address
 from workbench.questions.models import Candidate
 from workbench.review.models import Review
 from workbench.review.queue import queue_claim
@@ -41,7 +40,7 @@ def test_reviewers_decide_and_nobody_else(
     assert client_as(cast.outsider).post(address(name, undecided), override(undecided)).status_code == 404
     assert client_as(None).post(address(name, undecided), override(undecided)).status_code == 302
     answer = client_as(cast.reviewer).post(address(name, undecided), override(undecided))
-    assert answer["Location"] == card_address(undecided)
+    assert answer["Location"] == undecided.get_absolute_url()
     review = undecided.reviews.get()
     assert (review.reviewer, review.action) == (cast.reviewer, name)
 

@@ -9,7 +9,6 @@ from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs
 from tests.workbench.scene import Scene
 from workbench.documents.models import Document
-from workbench.questions.cards import card_address
 
 
 def test_exactly_the_lines_of_the_anchor_are_marked(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
@@ -68,4 +67,4 @@ def test_a_page_that_is_not_there_is_not_found(
 def test_back_leads_to_the_card(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
     candidate = scene.run.candidates.first()
     page = client_as(cast.auditor).get(reverse("questions:evidence", args=[candidate.pk]))
-    assert page.context["back_url"] == card_address(candidate)
+    assert page.context["back_url"] == candidate.get_absolute_url()

@@ -80,7 +80,7 @@ def test_a_card_that_an_address_names_stands_there_and_comes_only_once(
     left = client.get(address).content.decode()
     late = next(row for row in scene.run.candidates.all() if f'id="{cards.dom_id(row)}"' not in left)
 
-    page = client.get(cards.card_address(late).split("#")[0])
+    page = client.get(late.get_absolute_url().split("#")[0])
 
     text, card = page.content.decode(), f'id="{cards.dom_id(late)}"'
     assert text.count(card) == 1

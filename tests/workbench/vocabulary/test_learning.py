@@ -10,8 +10,8 @@ from workbench.audit.models import AuditEvent
 from workbench.documents.models import Document
 from workbench.questions.models import Candidate, Run
 from workbench.questions.services import cache_key
+from workbench.review.learning import phrase_frequency
 from workbench.review.services import candidate_override, candidate_unsure
-from workbench.vocabulary.learning import phrase_frequency
 from workbench.vocabulary.models import DictionaryEntry, EntryStatus
 from workbench.vocabulary.services import entry_add, entry_approve, entry_reject
 

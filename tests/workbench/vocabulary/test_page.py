@@ -11,7 +11,6 @@ from django.test import Client
 from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
-from workbench.questions.cards import card_address
 from workbench.vocabulary.models import DictionaryEntry, EntryStatus
 from workbench.vocabulary.services import entry_add
 
@@ -31,7 +30,7 @@ def test_a_proposal_leads_to_the_card_it_was_learned_from(
     review = scene.run.reviews.get()
     entry = proposed(cast, proposed_from=review)
     body = client_as(cast.reviewer).get(URL).content.decode()
-    assert f'href="{card_address(review.candidate)}"' in body
+    assert f'href="{review.candidate.get_absolute_url()}"' in body
     assert scene.run.question.text in body
     assert f'action="/vocabulary/{entry.pk}/decide/"' in body
 

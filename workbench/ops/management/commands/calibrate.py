@@ -10,12 +10,12 @@ from django.core.management.base import CommandError, CommandParser
 
 from arbitration.errors import ArbitrationError
 from workbench.accounts.models import User
-from workbench.collection_settings.calibration import calibration_of_collection, calibration_of_folder
 from workbench.collection_settings.models import GateProposal
 from workbench.collection_settings.selectors import gates_of
 from workbench.collection_settings.services import proposal_create
 from workbench.documents.models import Collection
 from workbench.infra.commands import JsonCommand
+from workbench.ops.calibration import calibration_of_collection, calibration_of_folder
 
 
 class Command(JsonCommand):

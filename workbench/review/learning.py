@@ -13,11 +13,11 @@ from workbench.audit.services import audit_record
 from workbench.documents.models import Document
 from workbench.errors import WorkbenchError
 from workbench.questions.models import Candidate, RoleChoice
-from workbench.review.models import Review
+from workbench.vocabulary.models import DictionaryEntry, EntryKind
+from workbench.vocabulary.selectors import entry_of_pair
+from workbench.vocabulary.services import checked_pair
 
-from .models import DictionaryEntry, EntryKind
-from .selectors import entry_of_pair
-from .services import checked_pair
+from .models import Review
 
 #: The detector that needs no word in common, and the one that function words alone may wake.
 MEANING, LEXICAL = "embedding", "bm25"

@@ -22,13 +22,13 @@ from arbitration.versions import (
 )
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
-from workbench.questions.cards import card_address, erased_words
+from workbench.documents.models import Document, Line
+from workbench.documents.presenters import offer_box
+from workbench.documents.versions import open_offer, versions_of
+from workbench.questions.cards import erased_words
 from workbench.questions.records import anchor_of
-from workbench.review.models import CarriedAnchor, CarriedState
 
-from .models import Document, Line
-from .presenters import offer_box
-from .versions import open_offer, versions_of
+from .models import CarriedAnchor, CarriedState
 
 #: Words of both texts together beyond which no difference is worked out on a page.
 LONGEST_DIFF = 6_000
@@ -149,7 +149,7 @@ def anchor_row(row: CarriedAnchor) -> dict[str, Any]:
     return {
         "row": row,
         "question": candidate.run.question.text,
-        "card_url": card_address(candidate),
+        "card_url": candidate.get_absolute_url(),
         "from_scope": anchor_of(candidate),
         "from_version": candidate.document.version_number,
         "to_scope": _scope(row),

@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from workbench.accounts.permissions import Permission
+from workbench.documents.selectors import document_for
+from workbench.documents.versions import version_accept, version_decline
 from workbench.errors import WorkbenchError
 
 from . import version_page
-from .selectors import document_for
-from .versions import version_accept, version_decline
 
 
 @require_GET
