@@ -179,7 +179,7 @@ class _Killed(BaseException):
         "workbench.erasure.purge.default_storage.delete",
         "workbench.erasure.purge.forget_pages",
         "workbench.erasure.purge.index_forget",
-        "workbench.exports.services.exports_erase",
+        "workbench.erasure.purge.exports_erase",
         "workbench.erasure.purge._erase_export_remains",
         "workbench.erasure.purge._settle",
     ],
