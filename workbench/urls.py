@@ -6,9 +6,9 @@ from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path
 
-from workbench.accounts.views import choose_language
 from workbench.documents import urls as documents_urls
 from workbench.ops import views as ops_views
+from workbench.people.views import choose_language
 from workbench.review import version_urls
 
 # Administrators come in by the door that asks for the second factor.
@@ -27,7 +27,7 @@ urlpatterns = [
     path("", include("workbench.exports.urls")),
     path("", include("workbench.archives.urls")),
     path("", include("workbench.webhooks.urls")),
-    path("", include("workbench.accounts.urls")),
+    path("", include("workbench.people.urls")),
     path("", include("workbench.ops.urls")),
     path("", include("workbench.api.token_pages")),
     path("audit/", include("workbench.audit.urls")),

@@ -22,9 +22,9 @@ from tests.workbench.addresses import ALL, path_of
 from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene
 from workbench.accounts.models import MemberRole, Membership, User
-from workbench.accounts.services import language_choose, user_invite
 from workbench.errors import WorkbenchError
 from workbench.infra.plots import line_plot
+from workbench.people.services import language_choose, user_invite
 from workbench.questions.models import EvaluationRun
 from workbench.stack import messages
 

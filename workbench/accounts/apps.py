@@ -8,7 +8,3 @@ class AccountsConfig(AppConfig):
     def ready(self) -> None:
         # Binds shared tasks to the product's own Celery application in every process.
         from workbench import celery  # noqa: F401
-
-        from . import signals
-
-        signals.connect()

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.models import User
-from workbench.accounts.services import language_choose
+from workbench.people.services import language_choose
 
 from .base import IDEMPOTENCY, ApiViewSet, checked
 

@@ -15,10 +15,10 @@ from rest_framework.response import Response
 from workbench.accounts.models import MemberRole, User
 from workbench.accounts.permissions import Permission
 from workbench.accounts.selectors import member_for, members_of, person_now, roles_here
-from workbench.accounts.services import invitation_send, membership_grant, membership_revoke, user_invite
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 from workbench.infra.addresses import public_address
+from workbench.people.services import invitation_send, membership_grant, membership_revoke, user_invite
 
 from .base import IDEMPOTENCY, KEY, checked
 from .reauthentication import asks_again

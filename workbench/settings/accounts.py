@@ -14,7 +14,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
-ACCOUNT_ADAPTER = "workbench.accounts.adapters.AccountAdapter"
+ACCOUNT_ADAPTER = "workbench.people.adapters.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
@@ -46,7 +46,7 @@ ALLAUTH_TRUSTED_PROXY_COUNT = env.integer("TRUSTED_PROXIES", 0)
 #: Passkeys and security keys as a second factor. Needs HTTPS and the host name that people use.
 WEBAUTHN = env.flag("WEBAUTHN", default=False)
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", *(["webauthn"] if WEBAUTHN else [])]
-MFA_ADAPTER = "workbench.accounts.adapters.SecondFactorAdapter"
+MFA_ADAPTER = "workbench.people.adapters.SecondFactorAdapter"
 MFA_TOTP_ISSUER = "Arbiter Workbench"
 
 #: A session ends after this many seconds without an act of its person; pages that look for news by themselves
@@ -89,7 +89,7 @@ if OIDC_SERVER_URL:
         }
     }
 # The provider says who somebody is; whether they have an account is decided here, by invitation.
-SOCIALACCOUNT_ADAPTER = "workbench.accounts.adapters.SingleSignOnAdapter"
+SOCIALACCOUNT_ADAPTER = "workbench.people.adapters.SingleSignOnAdapter"
 SOCIALACCOUNT_ONLY = False
 SOCIALACCOUNT_AUTO_SIGNUP = False
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = True

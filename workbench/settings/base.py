@@ -32,6 +32,7 @@ INSTALLED_APPS = [
     "workbench.accounts",
     "workbench.audit",
     "workbench.documents",
+    "workbench.people",
     "workbench.questions",
     "workbench.review",
     "workbench.question_sets",

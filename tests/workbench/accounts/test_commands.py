@@ -8,10 +8,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.workbench.cast import Cast
-from workbench.accounts.management.commands.create_user import PASSWORD_VARIABLE
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.models import AuditEvent
+from workbench.people.management.commands.create_user import PASSWORD_VARIABLE
 
 SECRET = "a-long-enough-secret-7"
 

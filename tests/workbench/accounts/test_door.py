@@ -18,9 +18,9 @@ from arbitration.strategies.rubrics import PROPERTIES
 from tests.conftest import ROOT
 from tests.workbench.cast import PASSWORD, Cast
 from workbench.accounts.models import User
-from workbench.accounts.services import second_factor_remove
 from workbench.audit.models import AuditEvent
 from workbench.errors import NotAllowed
+from workbench.people.services import second_factor_remove
 
 ClientAs = Callable[[object], Client]
 

@@ -12,8 +12,9 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.workbench.cast import PASSWORD, Cast
-from workbench.accounts import door, services
+from workbench.accounts import door
 from workbench.accounts.models import User
+from workbench.people import services
 
 ClientAs = Callable[[User | None], Client]
 HERE, ELSEWHERE, HOME = "192.0.2.1", "198.51.100.7", "203.0.113.9"

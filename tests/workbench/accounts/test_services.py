@@ -12,15 +12,15 @@ from django.db import connections
 from tests.workbench.cast import Cast
 from workbench.accounts.models import MemberRole, Membership, User
 from workbench.accounts.permissions import Permission, has_permission
-from workbench.accounts.services import (
+from workbench.audit.models import AuditEvent
+from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.people.services import (
     invitation_send,
     membership_grant,
     membership_revoke,
     user_create,
     user_invite,
 )
-from workbench.audit.models import AuditEvent
-from workbench.errors import Conflict, NotAllowed, WorkbenchError
 
 
 def build_url(path: str) -> str:

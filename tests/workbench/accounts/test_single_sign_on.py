@@ -16,9 +16,9 @@ from django.db import connection
 from django.test import Client, override_settings
 
 from tests.workbench.cast import Cast
-from workbench.accounts.adapters import SingleSignOnAdapter
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
+from workbench.people.adapters import SingleSignOnAdapter
 
 ISSUER = "https://idp.example/realms/house"
 APPS = ["allauth.socialaccount", "allauth.socialaccount.providers.openid_connect"]

@@ -12,10 +12,10 @@ from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import queries_of
 from tests.workbench.scene import TEXT, Scene, make_document
 from workbench.accounts.models import User
-from workbench.accounts.services import membership_revoke
 from workbench.api.models import IdempotentRequest
 from workbench.api.tokens import token_create
 from workbench.documents.models import VersionOffer
+from workbench.people.services import membership_revoke
 from workbench.question_sets.models import QuestionSet, Round
 from workbench.questions.models import EvaluationRun
 from workbench.review.models import Review

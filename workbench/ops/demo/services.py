@@ -8,10 +8,10 @@ from django.core.files.base import ContentFile
 from django.db import transaction
 
 from workbench.accounts.models import User
-from workbench.accounts.services import membership_grant, user_create
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection, Document
 from workbench.documents.services import collection_create, document_upload
+from workbench.people.services import membership_grant, user_create
 
 from .library import DEMO_DOCUMENTS, DemoDocument
 from .logins import demo_passwords

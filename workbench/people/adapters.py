@@ -15,10 +15,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from workbench.accounts.door import attempt_count
+from workbench.accounts.second_factors import opened, sealed
 from workbench.infra.addresses import address_of, public_address
 
-from .door import attempt_count
-from .second_factors import opened, sealed
+from .services import address_vouch, login_failure_record
 
 PRODUCT = "Arbiter Workbench"
 
@@ -47,8 +48,6 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def login(self, request: HttpRequest, user: Any) -> None:
         """Signs in."""
-        from .services import address_vouch
-
         address_vouch(user=user)
         super().login(request, user)
 
@@ -68,8 +67,6 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         """Puts a failed login on record."""
-        from .services import login_failure_record
-
         login_failure_record(email=str(credentials.get("email", "")), address=address_of(request))
 
 

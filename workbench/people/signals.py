@@ -10,11 +10,11 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.http import HttpRequest
 from django.utils import timezone
 
+from workbench.accounts.door import device_remember
+from workbench.accounts.middleware import ACTED_AT
+from workbench.accounts.models import User
 from workbench.infra.addresses import address_of
 
-from .door import device_remember
-from .middleware import ACTED_AT
-from .models import User
 from .services import account_event_record
 
 

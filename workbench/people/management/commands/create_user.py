@@ -13,9 +13,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
 from workbench.accounts.models import MemberRole, User
-from workbench.accounts.services import membership_grant, user_create
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
+from workbench.people.services import membership_grant, user_create
 
 PASSWORD_VARIABLE = "WORKBENCH_USER_PASSWORD"  # noqa: S105  (the name of a variable)
 

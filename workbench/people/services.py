@@ -19,16 +19,15 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from workbench.accounts.door import failure_count
+from workbench.accounts.memberships import roles_forget
+from workbench.accounts.models import MemberRole, Membership, User
+from workbench.accounts.permissions import Permission, has_permission, token_acts
 from workbench.audit.models import ActorKind
 from workbench.audit.services import audit_record
 from workbench.direction import shown
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-
-from .door import failure_count
-from .memberships import roles_forget
-from .models import MemberRole, Membership, User
-from .permissions import Permission, has_permission, token_acts
 
 if TYPE_CHECKING:
     from allauth.mfa.models import Authenticator

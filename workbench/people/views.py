@@ -14,6 +14,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.i18n import LANGUAGE_QUERY_PARAMETER, set_language
 
+from workbench.accounts.permissions import Permission, has_permission
+from workbench.accounts.reauthentication import asks_again
+from workbench.accounts.selectors import member_for, people_of
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
@@ -21,9 +24,6 @@ from workbench.infra.addresses import public_address
 
 from . import services
 from .forms import InvitationForm, RoleForm
-from .permissions import Permission, has_permission
-from .reauthentication import asks_again
-from .selectors import member_for, people_of
 
 
 @login_not_required

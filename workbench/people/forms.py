@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from .models import MemberRole
+from workbench.accounts.models import MemberRole
 
 
 class InvitationForm(forms.Form):
