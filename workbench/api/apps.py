@@ -1,5 +1,7 @@
 from django.apps import AppConfig
 
+from workbench.audit.listeners import listen
+
 
 class ApiConfig(AppConfig):
     name = "workbench.api"
@@ -7,8 +9,6 @@ class ApiConfig(AppConfig):
 
     def ready(self) -> None:
         """Answers are forgotten with the role that they were given to."""
-        from workbench.audit.listeners import listen
-
         from .answers import answers_forget
 
         listen(["membership.revoked"], answers_forget)

@@ -1,4 +1,8 @@
+from celery.signals import task_postrun, worker_init
 from django.apps import AppConfig
+from django.core.signals import request_finished
+
+from .parser_doors import log_open_doors
 
 
 class DocumentsConfig(AppConfig):
@@ -6,11 +10,7 @@ class DocumentsConfig(AppConfig):
     label = "documents"
 
     def ready(self) -> None:
-        from celery.signals import task_postrun, worker_init
-        from django.core.signals import request_finished
-
         from .copies import copies_sweep_if_due
-        from .parser_doors import log_open_doors
 
         task_postrun.connect(copies_sweep_if_due, weak=False, dispatch_uid="documents.copies")
         worker_init.connect(log_open_doors, weak=False, dispatch_uid="documents.parser_doors")

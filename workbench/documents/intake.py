@@ -25,6 +25,7 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import User
 from workbench.errors import Conflict, WorkbenchError
 
+from .ingest import document_ingest
 from .models import WORKING_STATUSES, Collection, Document, DocumentStatus
 from .services import clean_file_name, collection_create, document_retry, document_upload
 
@@ -246,8 +247,6 @@ def _receive_locked(
 
 def _ingest_here(document_id: int, *, password: str | None = None) -> None:
     """Does a worker's work; by its lease, so that a worker that comes back meanwhile does not do it twice."""
-    from .ingest import document_ingest
-
     try:
         document_ingest(document_id=document_id, password=password)
     except Exception:

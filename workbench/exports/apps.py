@@ -1,9 +1,8 @@
 from django.apps import AppConfig
 
+from . import checks  # noqa: F401  (registers itself)
+
 
 class ExportsConfig(AppConfig):
     name = "workbench.exports"
     label = "exports"
-
-    def ready(self) -> None:
-        from . import checks  # noqa: F401  (registers itself)

@@ -6,18 +6,16 @@ from celery import shared_task
 
 from workbench.infra.dispatch import dispatch
 
+from .supply import project_fill, projects_to_fill
+
 
 @shared_task(name="labeling.fill")
 def fill(*, project_id: int) -> None:
     """Adds pairs to one project."""
-    from .supply import project_fill
-
     project_fill(project_id=project_id)
 
 
 @shared_task(name="labeling.supply")
 def supply() -> int:
     """Wakes a worker for each project that runs out of pairs; returns how many."""
-    from .supply import projects_to_fill
-
     return sum(dispatch(fill, project_id=pk) for pk in projects_to_fill())

@@ -1,5 +1,7 @@
 from django.apps import AppConfig
 
+from workbench.audit.withholding import withhold
+
 
 class ReviewConfig(AppConfig):
     name = "workbench.review"
@@ -7,8 +9,6 @@ class ReviewConfig(AppConfig):
 
     def ready(self) -> None:
         """Tells the trail which events would tell a blind reviewer the roles."""
-        from workbench.audit.withholding import withhold
-
         from .blindness import events_hidden
 
         withhold(events_hidden)

@@ -1,5 +1,9 @@
 from django.apps import AppConfig
 
+from workbench.audit.listeners import listen
+
+from .events import EVENTS
+
 
 class WebhooksConfig(AppConfig):
     """Webhooks."""
@@ -8,9 +12,6 @@ class WebhooksConfig(AppConfig):
 
     def ready(self) -> None:
         """Deliveries are written with the events of the trail."""
-        from workbench.audit.listeners import listen
-
-        from .events import EVENTS
         from .outbox import deliveries_write
 
         listen(EVENTS, deliveries_write)

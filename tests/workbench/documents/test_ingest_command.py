@@ -540,7 +540,7 @@ def test_a_crash_of_the_work_is_counted_by_the_row_and_not_the_end_of_the_comman
             return
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("workbench.documents.ingest.document_ingest", crash)
+    monkeypatch.setattr("workbench.documents.intake.document_ingest", crash)
 
     documents_await(document_ids=[document.pk], waiting=Time().waiting(patience=0.0))
 

@@ -21,6 +21,7 @@ from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from workbench.audit.models import AuditEvent, AuditPending, AuditSeal, AuditVerification
+from workbench.celery import app
 from workbench.documents.models import Document, DocumentStatus
 from workbench.models_registry.models import GateDecision, ModelAlias, Outcome, RunState, TrainingRun
 from workbench.question_sets.models import Cell
@@ -150,8 +151,6 @@ def language_models() -> Iterable[Metric]:
 
 def queues() -> Iterable[Metric]:
     """Messages that wait in each queue of the broker, and those a worker holds."""
-    from workbench.celery import app
-
     names = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
     with app.connection_for_read() as broker:
         channel: Any = broker.default_channel  # that of the Redis transport
