@@ -7,7 +7,7 @@ record. Verdicts by gate, model, rule or a shard's fallback, and failed calls, a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -137,3 +137,20 @@ def _standing(rows: Sequence[LabelRow]) -> list[LabelRow]:
 def _is_disputed(standing: Sequence[LabelRow]) -> bool:
     by_annotators = standing[0].source.authority == LabelSource.ANNOTATOR.authority
     return by_annotators and len({row.label for row in standing}) > 1
+
+
+def one_per_candidate(labels: Iterable[LabelRow], candidates: Mapping[str, str]) -> tuple[LabelRow, ...]:
+    """The labels, of those that mean the same candidate only the one that speaks for it.
+
+    ``candidates`` names by label id the candidate and its list; a label that is not among them is alone. A passage that
+    holds evidence is evidence, whatever else was marked in it: of equal authority evidence wins, then the latest.
+    """
+    best: dict[str, LabelRow] = {}
+    for label in labels:
+        name = candidates.get(label.label_id) or f"label {label.label_id}"
+        best[name] = max(best.get(name, label), label, key=_weight_of_word)
+    return tuple(best.values())
+
+
+def _weight_of_word(label: LabelRow) -> tuple[int, int, datetime]:
+    return label.source.authority, label.label, label.created_at

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from arbitration.contracts import Role
 from tests.training.makers import ids, label
-from training.labels import LabelSource, resolve
+from training.labels import LabelSource, one_per_candidate, resolve
 
 ADJUDICATED, OVERRIDE, APPROVE, ANNOTATOR, LLM = LabelSource
 
@@ -108,3 +108,17 @@ def test_people_always_outrank_models(judged: list) -> None:  # type: ignore[typ
     for winner in resolve(judged).winners:
         if any(row.source.is_human for row in judged if row.pair == winner.pair):
             assert winner.source.is_human
+
+
+def test_of_labels_of_one_candidate_authority_speaks_and_then_evidence() -> None:
+    none, some = (
+        label(LabelSource.ANNOTATOR, Role.DISCARDED, judge="a", minute=9),
+        label(LabelSource.ANNOTATOR),
+    )
+    same = {none.label_id: "c", some.label_id: "c"}
+    assert one_per_candidate([none, some], same) == (some,)
+    assert one_per_candidate([some, none], same) == (some,)
+    assert one_per_candidate([some, none], {}) == (some, none)
+
+    reviewed = label(LabelSource.OVERRIDE, Role.DISCARDED, judge="r")
+    assert one_per_candidate([some, reviewed, none], same | {reviewed.label_id: "c"}) == (reviewed,)

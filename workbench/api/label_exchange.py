@@ -17,6 +17,7 @@ from rest_framework.response import Response
 
 from workbench.labeling import label_studio, transfer, trec
 from workbench.labeling.models import SourceChoice
+from workbench.models_registry.unmatched import match_by_worker
 
 from .base import IDEMPOTENCY, checked
 
@@ -67,7 +68,8 @@ class RefusedRowSerializer(serializers.Serializer[Any]):
 
 
 class LabelImportSerializer(serializers.Serializer[Any]):
-    """What became of a file: all of it is taken, or with a bad row nothing."""
+    """What became of a file: all of it is taken, or with a bad row nothing. ``idle`` are good rows of labels that train
+    nothing, since no candidate shares enough text with their place; of ``not_checked`` rows that is not known yet."""
 
     rows = serializers.IntegerField()
     good = serializers.IntegerField()
@@ -76,6 +78,9 @@ class LabelImportSerializer(serializers.Serializer[Any]):
     dry_run = serializers.BooleanField()
     bad_count = serializers.IntegerField()
     bad = RefusedRowSerializer(many=True)
+    idle_count = serializers.IntegerField()
+    idle = RefusedRowSerializer(many=True)
+    not_checked = serializers.IntegerField()
 
 
 class TaskDataSerializer(serializers.Serializer[Any]):
@@ -173,6 +178,7 @@ class LabelExchange(Base):
             content=file.read(transfer.MAX_BYTES + 1),
             file_name=file.name,
             reader=_reader(file_format, topics),
+            match=match_by_worker,
             **given,
         )
         return Response(LabelImportSerializer(report).data)

@@ -7,6 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from workbench.labeling.models import Label
 from workbench.models_registry.cards import FIGURES, ModelCard, model_card, seed_of
 from workbench.models_registry.models import (
     AliasMove,
@@ -111,9 +112,24 @@ class TrainingSerializer(serializers.ModelSerializer[TrainingRun]):
         read_only_fields = fields
 
 
+class UnmatchedLabelSerializer(serializers.ModelSerializer[Label]):
+    """A label that means no candidate of its question."""
+
+    collection = serializers.CharField(source="collection.slug")
+
+    class Meta:
+        model = Label
+        fields = [
+            "id", "collection", "document", "question", "page_start", "line_start", "page_end", "line_end", "role",
+            "source",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
 class PlanSerializer(serializers.Serializer[Any]):
     """What a training would read and measure now. ``rows`` pairs would train, ``positives`` of them evidence;
-    ``has_enough_gold`` says whether the gate could compare anything."""
+    ``has_enough_gold`` says whether the gate could compare anything. ``unmatched`` labels mean no candidate and train
+    nothing; ``unmatched_labels`` are the first of them that the caller sees."""
 
     rows = serializers.IntegerField()
     positives = serializers.IntegerField()
@@ -125,6 +141,8 @@ class PlanSerializer(serializers.Serializer[Any]):
     gold_negatives = serializers.IntegerField()
     gold_questions = serializers.IntegerField()
     has_enough_gold = serializers.BooleanField()
+    unmatched = serializers.IntegerField()
+    unmatched_labels = UnmatchedLabelSerializer(many=True)
 
 
 class ModelSerializer(serializers.ModelSerializer[ModelVersion]):

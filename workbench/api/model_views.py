@@ -38,6 +38,7 @@ from workbench.models_registry.models import (
     TrainingRun,
     TrainingSchedule,
 )
+from workbench.models_registry.unmatched import unmatched_seen
 from workbench.review.models import Review
 
 from . import model_serializers as shapes
@@ -45,6 +46,8 @@ from .base import IDEMPOTENCY, ApiViewSet, checked, number_parameter
 from .reauthentication import asks_again
 
 Row = TypeVar("Row", bound=models.Model)
+#: Labels that train nothing, named in a plan.
+UNMATCHED_SHOWN = 50
 
 
 class ReadersViewSet(ApiViewSet[Row]):
@@ -207,7 +210,9 @@ class TrainingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersV
         """A dry run: what would be trained and measured now."""
         plan = training_plan()
         enough = plan.has_enough_gold(services.schedule_current())
-        return Response(shapes.PlanSerializer({**asdict(plan), "has_enough_gold": enough}).data)
+        unmatched = list(unmatched_seen(user=request.user)[:UNMATCHED_SHOWN]) if plan.unmatched else []
+        shown = {**asdict(plan), "has_enough_gold": enough, "unmatched_labels": unmatched}
+        return Response(shapes.PlanSerializer(shown).data)
 
 
 class ScheduleViewSet(ReadersViewSet[TrainingSchedule]):

@@ -15,7 +15,7 @@ Columns, in any order:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,7 @@ from workbench.errors import Conflict, WorkbenchError
 from workbench.infra.imports import MEGABYTE, RefusedRow, csv_rows, file_text
 from workbench.infra.storable import storable
 
+from .matching import Matcher
 from .models import Label, LabelImport, Pair, PairOrigin, Project, SourceChoice
 from .passages import DocumentTexts, Place, pair_fields
 from .projects import require_manage
@@ -67,7 +68,8 @@ class ReadRow:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What became of a file. ``added`` labels or pairs; ``known`` were there already."""
+    """What became of a file. ``added`` labels or pairs; ``known`` were there already. ``idle`` are good rows that train
+    nothing, since they mean no candidate; of ``not_checked`` rows that is not known yet."""
 
     rows: int = 0
     good: int = 0
@@ -76,12 +78,21 @@ class ImportReport:
     dry_run: bool = True
     bad: list[RefusedRow] = field(default_factory=list)
     bad_count: int = 0
+    idle: list[RefusedRow] = field(default_factory=list)
+    idle_count: int = 0
+    not_checked: int = 0
 
     def refuse(self, row: RefusedRow) -> None:
         """Counts a bad row, and names it while there are few."""
         self.bad_count += 1
         if len(self.bad) < SHOWN_PROBLEMS:
             self.bad.append(row)
+
+    def name_idle(self, rows: Sequence[ReadRow]) -> None:
+        """Counts good rows that train nothing, and names the first."""
+        self.idle_count = len(rows)
+        why = _("No candidate of this question shares enough text with this place.")
+        self.idle = [RefusedRow(row.line, row.question[:120], why) for row in rows[:SHOWN_PROBLEMS]]
 
 
 def labels_import(
@@ -95,12 +106,15 @@ def labels_import(
     is_gold: bool = False,
     dry_run: bool = False,
     reader: Reader | None = None,
+    match: Matcher | None = None,
 ) -> ImportReport:
     """Takes in a file of labels, all of it or, when a row is bad, nothing; with ``dry_run`` only the report.
 
     ``reader`` reads files of another kind than this module's (``trec.py``, ``label_studio.py``). ``judge`` is the
-    annotator or model of rows that do not say. Raises :class:`NotAllowed` for those who do not manage the collection,
-    :class:`Conflict` when the same file was taken in before, :class:`WorkbenchError` when it is no such file at all.
+    annotator or model of rows that do not say. ``match`` tells which rows train nothing.
+
+    Raises :class:`NotAllowed` for those who do not manage the collection, :class:`Conflict` when the
+    same file was taken in before, :class:`WorkbenchError` when it is no such file at all.
     """
     require_manage(actor=actor, collection=collection)
     if source not in (SourceChoice.ANNOTATOR, SourceChoice.LLM):
@@ -112,7 +126,12 @@ def labels_import(
         raise Conflict(_("This very file was taken in before."), code="imported_before")
     read = (reader or table_rows)(content)
     report, rows = _checked(collection, read, dry_run=dry_run, judge=judge, needs_role=True)
-    if dry_run or report.bad_count:
+    if report.bad_count:
+        return report
+    if dry_run:
+        rehearsed = LabelImport(collection=collection, source=source, is_gold=is_gold)
+        labels = [_label(collection, row, batch=rehearsed, people={}) for row in rows]
+        _name_idle(report, rows, labels, match, are_stored=False)
         return report
     with transaction.atomic():
         batch = _batch(actor, collection, file_name, digest, source=source, is_gold=is_gold, report=report)
@@ -127,7 +146,25 @@ def labels_import(
             after={"sha256": digest, "source": source, "labels": len(labels), "is_gold": is_gold},
         )
     report.added = len(labels)
+    _name_idle(report, rows, labels, match, are_stored=True)
     return report
+
+
+def _name_idle(
+    report: ImportReport,
+    rows: Sequence[ReadRow],
+    labels: Sequence[Label],
+    match: Matcher | None,
+    *,
+    are_stored: bool,
+) -> None:
+    """Says which rows train nothing, as far as that can be told by now."""
+    if match is None:
+        report.not_checked = len(rows)
+        return
+    found = match(labels, are_stored)
+    report.name_idle([rows[place] for place in found.places])
+    report.not_checked = found.not_checked
 
 
 def pairs_import(*, actor: User, project: Project, content: bytes, dry_run: bool = False) -> ImportReport:

@@ -14,6 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.errors import WorkbenchError
+from workbench.models_registry.unmatched import match_by_worker
 from workbench.questions.models import RoleChoice
 
 from . import presenters, supply, transfer
@@ -180,6 +181,7 @@ def _take_in(request: HttpRequest, project: Project, form: ImportForm) -> transf
         judge=cleaned["judge"],
         is_gold=cleaned["is_gold"],
         dry_run=cleaned["dry_run"],
+        match=match_by_worker,
     )
 
 

@@ -12,7 +12,7 @@ from django.db.models import Max
 
 from arbitration.features import FEATURE_VERSION
 from training.gold import gold_dataset, gold_labels
-from training.labels import LabelRow
+from training.labels import LabelRow, one_per_candidate
 from training.snapshot import Dataset, QuestionSides, Side, build_snapshot
 from training.snapshot import Snapshot as SnapshotRows
 from workbench.documents.embedding import active_space
@@ -21,6 +21,7 @@ from workbench.labeling.selectors import labels_read, question_sides
 
 from .examples import Beat, Featured, featured_labels
 from .models import Snapshot, SnapshotKind, SnapshotLabel, TrainingSchedule
+from .unmatched import labels_unmatched
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +51,10 @@ def learning_data(*, beat: Beat = lambda done, total: None) -> LearningData:
     resolution, blind, withheld = labels_read()
     gold = gold_labels(blind, sides=sides, trained_questions=questions_trained())
     featured = featured_labels(_each_once(resolution.winners, gold), beat=beat)
-    usable = [row for row in resolution.winners if row.label_id in featured]
+    meant = {label_id: found.candidate for label_id, found in featured.items()}
+    matched = [row for row in resolution.winners if row.label_id in featured]
+    usable = one_per_candidate(matched, meant)
+    gold = one_per_candidate([row for row in gold if row.label_id in featured], meant)
     training = build_snapshot(
         [featured[row.label_id].example for row in usable], sides=sides, feature_version=FEATURE_VERSION
     )
@@ -59,7 +63,7 @@ def learning_data(*, beat: Beat = lambda done, total: None) -> LearningData:
         gold=_gold(gold, featured, sides),
         estimates={label_id: found.estimate for label_id, found in featured.items()},
         disputed=len(resolution.disputed),
-        without_features=len(resolution.winners) - len(usable),
+        without_features=len(resolution.winners) - len(matched),
         withheld=withheld,
         last_label_id=last_label_id,
     )
@@ -67,7 +71,8 @@ def learning_data(*, beat: Beat = lambda done, total: None) -> LearningData:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a training would read now, counted without computing a single feature."""
+    """What a training would read now, counted without computing a single feature. ``unmatched`` labels mean no
+    candidate, as far as anybody looked, and train nothing."""
 
     rows: int
     positives: int
@@ -78,6 +83,7 @@ class Plan:
     gold_positives: int
     gold_negatives: int
     gold_questions: int
+    unmatched: int
 
     def has_enough_gold(self, schedule: TrainingSchedule) -> bool:
         """Whether there is what the gate demands to compare anything."""
@@ -105,6 +111,7 @@ def training_plan() -> Plan:
         gold_positives=positives,
         gold_negatives=len(gold) - positives,
         gold_questions=len({sides.group(row.question) for row in gold}),
+        unmatched=labels_unmatched().count(),
     )
 
 
@@ -129,7 +136,7 @@ def _each_once(*groups: Sequence[LabelRow]) -> list[LabelRow]:
 
 def _gold(labels: Sequence[LabelRow], featured: dict[str, Featured], sides: QuestionSides) -> Dataset:
     return gold_dataset(
-        {row.label_id: featured[row.label_id].example for row in labels if row.label_id in featured},
+        {row.label_id: featured[row.label_id].example for row in labels},
         sides=sides,
     )
 

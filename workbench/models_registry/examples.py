@@ -23,9 +23,9 @@ from arbitration.settings import EngineSettings
 from training.labels import LabelRow
 from training.snapshot import Example
 from workbench.documents.embedding import active_space, current_embedder
-from workbench.documents.ingest import text_hash
 from workbench.documents.models import Document
 from workbench.documents.store import DatabaseCandidateStore
+from workbench.labeling.matching import matches
 from workbench.labeling.models import Label
 from workbench.questions.models import RunPool
 
@@ -35,17 +35,17 @@ logger = structlog.get_logger(__name__)
 
 Beat = Callable[[int, int], None]
 
-#: Lines shared, of all lines of both, from which an imported passage is the candidate that detection made of it.
-SAME_PASSAGE = 0.5
 _BATCH = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Featured:
-    """A label's example, and what the rules alone would have given its candidate."""
+    """A label's example, what the rules alone would have given its candidate, and which candidate of which list that
+    is (empty where it was not kept)."""
 
     example: Example
     estimate: float
+    candidate: str = ""
 
 
 def featured_labels(
@@ -62,8 +62,18 @@ def featured_labels(
     for batch in _batches(list(by_id)):
         for feature_row in kept.filter(label_id__in=[int(label_id) for label_id in batch]):
             label = by_id[str(feature_row.label_id)]
-            found[label.label_id] = Featured(_example(label, feature_row), float(feature_row.estimate or 0.0))
+            found[label.label_id] = Featured(
+                example=_example(label, feature_row),
+                estimate=float(feature_row.estimate or 0.0),
+                candidate=_place_in_list(label, feature_row),
+            )
     return found
+
+
+def _place_in_list(label: LabelRow, row: FeatureRow) -> str:
+    if not row.pool_candidate:
+        return ""
+    return f"{label.pair[0]}\0{row.candidate_list}\0{row.pool_candidate}"
 
 
 def _example(label: LabelRow, row: FeatureRow) -> Example:
@@ -94,48 +104,50 @@ def _compute_missing(label_ids: Sequence[int], *, space: str, beat: Beat) -> Non
         )
     )
     missing = [label_id for label_id in label_ids if label_id not in known]
-    lists = _by_list(missing)
+    lists = by_list(_labels(missing))
     for done, labels in enumerate(lists, start=1):
-        FeatureRow.objects.bulk_create(_feature_rows(labels, space=space), ignore_conflicts=True)
+        FeatureRow.objects.bulk_create(feature_rows(labels, space=space), ignore_conflicts=True)
         beat(done, len(lists))
 
 
-def _by_list(label_ids: Sequence[int]) -> list[list[Label]]:
-    """The labels of each candidate list: those of one run, or imported ones of one question and collection."""
-    lists: dict[tuple[str, object, str], list[Label]] = defaultdict(list)
+def _labels(label_ids: Sequence[int]) -> Iterator[Label]:
     for batch in _batches([str(label_id) for label_id in label_ids]):
         labels = Label.objects.filter(pk__in=batch).select_related("candidate", "document", "collection")
-        for label in labels.order_by("pk"):
-            if label.candidate is not None:
-                lists["run", label.candidate.run_id, ""].append(label)
-            else:
-                lists["asked", label.collection_id, label.question_hash].append(label)
+        yield from labels.order_by("pk")
+
+
+def by_list(labels: Iterable[Label]) -> list[list[Label]]:
+    """The labels of each candidate list: those of one run, or imported ones of one question and collection."""
+    lists: dict[tuple[str, object, str], list[Label]] = defaultdict(list)
+    for label in labels:
+        if label.candidate is not None:
+            lists["run", label.candidate.run_id, ""].append(label)
+        else:
+            lists["asked", label.collection_id, label.question_hash].append(label)
     return list(lists.values())
 
 
-def _feature_rows(labels: Sequence[Label], *, space: str) -> list[FeatureRow]:
+def feature_rows(labels: Sequence[Label], *, space: str) -> list[FeatureRow]:
+    """Unsaved rows of the labels of one list, in their order; one without values where no candidate is meant."""
     name, pool = _pool_of(labels)
     if pool is None or not pool.candidates:
         return [_without(label, space) for label in labels]
     features, estimates = pool_features(pool), evidence_scores(pool)
     places = {candidate.candidate_id: place for place, candidate in enumerate(pool.candidates)}
-    rows = []
-    for label in labels:
-        candidate = _candidate_of(label, pool)
-        if candidate is None:
-            rows.append(_without(label, space))
-            continue
-        rows.append(
-            FeatureRow(
-                label=label,
-                feature_version=FEATURE_VERSION,
-                embedding_space=space,
-                candidate_list=name,
-                values=[float(value) for value in features[places[candidate.candidate_id]]],
-                estimate=min(1.0, max(0.0, estimates[candidate.candidate_id])),
-            )
+    return [
+        _without(label, space)
+        if candidate is None
+        else FeatureRow(
+            label=label,
+            feature_version=FEATURE_VERSION,
+            embedding_space=space,
+            candidate_list=name,
+            pool_candidate=candidate.candidate_id,
+            values=[float(value) for value in features[places[candidate.candidate_id]]],
+            estimate=min(1.0, max(0.0, estimates[candidate.candidate_id])),
         )
-    return rows
+        for label, candidate in zip(labels, _candidates_of(labels, pool), strict=True)
+    ]
 
 
 def _without(label: Label, space: str) -> FeatureRow:
@@ -183,31 +195,9 @@ def _scope(documents: Iterable[Document]) -> list[Document] | None:
     return only if len(only) == 1 else None
 
 
-def _candidate_of(label: Label, pool: CandidatePool) -> PoolCandidate | None:
-    """The candidate that was judged: by id in its own run, else by text, else by place."""
-    if label.candidate is not None and (own := pool.candidate(label.candidate.candidate_id)) is not None:
-        return own
-    document = f"d{label.document_id}"
-    here = [candidate for candidate in pool.candidates if candidate.document_id == document]
-    same = next((c for c in here if text_hash(c.anchor_text) == label.text_hash), None)
-    if same is not None:
-        return same
-    nearest = max(here, key=lambda candidate: _shared(label, candidate), default=None)
-    return nearest if nearest is not None and _shared(label, nearest) >= SAME_PASSAGE else None
-
-
-#: More lines than a page holds: turns (page, line) into one number.
-_PAGE = 100_000
-
-
-def _shared(label: Label, candidate: PoolCandidate) -> float:
-    """Lines both scopes hold, as a share of the lines either holds."""
-    one = (label.page_start * _PAGE + label.line_start, label.page_end * _PAGE + label.line_end)
-    anchor = candidate.anchor
-    other = (
-        anchor.page_start * _PAGE + anchor.line_start,
-        anchor.page_end * _PAGE + anchor.line_end,
-    )
-    both = min(one[1], other[1]) - max(one[0], other[0]) + 1
-    either = max(one[1], other[1]) - min(one[0], other[0]) + 1
-    return max(0, both) / either
+def _candidates_of(labels: Sequence[Label], pool: CandidatePool) -> list[PoolCandidate | None]:
+    """The candidates that were judged: by id in their own run, else by text, else by the text they share."""
+    own = [pool.candidate(label.candidate.candidate_id) if label.candidate else None for label in labels]
+    others = [label for label, found in zip(labels, own, strict=True) if found is None]
+    matched = iter(matches(others, pool))
+    return [found if found is not None else next(matched) for found in own]

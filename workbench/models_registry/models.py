@@ -25,13 +25,15 @@ class FeatureRow(models.Model):
     """What the engine saw of a labelled candidate in the list it stood in: computed once per feature version.
 
     ``values`` are the features in the engine's order; ``estimate`` is what the rules, without a model, gave it.
-    ``values`` is empty where the candidate is in no list any more: such a label trains nothing.
+    ``values`` is empty where no candidate of the list is meant: such a label trains nothing. ``pool_candidate`` is the
+    one that is: several labels may mean the same.
     """
 
     label = models.ForeignKey(Label, on_delete=models.CASCADE, related_name="feature_rows")
     feature_version = models.PositiveIntegerField()
     embedding_space = models.CharField(max_length=160)
     candidate_list = models.CharField(max_length=80, blank=True)
+    pool_candidate = models.CharField(max_length=120, blank=True, default="", db_default="")
     values = ArrayField(models.FloatField(), default=list)
     estimate = models.FloatField(null=True)
 

@@ -34,6 +34,7 @@ from .models import (
     TrainingRun,
 )
 from .services import may_move, may_train, next_due, schedule_current
+from .unmatched import labels_unmatched, unmatched_seen
 
 MOST_SHOWN = 24
 LABELS_SHOWN = 50
@@ -72,6 +73,7 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
         "schedule_form": schedule_form or ScheduleForm.of(schedule),
         "next_due": next_due(schedule),
         "new_labels": selectors.labels_since_last_training(),
+        "unmatched": labels_unmatched().count(),
         "may_train": may_train(user=user),
         "may_move": may_move(user=user),
     }
@@ -273,6 +275,7 @@ def plan_page(*, user: User) -> dict[str, Any]:
         "plan": plan,
         "schedule": schedule,
         "enough_gold": plan.has_enough_gold(schedule),
+        "unmatched": list(unmatched_seen(user=user)[:LABELS_SHOWN]) if plan.unmatched else [],
         "may_train": may_train(user=user),
     }
 

@@ -1,4 +1,4 @@
-"""Tasks of the learning loop. Only trainings go to the queue ``train``: they must not keep the small ones waiting."""
+"""Tasks of the learning loop. Only long ones go to the queue ``train``: they must not keep the small ones waiting."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ def train(*, run_id: int) -> None:
     from .trainings import run_training
 
     run_training(run_id=run_id)
+
+
+@shared_task(name="models.match")
+def match(*, import_id: int) -> None:
+    """Finds the candidates that the labels of an import mean."""
+    from .unmatched import run_match
+
+    run_match(import_id=import_id)
 
 
 @shared_task(name="learning.shadow")

@@ -1,7 +1,8 @@
 """``manage.py import_labels FILE --collection SLUG --source annotator|llm``: labels from a file.
 
-Prints {file, rows, good, added, known, dry_run, bad_count, bad: [{line, text, problem}]}. A file with a bad row is not
-taken in at all: exit status 1, and nothing is written.
+Prints {file, rows, good, added, known, dry_run, bad_count, bad: [{line, text, problem}], idle_count, idle: [the same],
+not_checked}; ``idle`` are good rows that train nothing. A file with a bad row is not taken in at all: exit status 1,
+and nothing is written.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from workbench.documents.models import Collection
 from workbench.infra.commands import JsonCommand, as_table, wrong_use
 from workbench.labeling.models import SourceChoice
 from workbench.labeling.transfer import ImportReport, labels_import
+from workbench.models_registry.unmatched import match_here
 
 
 class Command(JsonCommand):
@@ -65,6 +67,7 @@ class Command(JsonCommand):
             judge=options["judge"],
             is_gold=options["gold"],
             dry_run=options["dry_run"],
+            match=match_here,
         )
         self.emit({"file": path.name, **asdict(report)}, human=lambda _value: _told(report))
         if report.bad_count:
@@ -73,7 +76,9 @@ class Command(JsonCommand):
 
 def _told(report: ImportReport) -> str:
     done = f"{report.rows} rows, {report.good} good, {report.added} labels taken in."
-    if not report.bad:
+    if report.idle_count:
+        done += f" {report.idle_count} train nothing: no candidate shares enough text with their place."
+    named = report.bad or report.idle
+    if not named:
         return done
-    table = as_table(["line", "problem", "row"], [[row.line, row.problem, row.text] for row in report.bad])
-    return f"{done}\n{table}"
+    return f"{done}\n{as_table(['line', 'problem', 'row'], [[row.line, row.problem, row.text] for row in named])}"
