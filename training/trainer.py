@@ -1,4 +1,5 @@
-"""Trains the reranker: the architectures are compared on unseen questions, the best F1 is the challenger."""
+"""Trains the reranker: networks are compared on unseen questions, the best F1 is the challenger; a linear model is
+measured beside them and never serves."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 
 from arbitration.evaluation.metrics import ndcg_at_10
 from arbitration.triage import blended
-from training.fitting import Architecture, Split, TrainingConfig, fit, grouped_splits
+from training.fitting import BASELINE, Architecture, Split, TrainingConfig, fit, grouped_splits
 from training.metrics import ClassifierMetrics, best_threshold, classifier_metrics, ranked_judgements
 from training.reranker import FittedModel, Floats, Reranker
 from training.snapshot import Dataset
@@ -44,7 +45,7 @@ class TrainingResult:
 def train(
     data: Dataset, config: TrainingConfig | None = None, progress: Progress | None = None
 ) -> TrainingResult:
-    """Fit every architecture of the configuration; the best grouped F1 wins, the simpler one on a tie.
+    """Fit every architecture of the configuration; of the networks the best grouped F1 wins, the simpler one on a tie.
 
     ``progress`` is told (architecture, number done, number in all). The same data and configuration give the
     same model. Raises :class:`~training.fitting.NotEnoughData`.
@@ -56,7 +57,8 @@ def train(
         if progress is not None:
             progress(architecture, done, len(config.architectures))
         candidates.append(_candidate(architecture, data, splits, config))
-    chosen = max(candidates, key=lambda candidate: candidate.validation.f1)
+    networks = [candidate for candidate in candidates if candidate.architecture != BASELINE]
+    chosen = max(networks, key=lambda candidate: candidate.validation.f1)
     return TrainingResult(chosen, tuple(candidates))
 
 

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from arbitration.features import FEATURE_NAMES
 from tests.training.makers import QUICK, dataset, examples
-from training.fitting import ARCHITECTURES, NotEnoughData, TrainingConfig, fit, grouped_splits
+from training.fitting import ARCHITECTURES, BASELINE, NotEnoughData, TrainingConfig, fit, grouped_splits
 from training.metrics import f1_score
 from training.reranker import TIE_BREAK, Reranker
 from training.snapshot import Dataset
@@ -46,22 +48,43 @@ def test_positives_of_too_few_questions_are_refused() -> None:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_each_architecture_learns_what_can_be_learned(architecture: str) -> None:
-    result = train(
-        dataset(60, noise=0.2), TrainingConfig(architectures=(architecture,), epochs=20, batch_size=50)
-    )  # type: ignore[arg-type]
+    result = train(dataset(60, noise=0.2), TrainingConfig(epochs=20, batch_size=50))
+    candidate = next(one for one in result.candidates if one.architecture == architecture)
 
     unseen = dataset(40, seed=9, noise=0.2)
-    probabilities = Reranker(result.chosen.model).probabilities(unseen.features)
-    assert f1_score(unseen.labels, probabilities >= result.chosen.threshold) > 0.7
-    assert result.chosen.validation.roc_auc is not None
-    assert result.chosen.validation.roc_auc > 0.8
+    probabilities = Reranker(candidate.model).probabilities(unseen.features)
+    assert f1_score(unseen.labels, probabilities >= candidate.threshold) > 0.7
+    assert candidate.validation.roc_auc is not None
+    assert candidate.validation.roc_auc > 0.8
 
 
-def test_the_best_validation_f1_is_the_challenger() -> None:
+def test_the_network_with_the_best_validation_f1_is_the_challenger() -> None:
     result = train(dataset(40), TrainingConfig(epochs=4))
 
     assert [candidate.architecture for candidate in result.candidates] == list(ARCHITECTURES)
-    assert result.chosen.validation.f1 == max(candidate.validation.f1 for candidate in result.candidates)
+    networks = [candidate for candidate in result.candidates if candidate.architecture != BASELINE]
+    assert result.chosen.validation.f1 == max(candidate.validation.f1 for candidate in networks)
+
+
+def test_the_linear_baseline_never_serves_however_good_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crippled(architecture: str, *arguments: Any) -> Any:
+        made = fit(architecture, *arguments)  # type: ignore[arg-type]
+        return made if architecture == BASELINE else (made[0], np.full_like(made[1], 0.5))
+
+    monkeypatch.setattr("training.trainer.fit", crippled)
+    result = train(dataset(40, noise=0.2), TrainingConfig(epochs=3, members=1))
+
+    baseline = result.candidates[0]
+    assert baseline.architecture == BASELINE
+    assert baseline.validation.f1 > result.chosen.validation.f1
+    assert result.chosen.architecture != BASELINE
+    with pytest.raises(ValueError, match="at least one network"):
+        TrainingConfig(architectures=(BASELINE,))
+
+
+@pytest.mark.parametrize(("rows", "batch"), [(20, 20), (100, 32), (2000, 125), (20_000, 1024)])
+def test_few_rows_make_small_batches(rows: int, batch: int) -> None:
+    assert TrainingConfig().batch_for(rows) == batch
 
 
 def test_the_same_data_and_configuration_give_the_same_model() -> None:

@@ -221,7 +221,8 @@ class SeedSerializer(serializers.Serializer[Any]):
 
 class ModelCardSerializer(serializers.Serializer[Any]):
     """The card. The report is on the gold pairs of the newest decision where ``is_on_gold``, else on questions that the
-    model had not seen; null where there is none. ``compared`` are the architectures that were tried."""
+    model had not seen; null where there is none. ``compared`` are the architectures that were tried;
+    ``logistic`` is a baseline and never serves."""
 
     features = serializers.ListField(source="version.manifest.feature_names", child=serializers.CharField())
     embedding_space = serializers.CharField(

@@ -36,6 +36,8 @@ from .models import (
 from .services import may_move, may_train, next_due, schedule_current
 from .unmatched import labels_unmatched, unmatched_seen
 
+#: As ``training.fitting`` has it; a page does not load scikit-learn for a word.
+BASELINE = "logistic"
 MOST_SHOWN = 24
 LABELS_SHOWN = 50
 MOST_IMPORTANT = 15
@@ -163,7 +165,7 @@ def version_page(
         "plots": _plots(card.report),
         "confusion": _confusion(card.report),
         "by_collection": [{"name": row.collection.name, **row.figures} for row in card.by_collection],
-        "compared": (version.report or {}).get("compared", {}),
+        "compared": _compared(version),
         "counts": card.labels,
         "labels": list(labels_seen(version=version, user=user)[:LABELS_SHOWN]),
         "moves": list(version.moves.select_related("before", "moved_by")[:MOST_SHOWN]),
@@ -174,6 +176,24 @@ def version_page(
         and AliasName.CHAMPION not in names,
         "reason_form": reason_form or ReasonForm(),
     }
+
+
+def _compared(version: ModelVersion) -> list[dict[str, Any]]:
+    """The architectures that were tried on the same rows, and what became of each."""
+    words = {
+        "logistic": _("Logistic regression"),
+        "mlp-64-32": _("Neural network (64, 32)"),
+        "mlp-128-64-32": _("Neural network (128, 64, 32)"),
+    }
+    return [
+        row
+        | {
+            "name": words.get(name, name),
+            "is_this": name == version.architecture,
+            "is_baseline": name == BASELINE,
+        }
+        for name, row in (version.report or {}).get("compared", {}).items()
+    ]
 
 
 def _seed_card(version: ModelVersion | None) -> dict[str, Any] | None:

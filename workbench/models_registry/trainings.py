@@ -237,7 +237,13 @@ def validation_report(trained: TrainedModel, data: Dataset) -> dict[str, Any]:
     chosen = trained.result.chosen
     report = model_report(data, chosen.unseen, threshold=chosen.threshold)
     compared = {
-        candidate.architecture: {"f1": candidate.validation.f1, "seconds": round(candidate.seconds, 2)}
+        candidate.architecture: {
+            "f1": candidate.validation.f1,
+            "roc_auc": candidate.validation.roc_auc,
+            "mrr": candidate.validation.mrr,
+            "ece": candidate.validation.ece,
+            "seconds": round(candidate.seconds, 2),
+        }
         for candidate in trained.result.candidates
     }
     return report.model_dump(mode="json") | {"compared": compared}

@@ -23,7 +23,7 @@ from workbench.models_registry.services import training_claimed_here
 from workbench.models_registry.trainings import run_training
 
 #: One small architecture: what these tests are about is not how well it learns.
-QUICK = TrainingConfig(architectures=("logistic",), epochs=3)
+QUICK = TrainingConfig(architectures=("mlp-64-32",), members=1, epochs=3)
 PAIRS = 6
 
 

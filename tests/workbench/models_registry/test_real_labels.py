@@ -51,7 +51,7 @@ QUESTIONS = 2000 if FULL else 200
 GOLD = 500 if FULL else 60
 NEGATIVES = 8
 NOISE = 0.10
-CONFIG = TrainingConfig(members=1) if FULL else TrainingConfig(architectures=("logistic",))
+CONFIG = TrainingConfig(members=1) if FULL else TrainingConfig(architectures=("mlp-64-32",), members=1)
 
 
 @dataclass(frozen=True, slots=True)
