@@ -95,7 +95,7 @@ def grouped_splits(data: Dataset, config: TrainingConfig) -> list[Split]:
             f"{positives} positive and {negatives} negative pairs; at least {config.min_positives} of each are "
             "needed to train. Label more pairs."
         )
-    fold_of_row = _folds(data, config)
+    fold_of_row = deal_folds(data, folds=config.folds, seed=config.seed)
     splits = [
         (np.flatnonzero(fold_of_row != fold), np.flatnonzero(fold_of_row == fold))
         for fold in range(config.folds)
@@ -108,16 +108,17 @@ def grouped_splits(data: Dataset, config: TrainingConfig) -> list[Split]:
     return splits
 
 
-def _folds(data: Dataset, config: TrainingConfig) -> Rows:
-    """Groups dealt out by their number of positives, then of rows, so that folds are alike; ties by hash."""
+def deal_folds(data: Dataset, *, folds: int, seed: int) -> Rows:
+    """The fold of each row: groups dealt out by their number of positives, then of rows, so that folds are alike; ties
+    by hash."""
     numbers: dict[str, int] = {}
     group = np.array([numbers.setdefault(name, len(numbers)) for name in data.groups], dtype=np.intp)
     positives = np.bincount(group, data.labels)
     rows = np.bincount(group)
-    keys = [hashlib.sha256(f"{config.seed}:{name}".encode()).hexdigest() for name in numbers]
+    keys = [hashlib.sha256(f"{seed}:{name}".encode()).hexdigest() for name in numbers]
     order = sorted(range(len(keys)), key=lambda g: (-positives[g], -rows[g], keys[g]))
     fold_of_group = np.zeros(len(keys), dtype=np.intp)
-    loads = [(0.0, 0)] * config.folds
+    loads = [(0.0, 0)] * folds
     for g in order:
         lightest = loads.index(min(loads))
         fold_of_group[g] = lightest

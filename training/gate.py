@@ -1,12 +1,13 @@
 """The gate: a challenger is deployed only when its F1 on the gold holdout is strictly greater.
 
 There is no force switch. Both models are scored on the same rows, named by their hash; the decision carries both sets
-of figures and its reasons in words (learning.md, "The gate").
+of figures and its reasons in words (learning.md, "The gate"). While the holdout is small both are cross-validated over
+all gold (``training.crossfit``), and the interval of the gain decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,38 +16,52 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from arbitration.evaluation.intervals import CONFIDENCE, Interval
 from arbitration.protocols import Scorer
-from training.metrics import ClassifierMetrics, Floats, classifier_metrics, f1_score
+from training.metrics import ClassifierMetrics, Floats, Threshold, classifier_metrics, f1_score
 from training.snapshot import Dataset
 
 Outcome = Literal["deployed", "kept", "refused"]
+#: What both sides are measured on: gold of questions that train nobody, or all gold, each question by models that
+#: learned nothing of it.
+Way = Literal["holdout", "cross_validation"]
 
 
 class GatePolicy(BaseModel):
-    """What the gate demands besides a greater F1. ``interval_excludes_zero`` asks that the paired bootstrap of
-    the gain lie above zero as a whole."""
+    """What the gate demands besides a greater F1. ``min_positives`` and the like are of the holdout; below them both
+    sides are cross-validated, from ``min_cross_positives`` and the like on. ``interval_excludes_zero`` asks that the
+    paired bootstrap of the gain lie above zero as a whole; in cross-validation it always must."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     min_positives: int = Field(default=50, ge=1)
     min_negatives: int = Field(default=50, ge=1)
     min_questions: int = Field(default=20, ge=1)
+    min_cross_positives: int = Field(default=10, ge=1)
+    min_cross_negatives: int = Field(default=10, ge=1)
+    min_cross_questions: int = Field(default=10, ge=2)
     max_collection_fall: float = Field(default=0.02, ge=0.0)
     max_ece_rise: float = Field(default=0.05, ge=0.0)
     interval_excludes_zero: bool = False
     resamples: int = Field(default=1000, ge=100)
     seed: int = 0
 
+    def minima(self, way: Way) -> tuple[int, int, int]:
+        """Pairs that are evidence, pairs that are none, and questions that a comparison needs."""
+        if way == "holdout":
+            return self.min_positives, self.min_negatives, self.min_questions
+        return self.min_cross_positives, self.min_cross_negatives, self.min_cross_questions
+
 
 @dataclass(frozen=True, slots=True)
 class Contender:
     """A model, or the rules a first model must beat, with its probabilities for the gold rows.
 
-    ``feature_version`` is ``None`` for rules, which read no features.
+    ``feature_version`` is ``None`` for rules, which read no features. In cross-validation each row has the threshold of
+    the model that scored it.
     """
 
     version: str
     feature_version: int | None
-    threshold: float
+    threshold: Threshold
     probabilities: Floats
 
     @classmethod
@@ -68,7 +83,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """What the gate decided and why. ``gold`` is the hash of the rows both were scored on; ``gain`` the
+    """What the gate decided and why. ``gold`` is the hash of the rows both were scored on, ``way`` how; ``gain`` the
     difference of F1 with its paired interval over questions."""
 
     outcome: Outcome
@@ -78,6 +93,23 @@ class GateDecision:
     challenger: Figures | None
     gain: Interval | None
     is_first: bool
+    way: Way = "holdout"
+
+
+def way_of(holdout: Dataset, policy: GatePolicy) -> Way:
+    """How champion and challenger are to be compared: on the holdout, as soon as it is large enough."""
+    return "holdout" if is_enough(gold_counts(holdout), policy.minima("holdout")) else "cross_validation"
+
+
+def gold_counts(gold: Dataset) -> tuple[int, int, int]:
+    """Pairs that are evidence, pairs that are none, and questions."""
+    positives = int(gold.labels.sum())
+    return positives, len(gold) - positives, len(set(gold.groups))
+
+
+def is_enough(counts: Sequence[int], minima: Sequence[int]) -> bool:
+    """Whether each count reaches its minimum."""
+    return all(count >= least for count, least in zip(counts, minima, strict=True))
 
 
 def decide(
@@ -88,6 +120,7 @@ def decide(
     serving_feature_version: int,
     is_first: bool = False,
     policy: GatePolicy | None = None,
+    way: Way = "holdout",
 ) -> GateDecision:
     """Deploy, keep or refuse. For the first model ever ``champion`` is the rules it would replace.
 
@@ -95,40 +128,38 @@ def decide(
     is compared.
     """
     policy = policy or GatePolicy()
-    obstacles = _obstacles(gold, challenger, serving_feature_version, policy)
+    obstacles = (
+        *gold_missing(gold_counts(gold), policy, way),
+        *_foreign_features(challenger.feature_version, serving_feature_version),
+    )
     if obstacles:
-        return GateDecision("refused", obstacles, gold.digest, None, None, None, is_first)
+        return GateDecision("refused", obstacles, gold.digest, None, None, None, is_first, way)
     before, after = _figures(champion, gold), _figures(challenger, gold)
     gain = paired_gain(gold, champion, challenger, policy=policy)
-    kept = _no_gain(before, after, gain, policy)
+    kept = _no_gain(before, after, gain, policy, way)
     refused = _regressions(before, after, policy) if not kept else ()
     outcome: Outcome = "kept" if kept else "refused" if refused else "deployed"
     reasons = kept or refused or (_gain_in_words(before, after, gain),)
-    return GateDecision(outcome, reasons, gold.digest, before, after, gain, is_first)
+    return GateDecision(outcome, reasons, gold.digest, before, after, gain, is_first, way)
 
 
-def _obstacles(
-    gold: Dataset, challenger: Contender, serving_version: int, policy: GatePolicy
-) -> tuple[str, ...]:
-    reasons = []
-    positives = int(gold.labels.sum())
-    questions = len(set(gold.groups))
-    enough = (
-        positives >= policy.min_positives
-        and len(gold) - positives >= policy.min_negatives
-        and questions >= policy.min_questions
+def gold_missing(counts: Sequence[int], policy: GatePolicy, way: Way) -> tuple[str, ...]:
+    """In words what a comparison lacks; empty where nothing does."""
+    least = policy.minima(way)
+    if is_enough(counts, least):
+        return ()
+    return (
+        f"not enough gold: {counts[0]} positive and {counts[1]} negative pairs from {counts[2]} questions; at least "
+        f"{least[0]}, {least[1]} and {least[2]} are needed",
     )
-    if not enough:
-        reasons.append(
-            f"not enough gold: {positives} positive and {len(gold) - positives} negative pairs from {questions} "
-            f"questions; at least {policy.min_positives}, {policy.min_negatives} and {policy.min_questions} are needed"
-        )
-    if challenger.feature_version != serving_version:
-        reasons.append(
-            f"the challenger reads feature version {challenger.feature_version}, the serving code computes "
-            f"version {serving_version}"
-        )
-    return tuple(reasons)
+
+
+def _foreign_features(version: int | None, serving_version: int) -> tuple[str, ...]:
+    if version == serving_version:
+        return ()
+    return (
+        f"the challenger reads feature version {version}, the serving code computes version {serving_version}",
+    )
 
 
 def _figures(contender: Contender, gold: Dataset) -> Figures:
@@ -150,16 +181,24 @@ def _figures(contender: Contender, gold: Dataset) -> Figures:
     )
 
 
-def _no_gain(before: Figures, after: Figures, gain: Interval, policy: GatePolicy) -> tuple[str, ...]:
+def _no_gain(
+    before: Figures, after: Figures, gain: Interval, policy: GatePolicy, way: Way
+) -> tuple[str, ...]:
     old, new = before.metrics.f1, after.metrics.f1
     if new == old:
         return (f"F1 is the same, {new:.4f}: a tie keeps {before.version}",)
     if new < old:
         return (f"F1 falls from {old:.4f} to {new:.4f}: {before.version} is kept",)
-    if policy.interval_excludes_zero and (gain.low is None or gain.low <= 0):
+    holds_zero = gain.low is None or gain.low <= 0
+    if holds_zero and (policy.interval_excludes_zero or way == "cross_validation"):
+        why = (
+            "with so little gold it must not"
+            if way == "cross_validation"
+            else "the policy asks that it does not"
+        )
         return (
-            f"F1 rises from {old:.4f} to {new:.4f}, but {_interval_in_words(gain)} holds zero and the policy asks "
-            f"that it does not: {before.version} is kept",
+            f"F1 rises from {old:.4f} to {new:.4f}, but {_interval_in_words(gain)} holds zero and {why}: "
+            f"{before.version} is kept",
         )
     return ()
 

@@ -1,7 +1,8 @@
-"""The gold holdout: what both models are measured on, and what never trains.
+"""Gold: what both models are measured on.
 
-Human judgments given blind, of holdout questions, and of no question (nor near-duplicate of one) that any model was
-ever trained on. Where two people disagree and nobody has adjudicated, the pair is not gold.
+Human judgments given blind; where two annotators disagree and nobody has adjudicated, the pair is not gold. The gold
+holdout is that of holdout questions, and of no question (nor near-duplicate of one) that any model was ever trained on:
+it never trains. The rest of gold does, and measures in cross-validation alone.
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ def gold_labels(
         and sides.side(label.question) is Side.HOLDOUT
         and sides.group(label.question) not in spent
     ]
+    return tuple(sorted(resolve(worthy).winners, key=lambda label: label.label_id))
+
+
+def all_gold_labels(labels: Iterable[LabelRow]) -> tuple[LabelRow, ...]:
+    """The winning gold-worthy labels, whatever side their questions are on, ordered by label id."""
+    worthy = [label for label in labels if may_be_gold(label)]
     return tuple(sorted(resolve(worthy).winners, key=lambda label: label.label_id))
 
 

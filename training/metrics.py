@@ -13,6 +13,8 @@ from arbitration.evaluation.metrics import ranking_values
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
+#: From which probability a pair counts as evidence: for all pairs, or for each, shape (n,).
+Threshold = float | Floats
 
 RELIABILITY_BINS = 10
 UNCERTAIN_BAND = (0.40, 0.60)
@@ -58,12 +60,13 @@ def classifier_metrics(
     labels: Labels,
     probabilities: Floats,
     *,
-    threshold: float,
+    threshold: Threshold,
     questions: Sequence[str],
     lists: Sequence[str] | None = None,
 ) -> ClassifierMetrics:
     """All figures; ``questions[i]`` names the question of pair i, ``lists[i]`` the candidate list it is ranked in
-    (the question's, if not given). Raises ``ValueError`` without pairs."""
+    (the question's, if not given). Of several thresholds the figures name the mean. Raises ``ValueError`` without
+    pairs."""
     from sklearn.metrics import brier_score_loss, roc_auc_score
 
     if len(labels) == 0:
@@ -75,7 +78,7 @@ def classifier_metrics(
         pairs=len(labels),
         positives=int(labels.sum()),
         questions=len(set(questions)),
-        threshold=threshold,
+        threshold=float(np.mean(threshold)),
         f1=f1_score(labels, probabilities >= threshold),
         precision=precision,
         recall=recall,

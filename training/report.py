@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
-from training.metrics import UNCERTAIN_BAND, classifier_metrics, f1_score, reliability_curve
+from training.metrics import UNCERTAIN_BAND, Threshold, classifier_metrics, f1_score, reliability_curve
 from training.snapshot import Dataset
 
 Floats = npt.NDArray[np.float64]
@@ -36,7 +36,7 @@ class ModelReport(BaseModel):
 
 
 def model_report(
-    data: Dataset, probabilities: Floats, *, threshold: float, importance: dict[str, float] | None = None
+    data: Dataset, probabilities: Floats, *, threshold: Threshold, importance: dict[str, float] | None = None
 ) -> ModelReport:
     """The report of a model with these probabilities, shape (n,). Raises ``ValueError`` without pairs."""
     metrics = classifier_metrics(
@@ -77,13 +77,13 @@ def confusion_by_role(roles: Sequence[str], probabilities: Floats) -> dict[str, 
     return {role: (counts[0], counts[1], counts[2]) for role, counts in table.items()}
 
 
-def _by_collection(data: Dataset, probabilities: Floats, threshold: float) -> dict[str, dict[str, float]]:
-    collections = np.array(data.collections, dtype=object)
+def _by_collection(data: Dataset, probabilities: Floats, threshold: Threshold) -> dict[str, dict[str, float]]:
+    collections, predicted = np.array(data.collections, dtype=object), probabilities >= threshold
     found: dict[str, dict[str, float]] = {}
     for name in dict.fromkeys(data.collections):
         rows = collections == name
         found[name] = {
-            "f1": f1_score(data.labels[rows], probabilities[rows] >= threshold),
+            "f1": f1_score(data.labels[rows], predicted[rows]),
             "pairs": float(rows.sum()),
         }
     return found

@@ -155,6 +155,19 @@ class Dataset:
             roles=tuple(str(example.role) for example in examples),
         )
 
+    def taken(self, rows: npt.NDArray[np.intp]) -> Dataset:
+        """Only these rows, in their order."""
+        names = ("groups", "questions", "collections", "lists", "label_ids", "roles")
+        return Dataset(
+            features=self.features[rows],
+            labels=self.labels[rows],
+            weights=self.weights[rows],
+            **{
+                name: tuple(column[row] for row in rows) if (column := getattr(self, name)) else ()
+                for name in names
+            },
+        )
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 over the rows in order: the same rows are the same data set."""

@@ -18,7 +18,9 @@ PEOPLE = ("analyst", "reviewer", "annotator", "admin", "auditor")
 _OPEN = """
 from workbench.accounts.models import Membership, User
 from workbench.documents.models import Collection
+from workbench.review.models import ReviewPolicy
 office = Collection.objects.create(slug={slug!r}, name="Office")
+ReviewPolicy.objects.create(collection=office, blind_share=0, changed_by=User.objects.system())
 for role in {people!r}:
     person = User.objects.create_user(f"{{role}}@{slug}.example", {password!r}, name=f"{{role.title()}} Field")
     Membership.objects.create(user=person, collection=office, role=role)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.training.makers import dataset
-from training.gate import Contender, GateDecision, GatePolicy, decide, paired_gain
+from training.gate import Contender, GateDecision, GatePolicy, decide, paired_gain, way_of
 from training.snapshot import Dataset
 
 GOLD = dataset(60)
@@ -159,3 +159,44 @@ def test_nothing_is_ever_deployed_without_a_greater_f1(old: set[int], new: set[i
 
 def test_gold_rows_of_other_content_have_another_hash() -> None:
     assert replace(GOLD, labels=1 - GOLD.labels).digest != GOLD.digest
+
+
+def test_a_small_holdout_is_no_yardstick_and_all_gold_is_cross_validated() -> None:
+    assert way_of(GOLD, GatePolicy()) == "holdout"
+    assert way_of(GOLD, GatePolicy(min_questions=61)) == "cross_validation"
+
+
+def test_in_cross_validation_the_interval_decides() -> None:
+    """And less gold is asked for."""
+    few = GOLD.taken(np.flatnonzero(np.arange(len(GOLD)) < 120))
+    policy = GatePolicy(min_positives=50)
+
+    def compared(old: np.ndarray, new: np.ndarray, **options: object) -> GateDecision:
+        return decided(old[:120], new[:120], few, policy=policy, **options)
+
+    assert compared(wrong_on(0), wrong_on()).outcome == "refused"
+    by_chance = compared(wrong_on(0), wrong_on(), way="cross_validation")
+    assert (by_chance.outcome, by_chance.way) == ("kept", "cross_validation")
+    assert "with so little gold it must not" in by_chance.reasons[0]
+    better = compared(wrong_on(*range(0, 120, 10)), wrong_on(), way="cross_validation")
+    assert better.outcome == "deployed"
+    fewer = GatePolicy(min_cross_questions=13)
+    refused = decided(wrong_on()[:120], wrong_on()[:120], few, policy=fewer, way="cross_validation")
+    assert refused.reasons[0].endswith("at least 10, 10 and 13 are needed")
+
+
+def test_each_row_may_have_a_threshold_of_its_own() -> None:
+    scores = np.where(TRUTH == 1, 0.3, 0.1)
+    scores[300:] += 0.5
+    thresholds = np.where(np.arange(len(GOLD)) < 300, 0.2, 0.7)
+    challenger = Contender("v2", 2, thresholds, scores)
+
+    decision = decide(
+        gold=GOLD, champion=contender(wrong_on(0)), challenger=challenger, serving_feature_version=2,
+        policy=GatePolicy(max_ece_rise=1.0),
+    )  # fmt: skip
+
+    assert decision.challenger is not None
+    assert decision.challenger.metrics.f1 == 1.0
+    assert decision.challenger.metrics.threshold == pytest.approx(0.45)
+    assert decision.outcome == "deployed"

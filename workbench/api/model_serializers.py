@@ -40,7 +40,8 @@ class SnapshotSerializer(serializers.ModelSerializer[Snapshot]):
 class GateDecisionSerializer(serializers.ModelSerializer[GateDecision]):
     """What the gate decided and why. ``challenger`` is null where none could be trained, ``champion`` where the rules
     were the bar; the figures of both are on the pairs whose hash is ``gold_hash``, and null where nothing could be
-    compared. ``gain`` is that of F1."""
+    compared. ``gain`` is that of F1. ``way`` says whether both were scored on the holdout, or on all gold by
+    cross-validation, each question by models that learned nothing of it."""
 
     training = serializers.IntegerField(source="run_id")
     challenger = serializers.IntegerField(
@@ -58,7 +59,7 @@ class GateDecisionSerializer(serializers.ModelSerializer[GateDecision]):
     class Meta:
         model = GateDecision
         fields = [
-            "training", "challenger", "champion", "outcome", "reasons", "gold", "gold_hash", "is_first",
+            "training", "challenger", "champion", "outcome", "reasons", "gold", "gold_hash", "way", "is_first",
             "challenger_figures", "champion_figures", "gain", "created_at",
         ]  # fmt: skip
         read_only_fields = fields

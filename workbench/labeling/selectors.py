@@ -23,6 +23,8 @@ __all__ = [
 ]
 
 _BATCH = 2000
+#: Whose blind word alone is gold: an adjudicator's, and a reviewer's on a card that hid the machine's role.
+_SURE = frozenset({LabelSource.ADJUDICATED, LabelSource.APPROVE, LabelSource.OVERRIDE})
 
 
 def label_rows(
@@ -57,8 +59,9 @@ def labels_for_training(*, collections: Iterable[Collection] | None = None) -> t
 def labels_for_gold(*, collections: Iterable[Collection] | None = None) -> tuple[LabelRow, ...]:
     """The one label of each pair that may be a yardstick: people's, given without sight of the machine's verdict.
 
-    A pair is gold when two annotators agree on its binary label, when an adjudicator settled it, or when it came with
-    an imported gold set. Whether its question stands in the holdout is for ``training.gold.gold_labels`` to say.
+    A pair is gold when a reviewer decided its card blind, when two annotators agree on its binary label, when an
+    adjudicator settled it, or when it came with an imported gold set. Whether its question stands in the holdout is for
+    ``training.gold.gold_labels`` to say.
     """
     labels = Label.objects.standing().filter(blind=True).exclude(source=LabelSource.LLM.value)
     if collections is not None:
@@ -102,7 +105,7 @@ def _gold_of(blind: Iterable[tuple[LabelRow, bool]]) -> tuple[LabelRow, ...]:
     for row, is_of_gold_set in blind:
         rows.append(row)
         judges.setdefault(row.pair, set()).add(row.judge)
-        if row.source is LabelSource.ADJUDICATED or is_of_gold_set:
+        if row.source in _SURE or is_of_gold_set:
             sure.add(row.pair)
     winners = resolve(rows).winners
     return tuple(row for row in winners if row.pair in sure or len(judges[row.pair]) > 1)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import structlog
 from django.db.models import Max
 
 from arbitration.features import FEATURE_VERSION
-from training.gold import gold_dataset, gold_labels
+from training.gate import GatePolicy, Way, way_of
+from training.gold import all_gold_labels, gold_dataset, gold_labels
 from training.labels import LabelRow, one_per_candidate
 from training.snapshot import Dataset, QuestionSides, Side, build_snapshot
 from training.snapshot import Snapshot as SnapshotRows
 from workbench.documents.embedding import active_space
+from workbench.documents.models import Collection
 from workbench.labeling.models import Label
 from workbench.labeling.selectors import labels_read, question_sides
 
@@ -24,24 +26,32 @@ from .models import Snapshot, SnapshotKind, SnapshotLabel, TrainingSchedule
 from .unmatched import labels_unmatched
 
 Floats = npt.NDArray[np.float64]
+logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
 class LearningData:
-    """Training and gold rows as they stand now. ``estimates`` are the rules' own, by label id."""
+    """Training and gold rows as they stand now: ``gold`` is the holdout, ``all_gold`` also that of questions which
+    train. ``estimates`` are the rules' own, by label id."""
 
     training: SnapshotRows
     gold: Dataset
+    all_gold: Dataset
+    sides: QuestionSides
     estimates: dict[str, float]
     disputed: int
     without_features: int
     withheld: int
     last_label_id: int
 
-    @cached_property
-    def gold_estimates(self) -> Floats:
-        """The rules' estimate of each gold row, shape (n,)."""
-        return np.array([self.estimates[label_id] for label_id in self.gold.label_ids], dtype=np.float64)
+    def yardstick(self, policy: GatePolicy) -> tuple[Way, Dataset]:
+        """How the gate is to compare, and on which rows."""
+        way = way_of(self.gold, policy)
+        return way, self.gold if way == "holdout" else self.all_gold
+
+    def estimates_of(self, rows: Dataset) -> Floats:
+        """The rules' estimate of each row, shape (n,)."""
+        return np.array([self.estimates[label_id] for label_id in rows.label_ids], dtype=np.float64)
 
 
 def learning_data(*, beat: Beat = lambda done, total: None) -> LearningData:
@@ -50,17 +60,19 @@ def learning_data(*, beat: Beat = lambda done, total: None) -> LearningData:
     sides = sides_of_all()
     resolution, blind, withheld = labels_read()
     gold = gold_labels(blind, sides=sides, trained_questions=questions_trained())
-    featured = featured_labels(_each_once(resolution.winners, gold), beat=beat)
+    all_gold = all_gold_labels(blind)
+    featured = featured_labels(_each_once(resolution.winners, gold, all_gold), beat=beat)
     meant = {label_id: found.candidate for label_id, found in featured.items()}
     matched = [row for row in resolution.winners if row.label_id in featured]
     usable = one_per_candidate(matched, meant)
-    gold = one_per_candidate([row for row in gold if row.label_id in featured], meant)
     training = build_snapshot(
         [featured[row.label_id].example for row in usable], sides=sides, feature_version=FEATURE_VERSION
     )
     return LearningData(
         training=training,
         gold=_gold(gold, featured, sides),
+        all_gold=_gold(all_gold, featured, sides),
+        sides=sides,
         estimates={label_id: found.estimate for label_id, found in featured.items()},
         disputed=len(resolution.disputed),
         without_features=len(resolution.winners) - len(matched),
@@ -135,10 +147,9 @@ def _each_once(*groups: Sequence[LabelRow]) -> list[LabelRow]:
 
 
 def _gold(labels: Sequence[LabelRow], featured: dict[str, Featured], sides: QuestionSides) -> Dataset:
-    return gold_dataset(
-        {row.label_id: featured[row.label_id].example for row in labels},
-        sides=sides,
-    )
+    meant = {label_id: found.candidate for label_id, found in featured.items()}
+    kept = one_per_candidate([row for row in labels if row.label_id in featured], meant)
+    return gold_dataset({row.label_id: featured[row.label_id].example for row in kept}, sides=sides)
 
 
 # --- freezing ---------------------------------------------------------------------------------------
@@ -159,13 +170,30 @@ def training_snapshot_freeze(data: LearningData) -> Snapshot:
     )
 
 
-def gold_freeze(data: LearningData) -> Snapshot | None:
+def gold_freeze(data: LearningData, gold: Dataset) -> Snapshot | None:
     """The stored version of the gold rows; None while there are none. Needs a transaction."""
-    if not len(data.gold):
+    if not len(gold):
         return None
-    return _freeze(
-        data.gold, kind=SnapshotKind.GOLD, content_hash=data.gold.digest, last_label_id=data.last_label_id
-    )
+    return _freeze(gold, kind=SnapshotKind.GOLD, content_hash=gold.digest, last_label_id=data.last_label_id)
+
+
+def rows_of(snapshot: Snapshot, *, sides: QuestionSides) -> Dataset | None:
+    """The frozen rows of a training set, of collections that still contribute, their questions in the groups of now;
+    None where they cannot be read back, as those of earlier releases."""
+    from .store import SnapshotLost, dataset_get
+
+    if not snapshot.rows_hash:
+        return None
+    try:
+        rows = dataset_get(snapshot.rows_hash)
+    except SnapshotLost as error:
+        logger.warning("snapshot.lost", snapshot=str(snapshot), error=str(error))
+        return None
+    for text in dict.fromkeys(rows.questions):
+        sides.add(text)
+    rows = replace(rows, groups=tuple(sides.group(text) for text in rows.questions))
+    contributing = set(Collection.objects.filter(contributes_to_training=True).values_list("slug", flat=True))
+    return rows.taken(np.flatnonzero([slug in contributing for slug in rows.collections]))
 
 
 def _freeze(data: Dataset, *, kind: str, content_hash: str, **figures: int) -> Snapshot:
@@ -180,6 +208,7 @@ def _freeze(data: Dataset, *, kind: str, content_hash: str, **figures: int) -> S
         kind=kind,
         number=number + 1,
         content_hash=content_hash,
+        rows_hash=data.digest,
         feature_version=FEATURE_VERSION,
         embedding_space=active_space().name,
         rows=len(data),

@@ -53,15 +53,17 @@ class SnapshotKind(models.TextChoices):
     """What a snapshot is for."""
 
     TRAINING = "training", _("training set")
-    GOLD = "gold", _("gold holdout")
+    GOLD = "gold", _("gold set")
 
 
 class Snapshot(models.Model):
-    """Frozen labelled rows, named by their content. The rows lie in the file store under the hash."""
+    """Frozen labelled rows, named by their content. The rows lie in the file store under ``rows_hash``, which is empty
+    for those that an earlier release froze."""
 
     kind = models.CharField(max_length=12, choices=SnapshotKind.choices)
     number = models.PositiveIntegerField()
     content_hash = models.CharField(max_length=64)
+    rows_hash = models.CharField(max_length=64, blank=True, default="", db_default="")
     feature_version = models.PositiveIntegerField()
     embedding_space = models.CharField(max_length=160)
     rows = models.PositiveIntegerField()
@@ -247,6 +249,13 @@ class Outcome(models.TextChoices):
     REFUSED = "refused", _("refused")
 
 
+class Way(models.TextChoices):
+    """What both sides were measured on (``training.gate.Way``)."""
+
+    HOLDOUT = "holdout", _("gold holdout")
+    CROSS_VALIDATION = "cross_validation", _("cross-validation by question")
+
+
 class GateDecision(models.Model):
     """What the gate decided on a challenger, on which rows, and why. Never changed.
 
@@ -263,6 +272,9 @@ class GateDecision(models.Model):
     reasons = models.JSONField()
     gold = models.ForeignKey(Snapshot, on_delete=models.PROTECT, null=True, related_name="decisions")
     gold_hash = models.CharField(max_length=64)
+    way = models.CharField(
+        max_length=16, choices=Way.choices, default=Way.HOLDOUT, db_default=Way.HOLDOUT.value
+    )
     is_first = models.BooleanField(default=False)
     champion_report = models.JSONField(null=True)
     challenger_report = models.JSONField(null=True)
@@ -274,6 +286,7 @@ class GateDecision(models.Model):
         ordering = ["-id"]
         constraints = [
             models.CheckConstraint(condition=Q(outcome__in=Outcome.values), name="gate_outcome_is_known"),
+            models.CheckConstraint(condition=Q(way__in=Way.values), name="gate_way_is_known"),
             models.CheckConstraint(
                 condition=~Q(outcome=Outcome.DEPLOYED)
                 | Q(challenger_report__isnull=False, champion_report__isnull=False, gold__isnull=False),

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import structlog
 from django.db import transaction
@@ -21,9 +21,10 @@ from django.utils.translation import gettext as _
 
 from arbitration.features import FEATURE_NAMES, FEATURE_VERSION
 from arbitration.settings import EngineSettings
-from training.artifacts import ArtifactRefused, model_version
-from training.fitting import NotEnoughData, TrainingConfig
-from training.gate import Contender, GatePolicy, decide
+from training.artifacts import ArtifactRefused, Manifest, model_version
+from training.crossfit import Recipe, cross_fitted
+from training.fitting import BASELINE, Architecture, NotEnoughData, TrainingConfig
+from training.gate import Contender, GatePolicy, Way, decide, gold_counts, gold_missing
 from training.gate import GateDecision as Judgement
 from training.report import ModelReport, model_report, permutation_importance
 from training.run import TrainedModel, train_model
@@ -35,7 +36,7 @@ from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, leased, ne
 from workbench.questions.gateway import give_connection_back
 
 from .champion import ServedModel, champion_deploy, champion_version, model_load
-from .data import LearningData, gold_freeze, learning_data, training_snapshot_freeze
+from .data import LearningData, gold_freeze, learning_data, rows_of, training_snapshot_freeze
 from .failing import training_fail
 from .lineage import labels_withdrawn
 from .models import (
@@ -88,8 +89,8 @@ class LabelsWithdrawn(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Challenger:
-    """A model to be judged: freshly trained (``model``), or trained before (``version``), with its report on unseen
-    questions."""
+    """A model to be judged: freshly trained (``model``), or trained before from the same rows (``version``), with its
+    report on unseen questions."""
 
     model: TrainedModel | None
     version: ModelVersion | None
@@ -102,6 +103,11 @@ class Challenger:
             return self.model.scorer
         assert self.version is not None
         return model_load(self.version).scorer
+
+    @property
+    def name(self) -> str:
+        """The name it has, or will have."""
+        return self.version.name if self.version else f"v{_next_number()}"
 
 
 @dataclass(slots=True)
@@ -116,15 +122,17 @@ class _Attempt:
     def carry_out(self) -> None:
         with self._stage(RunState.COLLECTING):
             data = learning_data(beat=self._beat)
+            policy = gate_policy()
+            _way, rows = data.yardstick(policy)
             with transaction.atomic():
-                snapshot, gold = training_snapshot_freeze(data), gold_freeze(data)
+                snapshot, gold = training_snapshot_freeze(data), gold_freeze(data, rows)
                 self._write(snapshot=snapshot)
-            self._tell(_rows_in_words(data))
+            self._tell(_rows_in_words(data, rows))
         with self._stage(RunState.TRAINING):
             give_connection_back()
             challenger = self._challenger(data, snapshot)
         with self._stage(RunState.JUDGING):
-            judged = judge(data, challenger)
+            judged = judge(data, challenger, policy)
         self._conclude(challenger, judged, snapshot=snapshot, gold=gold)
 
     def _challenger(self, data: LearningData, snapshot: Snapshot) -> Challenger | NotEnoughData:
@@ -225,10 +233,10 @@ class _Attempt:
             self._tell(_("candidate lists read: %(done)d of %(total)d") % {"done": done, "total": total})
 
 
-def _rows_in_words(data: LearningData) -> str:
+def _rows_in_words(data: LearningData, gold: Dataset) -> str:
     return _("%(rows)d labels to train on, %(gold)d gold labels") % {
         "rows": len(data.training.training),
-        "gold": len(data.gold),
+        "gold": len(gold),
     }
 
 
@@ -262,12 +270,12 @@ class Rehearsal:
 
 def training_rehearse(*, config: TrainingConfig | None = None) -> Rehearsal:
     """Trains and judges without model, decision or deployment."""
-    data = learning_data()
+    data, policy = learning_data(), gate_policy()
     try:
         trained = train_model(data.training, config=config)
     except NotEnoughData as error:
-        return Rehearsal(data, judge(data, error))
-    return Rehearsal(data, judge(data, Challenger(trained, None, {})))
+        return Rehearsal(data, judge(data, error, policy))
+    return Rehearsal(data, judge(data, Challenger(trained, None, {}), policy))
 
 
 # --- the gate ---------------------------------------------------------------------------------------
@@ -285,22 +293,25 @@ class Judged:
     policy: GatePolicy
 
 
-def judge(data: LearningData, challenger: Challenger | NotEnoughData) -> Judged:
+def judge(data: LearningData, challenger: Challenger | NotEnoughData, policy: GatePolicy) -> Judged:
     """Scores both sides on the same gold rows and lets the gate decide; too few labels are refused here."""
-    policy, gold = gate_policy(), data.gold
+    way, gold = data.yardstick(policy)
     served, named = _bar()
+
+    def refused(reason: str) -> Judged:
+        said = Judgement("refused", (reason,), gold.digest, None, None, None, served is None, way)
+        return Judged(said, named, named if served else None, None, None, policy)
+
     if isinstance(challenger, NotEnoughData):
-        refusal = Judgement("refused", (str(challenger),), gold.digest, None, None, None, served is None)
-        return Judged(refusal, named, named if served else None, None, None, policy)
-    scorer = challenger.scorer
-    name = challenger.version.name if challenger.version else f"v{_next_number()}"
-    new = Contender(
-        name,
-        scorer.feature_version,
-        scorer.threshold,
-        scorer.probabilities(gold.features) if len(gold) else data.gold_estimates,
-    )
-    old = _champion_contender(data, served)
+        return refused(str(challenger))
+    missing = gold_missing(gold_counts(gold), policy, way)
+    if missing:  # nothing is trained anew for a comparison that cannot be made
+        return refused(missing[0])
+    try:
+        new = _challenger_contender(data, challenger, way, gold)
+        old = _champion_contender(data, served, named, way, gold)
+    except NotEnoughData as error:
+        return refused(str(error))
     judgement = decide(
         gold=gold,
         challenger=new,
@@ -308,9 +319,11 @@ def judge(data: LearningData, challenger: Challenger | NotEnoughData) -> Judged:
         serving_feature_version=FEATURE_VERSION,
         is_first=served is None,
         policy=policy,
+        way=way,
     )
     compared = judgement.challenger is not None
-    importance = permutation_importance(gold, scorer.probabilities, FEATURE_NAMES) if compared else None
+    probabilities = challenger.scorer.probabilities
+    importance = permutation_importance(gold, probabilities, FEATURE_NAMES) if compared else None
     return Judged(
         judgement=judgement,
         champion_version=named,
@@ -319,6 +332,25 @@ def judge(data: LearningData, challenger: Challenger | NotEnoughData) -> Judged:
         challenger_report=_report(gold, new, importance) if compared else None,
         policy=policy,
     )
+
+
+def _challenger_contender(data: LearningData, challenger: Challenger, way: Way, gold: Dataset) -> Contender:
+    scorer = challenger.scorer
+    if way == "holdout":
+        return Contender(
+            challenger.name, scorer.feature_version, scorer.threshold, scorer.probabilities(gold.features)
+        )
+    return cross_fitted(
+        _recipe(scorer.manifest, data.training.training),
+        gold,
+        version=challenger.name,
+        feature_version=scorer.feature_version,
+    )
+
+
+def _recipe(manifest: Manifest, rows: Dataset) -> Recipe:
+    architecture = cast(Architecture, manifest.architecture)
+    return Recipe(rows, architecture, TrainingConfig.model_validate(manifest.config))
 
 
 def _bar() -> tuple[ServedModel | None, ModelVersion | None]:
@@ -333,12 +365,24 @@ def _bar() -> tuple[ServedModel | None, ModelVersion | None]:
         return None, named
 
 
-def _champion_contender(data: LearningData, served: ServedModel | None) -> Contender:
-    if served is not None and len(data.gold):
-        return Contender.of(served, data.gold)
-    if served is not None:
-        return Contender(served.version, served.feature_version, served.threshold, data.gold_estimates)
-    return Contender(RULES, None, EngineSettings().rules_accept, data.gold_estimates)
+def _champion_contender(
+    data: LearningData, served: ServedModel | None, named: ModelVersion | None, way: Way, gold: Dataset
+) -> Contender:
+    """What the challenger must beat. A champion that cannot be made again without a question (its rows are of an
+    earlier release, or lost) is scored as it is: that it learned of the question favours it, never the challenger."""
+    if served is None:
+        return Contender(RULES, None, EngineSettings().rules_accept, data.estimates_of(gold))
+    recipe = _champion_recipe(data, served, named) if way == "cross_validation" else None
+    if recipe is None:
+        return Contender.of(served, gold)
+    return cross_fitted(recipe, gold, version=served.version, feature_version=served.feature_version)
+
+
+def _champion_recipe(data: LearningData, served: ServedModel, named: ModelVersion | None) -> Recipe | None:
+    if named is None or named.snapshot is None or served.architecture == BASELINE:
+        return None
+    rows = rows_of(named.snapshot, sides=data.sides)
+    return None if rows is None else _recipe(served.scorer.manifest, rows)
 
 
 def _report(gold: Dataset, side: Contender, importance: dict[str, float] | None = None) -> ModelReport:
@@ -411,6 +455,7 @@ def _decision_create(
         reasons=list(judgement.reasons),
         gold=gold,
         gold_hash=judgement.gold,
+        way=judgement.way,
         is_first=judgement.is_first,
         champion_report=judged.champion_report.model_dump(mode="json") if judged.champion_report else None,
         challenger_report=judged.challenger_report.model_dump(mode="json")

@@ -84,8 +84,8 @@ class Sight:
         """Verdicts are there before the queue is filled, and stay where a run fails: asked again, the same passages
         are decided blind."""
         if collection_id not in self._blind_collections:
-            policies = ReviewPolicy.objects.filter(collection=collection_id, blind_share__gt=0)
-            self._blind_collections[collection_id] = policies.exists()
+            policy = ReviewPolicy.objects.filter(collection=collection_id).first() or ReviewPolicy()
+            self._blind_collections[collection_id] = policy.blind_share > 0
         return self._blind_collections[collection_id]
 
 

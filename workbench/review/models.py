@@ -467,11 +467,17 @@ class Adjudication(models.Model):
         return self.reason
 
 
+def default_blind_share() -> float:
+    """The share that is decided blind where nobody set another."""
+    return float(settings.BLIND_SHARE)
+
+
 class ReviewPolicy(models.Model):
-    """What share of a collection's verdicts is decided blind, and what share by two people. Applies to new runs."""
+    """What share of a collection's verdicts is decided blind, and what share by two people. Applies to new runs. A
+    collection without a row has the defaults."""
 
     collection = models.OneToOneField(Collection, on_delete=models.CASCADE, related_name="review_policy")
-    blind_share = models.FloatField(_("share decided blind"), default=0)
+    blind_share = models.FloatField(_("share decided blind"), default=default_blind_share)
     second_share = models.FloatField(_("share decided by two people"), default=0)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     changed_at = models.DateTimeField(auto_now=True)

@@ -15,7 +15,7 @@ from .models import ReviewPolicy
 
 
 def policy_of(*, collection: Collection) -> ReviewPolicy:
-    """The collection's shares; none of either where nobody set any."""
+    """The collection's shares; the defaults where nobody set any."""
     return ReviewPolicy.objects.filter(collection=collection).first() or ReviewPolicy(collection=collection)
 
 

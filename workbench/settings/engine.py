@@ -44,5 +44,8 @@ DEFAULT_STRATEGY = env.text("DEFAULT_STRATEGY", "")  # empty = arbiter with an e
 #: Whether an installation without a model of its own is served by the one that ships. Not now: it loses more evidence
 #: than the rules' own estimate since late interaction (docs/evaluation.md).
 SEED_MODEL = False
+#: Share of a collection's cards that are decided blind where its admins set no other: people's blind decisions are what
+#: models are measured on.
+BLIND_SHARE = 0.1
 #: How long the page and the API wait for the worker to say which rows of an imported file train nothing.
 LABEL_MATCH_SECONDS = 8.0

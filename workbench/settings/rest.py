@@ -47,6 +47,7 @@ SPECTACULAR_SETTINGS = {
         "PairState": "workbench.labeling.models.PairState.choices",
         "PlaceState": "workbench.labeling.models.SlotState.choices",
         "ModelPlace": "workbench.models_registry.models.AliasName.choices",
+        "WayOfComparison": "workbench.models_registry.models.Way.choices",
         "NotificationKind": "workbench.review.models.NotificationKind.choices",
         "WebhookState": "workbench.webhooks.models.WebhookState.choices",
         "DeliveryState": "workbench.webhooks.models.DeliveryState.choices",

@@ -34,5 +34,7 @@ API_REQUESTS_PER_MINUTE = 0
 COPIES_SWEEP_SECONDS = 0
 #: Logins of tests are made without a password; the tests of asking again say so themselves.
 ASKS_AGAIN = False
+#: Tests decide in sight; those of blind decisions set a share.
+BLIND_SHARE = 0.0
 #: Tests have no worker to wait for; those of the matching run it themselves.
 LABEL_MATCH_SECONDS = 0.0

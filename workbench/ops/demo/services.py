@@ -12,6 +12,7 @@ from workbench.audit.services import audit_record
 from workbench.documents.models import Collection, Document
 from workbench.documents.services import collection_create, document_upload
 from workbench.people.services import membership_grant, user_create
+from workbench.review.policy import policy_set
 
 from .library import DEMO_DOCUMENTS, DemoDocument
 from .logins import demo_passwords
@@ -60,12 +61,17 @@ def demo_create(*, actor: User) -> Demo:
 
 def _collection(actor: User) -> Collection:
     found = Collection.objects.filter(slug=DEMO_SLUG).first()
-    return found or collection_create(
+    if found is not None:
+        return found
+    collection = collection_create(
         actor=actor,
         slug=DEMO_SLUG,
         name="Demo",
         description="A policy, a contract with its amendment, a regulation and a Spanish policy, all invented.",
     )
+    # A blind card would hide the answer of a first question until its reviewer has decided.
+    policy_set(actor=actor, collection=collection, blind_share=0, second_share=0)
+    return collection
 
 
 def _person(actor: User, collection: Collection, person: DemoPerson, *, password: str) -> None:

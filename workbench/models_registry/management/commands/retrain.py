@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from training.report import ModelReport
 from workbench.accounts.selectors import system_user
 from workbench.infra.commands import JsonCommand
-from workbench.models_registry.models import GateDecision, ModelVersion, RunState, TrainingRun
+from workbench.models_registry.models import GateDecision, ModelVersion, RunState, TrainingRun, Way
 from workbench.models_registry.services import training_claimed_here
 from workbench.models_registry.trainings import RULES, Judged, run_training, training_rehearse
 
@@ -38,6 +38,8 @@ def _rehearsed() -> dict[str, Any]:
         "snapshot": rows.content_hash,
         "rows": len(rows.training),
         "holdout_rows": len(rehearsal.data.gold),
+        "gold_rows": len(rehearsal.data.yardstick(judged.policy)[1]),
+        "way": judged.judgement.way,
         "champion": _side(_champion_name(judged), judged.champion_report),
         "challenger": _side("not stored", judged.challenger_report) if judged.challenger_report else None,
         "decision": judged.judgement.outcome,
@@ -60,7 +62,9 @@ def _trained() -> dict[str, Any]:
     return {
         "snapshot": run.snapshot.content_hash if run.snapshot else None,
         "rows": run.snapshot.rows if run.snapshot else 0,
-        "holdout_rows": decision.gold.rows if decision.gold else 0,
+        "holdout_rows": decision.gold.rows if decision.gold and decision.way == Way.HOLDOUT else 0,
+        "gold_rows": decision.gold.rows if decision.gold else 0,
+        "way": decision.way,
         "champion": _stored(decision.champion, decision.champion_report),
         "challenger": _stored(decision.challenger, decision.challenger_report)
         if decision.challenger
@@ -85,6 +89,6 @@ def _in_words(value: dict[str, Any]) -> str:
     snapshot = str(value["snapshot"])[:12]
     decision = f"would be {value['decision']}" if value["dry_run"] else value["decision"]
     return (
-        f"{value['rows']} rows to train on, {value['holdout_rows']} gold rows; snapshot {snapshot}\n"
+        f"{value['rows']} rows to train on, {value['gold_rows']} gold rows; snapshot {snapshot}\n"
         f"{decision}: {'; '.join(value['reasons'])}"
     )
