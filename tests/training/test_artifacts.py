@@ -52,7 +52,7 @@ def test_the_manifest_says_what_the_model_is(trained: TrainedModel) -> None:
 
     assert manifest.feature_names == FEATURE_NAMES
     assert manifest.embedding_space == "mini@1/384"
-    assert manifest.config["architectures"] == ["logistic"]
+    assert manifest.config["architectures"] == ["mlp-64-32"]
     assert set(manifest.libraries) == {"scikit-learn", "numpy", "skops"}
     assert len(manifest.questions) > 40
 

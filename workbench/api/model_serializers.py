@@ -17,6 +17,7 @@ from workbench.models_registry.models import (
     Snapshot,
     SnapshotLabel,
     TrainingRun,
+    Way,
 )
 from workbench.questions.models import RoleChoice
 
@@ -127,6 +128,27 @@ class UnmatchedLabelSerializer(serializers.ModelSerializer[Label]):
         read_only_fields = fields
 
 
+class GoldCountsSerializer(serializers.Serializer[Any]):
+    """Gold pairs that are evidence, those that are none, and their questions."""
+
+    positives = serializers.IntegerField()
+    negatives = serializers.IntegerField()
+    questions = serializers.IntegerField()
+
+
+class GoldOutlookSerializer(serializers.Serializer[Any]):
+    """How models would be compared now (``way``, null: not at all), and what gold is still missing for (``target``,
+    null: nothing): what there is, what is needed, what came in the last 30 days, and in how many weeks it is reached at
+    that pace (null: not at all)."""
+
+    way = serializers.ChoiceField(choices=Way.choices, allow_null=True)
+    target = serializers.ChoiceField(choices=Way.choices, allow_null=True)
+    have = GoldCountsSerializer()
+    need = GoldCountsSerializer()
+    gained = GoldCountsSerializer()
+    weeks = serializers.IntegerField(allow_null=True)
+
+
 class PlanSerializer(serializers.Serializer[Any]):
     """What a training would read and measure now. ``rows`` pairs would train, ``positives`` of them evidence;
     ``has_enough_gold`` says whether the gate could compare anything. ``unmatched`` labels mean no candidate and train
@@ -142,6 +164,7 @@ class PlanSerializer(serializers.Serializer[Any]):
     gold_negatives = serializers.IntegerField()
     gold_questions = serializers.IntegerField()
     has_enough_gold = serializers.BooleanField()
+    gold_outlook = GoldOutlookSerializer()
     unmatched = serializers.IntegerField()
     unmatched_labels = UnmatchedLabelSerializer(many=True)
 

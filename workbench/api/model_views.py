@@ -209,9 +209,13 @@ class TrainingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersV
     def plan(self, request: Request) -> Response:
         """A dry run: what would be trained and measured now."""
         plan = training_plan()
-        enough = plan.has_enough_gold(services.schedule_current())
         unmatched = list(unmatched_seen(user=request.user)[:UNMATCHED_SHOWN]) if plan.unmatched else []
-        shown = {**asdict(plan), "has_enough_gold": enough, "unmatched_labels": unmatched}
+        shown = {
+            **asdict(plan),
+            "has_enough_gold": plan.has_enough_gold,
+            "gold_outlook": plan.outlook,
+            "unmatched_labels": unmatched,
+        }
         return Response(shapes.PlanSerializer(shown).data)
 
 

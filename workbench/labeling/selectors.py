@@ -93,6 +93,16 @@ def labels_read() -> tuple[Resolution, tuple[LabelRow, ...], int]:
     return resolve(rows), _gold_of(blind), kept
 
 
+def gold_read() -> tuple[LabelRow, ...]:
+    """The gold of ``labels_read`` alone."""
+    labels = Label.objects.standing().filter(blind=True, collection__contributes_to_training=True)
+    labels = labels.exclude(source=LabelSource.LLM.value).exclude(of_undecided_card())
+    labels = labels.select_related("collection", "document", "guideline", "label_import").order_by("id")
+    return _gold_of(
+        (label_row(label), _is_of_gold_set(label)) for label in labels.iterator(chunk_size=_BATCH)
+    )
+
+
 def _is_of_gold_set(label: Label) -> bool:
     return label.label_import is not None and label.label_import.is_gold
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import structlog
+from django.core.cache import cache
 from django.db.models import Max
+from django.utils import timezone
 
 from arbitration.features import FEATURE_VERSION
 from training.gate import GatePolicy, Way, way_of
@@ -18,11 +21,12 @@ from training.snapshot import Dataset, QuestionSides, Side, build_snapshot
 from training.snapshot import Snapshot as SnapshotRows
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
-from workbench.labeling.models import Label
-from workbench.labeling.selectors import labels_read, question_sides
+from workbench.labeling.models import Label, LabelRetraction, QuestionPlace
+from workbench.labeling.selectors import gold_read, labels_read, question_sides
 
 from .examples import Beat, Featured, featured_labels
 from .models import Snapshot, SnapshotKind, SnapshotLabel, TrainingSchedule
+from .outlook import GoldOutlook, gold_outlook
 from .unmatched import labels_unmatched
 
 Floats = npt.NDArray[np.float64]
@@ -96,14 +100,49 @@ class Plan:
     gold_negatives: int
     gold_questions: int
     unmatched: int
+    outlook: GoldOutlook
 
-    def has_enough_gold(self, schedule: TrainingSchedule) -> bool:
+    @property
+    def has_enough_gold(self) -> bool:
         """Whether there is what the gate demands to compare anything."""
-        return (
-            self.gold_positives >= schedule.min_positives
-            and self.gold_negatives >= schedule.min_negatives
-            and self.gold_questions >= schedule.min_questions
+        return self.outlook.way is not None
+
+
+def gate_policy() -> GatePolicy:
+    """What the gate demands here, as an admin set it."""
+    schedule, _made = TrainingSchedule.objects.get_or_create(pk=1)
+    return GatePolicy(
+        min_positives=schedule.min_positives,
+        min_negatives=schedule.min_negatives,
+        min_questions=schedule.min_questions,
+        interval_excludes_zero=schedule.interval_excludes_zero,
+    )
+
+
+def outlook_now() -> GoldOutlook:
+    """What gold is missing, for a page. Reads no label but gold; computed anew when labels or trainings have come."""
+    last = [model.objects.aggregate(last=Max("pk"))["last"] for model in (Label, LabelRetraction, Snapshot)]
+    policy, today = gate_policy(), timezone.now().date()
+    state = f"{last}:{policy.model_dump_json()}:{today}"
+    key = f"models:gold:{hashlib.sha256(state.encode()).hexdigest()}"
+    found = cache.get(key)
+    if not isinstance(found, GoldOutlook):
+        sides, blind = sides_known(), gold_read()
+        for row in blind:
+            sides.add(row.question)
+        found = _outlook(
+            blind, gold_labels(blind, sides=sides, trained_questions=questions_trained()), sides, policy
         )
+        cache.set(key, found, timeout=3600)
+    return found
+
+
+def _outlook(
+    blind: Sequence[LabelRow], holdout: Sequence[LabelRow], sides: QuestionSides, policy: GatePolicy
+) -> GoldOutlook:
+    return gold_outlook(
+        holdout=holdout, everything=all_gold_labels(blind), sides=sides, policy=policy, now=timezone.now()
+    )
 
 
 def training_plan() -> Plan:
@@ -124,12 +163,23 @@ def training_plan() -> Plan:
         gold_negatives=len(gold) - positives,
         gold_questions=len({sides.group(row.question) for row in gold}),
         unmatched=labels_unmatched().count(),
+        outlook=_outlook(blind, gold, sides, gate_policy()),
     )
 
 
 def sides_of_all() -> QuestionSides:
     """The side of every question; those of an imported gold set are held out, whatever the draw says."""
-    sides = question_sides()
+    return _with_gold_sets(question_sides())
+
+
+def sides_known() -> QuestionSides:
+    """As :func:`sides_of_all`, of the questions taken in so far; for a page, which writes nothing."""
+    return _with_gold_sets(
+        QuestionSides.of(QuestionPlace.objects.order_by("id").values_list("text", flat=True))
+    )
+
+
+def _with_gold_sets(sides: QuestionSides) -> QuestionSides:
     gold_sets = Label.objects.filter(label_import__is_gold=True).order_by("pk")
     for text in dict.fromkeys(gold_sets.values_list("question", flat=True)):
         sides.hold_out(text)

@@ -21,7 +21,7 @@ from workbench.questions.models import RoleChoice
 from . import selectors
 from .cards import FIGURES, labels_seen, model_card, seed_of
 from .champion import is_withdrawn, serving_now
-from .data import training_plan
+from .data import outlook_now, training_plan
 from .drift import DriftRow, drift_for
 from .forms import ReasonForm, ScheduleForm
 from .lineage import models_of_label
@@ -76,6 +76,7 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
         "next_due": next_due(schedule),
         "new_labels": selectors.labels_since_last_training(),
         "unmatched": labels_unmatched().count(),
+        "outlook": outlook_now(),
         "may_train": may_train(user=user),
         "may_move": may_move(user=user),
     }
@@ -294,7 +295,8 @@ def plan_page(*, user: User) -> dict[str, Any]:
         "crumbs": _crumbs(_("Dry run")),
         "plan": plan,
         "schedule": schedule,
-        "enough_gold": plan.has_enough_gold(schedule),
+        "enough_gold": plan.has_enough_gold,
+        "outlook": plan.outlook,
         "unmatched": list(unmatched_seen(user=user)[:LABELS_SHOWN]) if plan.unmatched else [],
         "may_train": may_train(user=user),
     }

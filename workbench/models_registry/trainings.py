@@ -36,7 +36,7 @@ from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, leased, ne
 from workbench.questions.gateway import give_connection_back
 
 from .champion import ServedModel, champion_deploy, champion_version, model_load
-from .data import LearningData, gold_freeze, learning_data, rows_of, training_snapshot_freeze
+from .data import LearningData, gate_policy, gold_freeze, learning_data, rows_of, training_snapshot_freeze
 from .failing import training_fail
 from .lineage import labels_withdrawn
 from .models import (
@@ -47,7 +47,6 @@ from .models import (
     RunState,
     Snapshot,
     TrainingRun,
-    TrainingSchedule,
 )
 from .store import artifact_get, artifact_put
 
@@ -387,17 +386,6 @@ def _champion_recipe(data: LearningData, served: ServedModel, named: ModelVersio
 
 def _report(gold: Dataset, side: Contender, importance: dict[str, float] | None = None) -> ModelReport:
     return model_report(gold, side.probabilities, threshold=side.threshold, importance=importance)
-
-
-def gate_policy() -> GatePolicy:
-    """What the gate demands here, as an admin set it."""
-    schedule, _made = TrainingSchedule.objects.get_or_create(pk=1)
-    return GatePolicy(
-        min_positives=schedule.min_positives,
-        min_negatives=schedule.min_negatives,
-        min_questions=schedule.min_questions,
-        interval_excludes_zero=schedule.interval_excludes_zero,
-    )
 
 
 def _next_number() -> int:
