@@ -16,8 +16,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.labeling import label_studio, transfer, trec
+from workbench.labeling.matching import match_by_worker
 from workbench.labeling.models import SourceChoice
-from workbench.models_registry.unmatched import match_by_worker
 
 from .base import IDEMPOTENCY, checked
 

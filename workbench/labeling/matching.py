@@ -36,6 +36,22 @@ class Unmatched:
 
 #: Looks which labels of an import mean no candidate; the second argument says whether they are stored.
 Matcher = Callable[[Sequence[Label], bool], Unmatched]
+_matchers: dict[str, Matcher] = {}
+
+
+def matchers_register(*, here: Matcher, by_worker: Matcher) -> None:
+    """The app that finds candidates for labels says how, once it is loaded; it stands above this one."""
+    _matchers.update(here=here, by_worker=by_worker)
+
+
+def match_here(labels: Sequence[Label], are_stored: bool) -> Unmatched:
+    """Looks in this process; for commands, which may load the encoder."""
+    return _matchers["here"](labels, are_stored)
+
+
+def match_by_worker(labels: Sequence[Label], are_stored: bool) -> Unmatched:
+    """Has a worker look, and waits a few seconds for it; for pages and the API."""
+    return _matchers["by_worker"](labels, are_stored)
 
 
 class Labelled(Protocol):

@@ -14,7 +14,6 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.errors import WorkbenchError
-from workbench.models_registry.unmatched import match_by_worker
 from workbench.questions.models import RoleChoice
 
 from . import presenters, supply, transfer
@@ -30,6 +29,7 @@ from .forms import (
     ProjectForm,
     SupplyForm,
 )
+from .matching import match_by_worker
 from .models import Project, Slot
 
 

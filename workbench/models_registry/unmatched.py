@@ -15,9 +15,9 @@ from arbitration.features import FEATURE_VERSION
 from workbench.accounts.models import User
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Document
+from workbench.infra.dispatch import dispatch_on_commit
 from workbench.labeling.matching import Unmatched
 from workbench.labeling.models import Label, LabelQuerySet
-from workbench.infra.dispatch import dispatch_on_commit
 from workbench.review.blindness import of_hidden_card
 
 from .examples import by_list, feature_rows

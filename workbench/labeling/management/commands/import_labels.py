@@ -17,9 +17,9 @@ from django.core.management.base import CommandError
 from workbench.accounts.selectors import system_user
 from workbench.documents.models import Collection
 from workbench.infra.commands import JsonCommand, as_table, wrong_use
+from workbench.labeling.matching import match_here
 from workbench.labeling.models import SourceChoice
 from workbench.labeling.transfer import ImportReport, labels_import
-from workbench.models_registry.unmatched import match_here
 
 
 class Command(JsonCommand):
