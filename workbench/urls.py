@@ -30,7 +30,7 @@ urlpatterns = [
     path("", include("workbench.people.urls")),
     path("", include("workbench.ops.urls")),
     path("", include("workbench.api.token_pages")),
-    path("audit/", include("workbench.audit.urls")),
+    path("audit/", include("workbench.trail.urls")),
     path("api/v1/", include("workbench.api.urls")),
     path("accounts/", include("allauth.urls")),
     path("i18n/", choose_language, name="set_language"),

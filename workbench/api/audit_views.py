@@ -16,10 +16,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import administers
-from workbench.audit.forms import TrailFilterForm
 from workbench.audit.models import AuditEvent
-from workbench.audit.selectors import audited_collections, may_read_trail
 from workbench.audit.services import VERIFIED_AT_ONCE, VerifyReport, audit_verify
+from workbench.trail.forms import TrailFilterForm
+from workbench.trail.selectors import audited_collections, events_visible_to, may_read_trail
 
 from .base import ApiViewSet
 
@@ -106,7 +106,7 @@ class AuditEventViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
         """The events that the caller may read and that pass the address."""
         user, is_staff = self.request.user, administers(self.request.user)
         collections = audited_collections(user=user)
-        events = AuditEvent.objects.visible_to(user).select_related("seal")
+        events = events_visible_to(user).select_related("seal")
         if not is_staff:  # no token carries what staff may
             events = events.filter(collection_id__in=[collection.pk for collection in collections])
         if self.detail:

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 from django.conf import settings
 from django.db import transaction
 
-from workbench.documents.models import Collection
-
 from .chain import SELECT_EVENT, canonical_event, iso_time, stream
 from .models import AuditEvent, AuditSeal
 from .services import audit_record, audit_seal
@@ -21,6 +19,7 @@ from .verify import snapshot
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
+    from workbench.documents.models import Collection
 
 _LINKS = f"""
     SELECT s.position, s.event_hash, s.hash, {SELECT_EVENT}

@@ -6,23 +6,10 @@ These three tables are append-only for everyone: triggers refuse UPDATE, DELETE 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, Func, OuterRef, Q
+from django.db.models import Func, Q
 from django.utils.translation import gettext_lazy as _
-
-from workbench.accounts.models import Membership
-from workbench.accounts.permissions import Permission, roles_with
-from workbench.documents.models import Collection
-
-from .withholding import withheld_from
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AnonymousUser
-
-    from workbench.accounts.models import User
 
 
 class ClockTimestamp(Func):
@@ -49,29 +36,7 @@ class ActorKind(models.TextChoices):
 
 
 class AuditEventQuerySet(models.QuerySet["AuditEvent"]):
-    """Events, filtered by what a user may read."""
-
-    def visible_to(
-        self, user: User | AnonymousUser, permission: Permission = Permission.AUDIT
-    ) -> AuditEventQuerySet:
-        """Events of collections where the user holds the permission.
-
-        Staff also read the events that belong to no living collection: those of the installation, and the
-        trail that a deleted collection left behind. Left out is what the person must not know yet
-        (``withholding.py``).
-        """
-        if not user.is_authenticated or not user.is_active:
-            return self.none()
-        if user.is_system:
-            return self.all()
-        allowed = Membership.objects.filter(user=user, role__in=roles_with(permission))
-        readable = Q(collection_id__in=allowed.values("collection_id"))
-        if user.is_staff:
-            readable |= ~Exists(Collection.objects.filter(pk=OuterRef("collection_id")))
-        shown = self.filter(readable)
-        for condition in withheld_from(user):
-            shown = shown.exclude(condition)
-        return shown
+    """Events; which of them a person may read is for :func:`workbench.trail.selectors.events_visible_to`."""
 
     def of_object(self, obj: models.Model) -> AuditEventQuerySet:
         """Events about one object."""

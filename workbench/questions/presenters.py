@@ -17,7 +17,6 @@ from arbitration.absence import NO_KEYWORD_MATCH
 from arbitration.contracts import CandidateScope
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
-from workbench.audit.selectors import history_of
 from workbench.direction import shown_in_json
 from workbench.documents.models import Collection
 from workbench.documents.presenters import viewer
@@ -26,6 +25,7 @@ from workbench.review.blindness import comments_shown, hides, is_withheld, withh
 from workbench.review.comments import handles_of
 from workbench.review.models import ReasonCode, TextChange
 from workbench.review.selectors import signing_of, standing_review, text_changes_of
+from workbench.trail.selectors import history_of
 
 from . import cards, selectors
 from .models import Candidate, Run, RunStatus, dom_id_of

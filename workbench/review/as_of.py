@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from workbench.audit.selectors import TrailRow, history_of
 from workbench.questions.models import Answer, Candidate, ReviewState, Run
 from workbench.questions.records import anchor_of, candidates_of, verdict_of
+from workbench.trail.selectors import TrailRow, history_of
 
 from .models import Review, Signature
 from .selectors import effective_role, standing_review

@@ -33,6 +33,7 @@ INSTALLED_APPS = [
     "workbench.audit",
     "workbench.documents",
     "workbench.people",
+    "workbench.trail",
     "workbench.questions",
     "workbench.review",
     "workbench.question_sets",

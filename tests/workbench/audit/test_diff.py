@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.audit.diff import Change, changes_of
+from workbench.trail.diff import Change, changes_of
 
 
 def test_only_differences_are_shown_by_name() -> None:

@@ -15,8 +15,8 @@ from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import queries_of
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
-from workbench.audit.selectors import TrailFilter, history_of, trail_page
 from workbench.audit.services import audit_seal_all
+from workbench.trail.selectors import TrailFilter, history_of, trail_page
 
 ClientAs = Callable[[User | None], Client]
 

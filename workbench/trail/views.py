@@ -7,10 +7,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
+from workbench.audit.services import VERIFIED_AT_ONCE, VerifyReport, audit_verify
+
 from .forms import TrailFilterForm
 from .presenters import filters_of, pager_of
 from .selectors import audited_collections, trail_page
-from .services import VERIFIED_AT_ONCE, VerifyReport, audit_verify
 
 
 @require_safe
