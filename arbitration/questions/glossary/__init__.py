@@ -1,6 +1,9 @@
 """The shipped glossary: English terms and how Spanish documents write them, and what it knows of a question.
 
 ``en_es.tsv`` holds one English term a line, a tab, and its Spanish renderings between `` | ``, the usual one first.
+``es_first.tsv`` holds Spanish words and the English one that comes first where several are rendered so.
+``es_forms.tsv`` holds, in the same shape, Spanish base forms and those of their inflected forms that stemming does not
+bring back ("pedir": "pide", "pidieron"), or takes for another word ("solicita" for "solicitante").
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from types import MappingProxyType
 from arbitration.text import fold, is_stop_word, stem, supported_language, words
 
 FILE = Path(__file__).with_name("en_es.tsv")
+FIRST_FILE = Path(__file__).with_name("es_first.tsv")
+FORMS_FILE = Path(__file__).with_name("es_forms.tsv")
 BETWEEN = " | "
 OTHER = {"en": "es", "es": "en"}
 
@@ -50,6 +55,21 @@ def read_entries(text: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
+@cache
+def base_forms() -> Mapping[str, str]:
+    """Inflected Spanish forms and their base forms, both without case and accents.
+
+    Raises :class:`GlossaryError` as :func:`entries` does, and for a form that two base forms claim.
+    """
+    found: dict[str, str] = {}
+    for base, forms in read_entries(FORMS_FILE.read_text(encoding="utf-8")).items():
+        for form in map(fold, forms):
+            if form in found:
+                raise GlossaryError(f"{form!r} is a form of both {found[form]!r} and {base!r}")
+            found[form] = fold(base)
+    return MappingProxyType(found)
+
+
 def _is_plain(term: str) -> bool:
     is_trimmed = bool(term) and term == " ".join(term.split()) and unicodedata.is_normalized("NFC", term)
     return is_trimmed and all(char.isalnum() or char == " " or char in _MARKS for char in term)
@@ -66,12 +86,13 @@ def stem_key(term: str, language: str) -> Key:
 
 
 class Side:
-    """The glossary read from one language: renderings by the written words, else by their stems."""
+    """The glossary read from one language: renderings by the written words and their base forms, else by stems."""
 
     def __init__(self, language: str) -> None:
+        self._bases: Mapping[str, str] = base_forms() if language == "es" else {}
         self._written: dict[Key, list[str]] = {}
         self._stemmed: dict[Key, list[str]] = {}
-        for term, rendering in _pairs() if language == "en" else [(es, en) for en, es in _pairs()]:
+        for term, rendering in _pairs() if language == "en" else _reversed_pairs():
             _add(self._written, surface_key(term, language), rendering)
             _add(self._stemmed, stem_key(term, language), rendering)
         #: Content words of the longest term.
@@ -79,7 +100,11 @@ class Side:
 
     def renderings(self, written: Key, stemmed: Key) -> tuple[str, ...]:
         """How the other language writes a run of content words; empty where the glossary does not know it."""
-        return tuple(self._written.get(written) or self._stemmed.get(stemmed) or ())
+        found = list(self._written.get(written, []))
+        based = tuple(self._bases.get(word, word) for word in written)
+        if based != written:
+            found += self._written.get(based, [])
+        return tuple(dict.fromkeys(found or self._stemmed.get(stemmed, [])))
 
 
 def _pairs() -> list[tuple[str, str]]:
@@ -91,6 +116,13 @@ def _pairs() -> list[tuple[str, str]]:
         for rank, spanish in enumerate(several)
     ]
     return [(english, spanish) for _, english, spanish in sorted(ranked, key=lambda item: item[0])]
+
+
+def _reversed_pairs() -> list[tuple[str, str]]:
+    """Spanish and English; what ``es_first.tsv`` puts first comes before all others."""
+    first = read_entries(FIRST_FILE.read_text(encoding="utf-8"))
+    stated = [(spanish, english) for spanish, several in first.items() for english in several]
+    return stated + [(spanish, english) for english, spanish in _pairs()]
 
 
 def _add(index: dict[Key, list[str]], key: Key, rendering: str) -> None:

@@ -6,18 +6,22 @@ import pytest
 
 from arbitration.questions.glossary import (
     FILE,
+    FIRST_FILE,
+    FORMS_FILE,
     GlossaryError,
+    base_forms,
     entries,
     read_entries,
     side,
     stem_key,
     surface_key,
 )
+from arbitration.text import fold, is_stop_word
 
 
 def test_the_file_is_ample_sorted_and_plain() -> None:
     lines = FILE.read_text(encoding="utf-8").splitlines()
-    assert len(entries()) == len(lines) >= 2000
+    assert len(entries()) == len(lines) >= 6000
     assert lines == sorted(lines, key=lambda line: (line.split("\t")[0].lower(), line.split("\t")[0]))
 
 
@@ -66,3 +70,48 @@ def test_a_line_that_is_no_entry_is_refused_with_its_number(text: str) -> None:
 def test_what_a_spanish_word_usually_means_comes_first() -> None:
     assert side("es").renderings(("proveedor",), ("proveedor",))[0] in ("provider", "supplier", "vendor")
     assert side("es").renderings(("contrato",), ("contrat",))[0] == "contract"
+
+
+def renderings(word: str) -> tuple[str, ...]:
+    return side("es").renderings(surface_key(word, "es"), stem_key(word, "es"))
+
+
+def test_the_other_files_are_sorted_and_every_base_form_is_known() -> None:
+    for file in (FIRST_FILE, FORMS_FILE):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        assert lines == sorted(lines, key=lambda line: line.split("\t")[0])
+    spanish = {fold(rendering) for several in entries().values() for rendering in several}
+    assert set(base_forms().values()) <= spanish
+    assert [form for form in base_forms() if is_stop_word(form, "es")] == []
+
+
+def test_what_the_file_puts_first_comes_first() -> None:
+    for spanish, (english,) in read_entries(FIRST_FILE.read_text(encoding="utf-8")).items():
+        assert renderings(spanish)[0] == english
+
+
+def test_an_inflected_form_is_read_as_its_base_form() -> None:
+    for form, base in base_forms().items():
+        assert set(renderings(base)) <= set(renderings(form)), form
+
+
+@pytest.mark.parametrize(
+    ("form", "english"),
+    [
+        ("contradicen", "contradict"),
+        ("pide", "ask"),
+        ("pidieron", "ask"),
+        ("mantuvo", "maintain"),
+        ("pierdo", "lose"),
+        ("guardan", "keep"),
+        ("guarda", "keep"),
+        ("terminan", "terminate"),
+        ("firma", "signature"),
+        ("solicita", "request"),
+        ("solicitantes", "applicant"),
+        ("perros", "dogs"),
+        ("conservados", "kept"),
+    ],
+)
+def test_everyday_spanish_words_are_read_in_the_sense_of_contracts(form: str, english: str) -> None:
+    assert renderings(form)[0] == english
