@@ -1,6 +1,6 @@
 """What the reranker sees of a candidate: one row of numbers per candidate of a list.
 
-The first fifteen are those of ARF, in its order (engines.md, section 2); the rest came with versions 2 and 3. All
+The first fifteen are those of ARF, in its order (engines.md, section 2); the rest came with versions 2 to 4. All
 words are compared by stem. A classifier sees one row at a time, so what a measure says beside the other candidates
 of the list stands in columns of its own. A measure that no detector took is filled with the least that any candidate
 of the list has: a passage outside the best fifty by cosine is at most as close as the last of them.
@@ -18,13 +18,14 @@ from operator import attrgetter
 import numpy as np
 import numpy.typing as npt
 
+from arbitration.evidence import evidence_scores
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.vocabulary import Vocabulary, WordsRead, vocabulary_of
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
 
-FEATURE_VERSION = 3
+FEATURE_VERSION = 4
 
 CORE_FEATURES = (
     "semantic_score",
@@ -69,6 +70,13 @@ ADDED_FEATURES = (
     "neighbour_semantic",
     "bm25_flat",
     "bm25_steep",
+    "late",
+    "late_in_list",
+    "late_z",
+    "late_plain",
+    "late_plain_in_list",
+    "reciprocal_rank_late",
+    "estimate",
 )
 #: Measures whose value as a share of the list's best, and whose reciprocal rank in the list, are features too.
 COMPARED_FEATURES = (
@@ -85,6 +93,7 @@ COMPARED_FEATURES = (
     "term_density",
     "heading_coverage",
     "text_or_heading_coverage",
+    "estimate",
 )
 LIST_FEATURES = (
     *(f"{name}_in_list" for name in COMPARED_FEATURES),
@@ -130,7 +139,9 @@ class FeatureInput:
     """What is known of one candidate; ``None`` where no detector measured it.
 
     ``semantic`` is the bare cosine, ``semantic_score`` the detector's score (raised where a title matches);
-    ``lexical`` is the index's BM25. ``position`` is (page, line) of the anchor's first line.
+    ``lexical`` is the index's BM25. ``late`` and ``late_plain`` are the best matches of the question's tokens, weighted
+    by rarity and not (:mod:`arbitration.late_interaction`); ``estimate`` is the rules' own, in [0, 1]
+    (:mod:`arbitration.evidence`). ``position`` is (page, line) of the anchor's first line.
     """
 
     text: str
@@ -141,6 +152,9 @@ class FeatureInput:
     semantic: float | None = None
     semantic_score: float | None = None
     lexical: float | None = None
+    late: float | None = None
+    late_plain: float | None = None
+    estimate: float = 0.0
     cooccurrence: float = 0.0
     pattern: float = 0.0
     ranks: Mapping[str, int] = field(default_factory=dict)
@@ -165,6 +179,7 @@ def candidate_features(question: QuestionFacts, candidates: Sequence[FeatureInpu
     semantic = _filled([c.semantic for c in candidates])
     hybrid = _filled([c.semantic if c.semantic_score is None else c.semantic_score for c in candidates])
     lexical_share, semantic_share = lexical / _top(lexical), _scaled(semantic)
+    late, late_plain = _filled([c.late for c in candidates]), _filled([c.late_plain for c in candidates])
     before, after = _neighbours(candidates)
     columns = (
         hybrid,
@@ -207,6 +222,13 @@ def candidate_features(question: QuestionFacts, candidates: Sequence[FeatureInpu
         _of_neighbours(semantic_share, before, after),
         words.bm25(*BM25_FLAT),
         words.bm25(*BM25_STEEP),
+        late,
+        _scaled(late),
+        _standardised(late),
+        late_plain,
+        _scaled(late_plain),
+        _reciprocal_ranks([c.late for c in candidates]),
+        np.array([c.estimate for c in candidates]),
     )
     measured = np.stack(columns, axis=1)
     return np.concatenate([measured, *_compared(measured[:, _COMPARED])], axis=1)
@@ -251,11 +273,13 @@ def pool_features(pool: CandidatePool, bias: Mapping[str, float] | None = None) 
     text, language = pool.question.wording_in({document.language for document in pool.documents})
     question = QuestionFacts(text, language, pool.absence.hits, pool.absence.lines_searched)
     types = {document.document_id: document.document_type for document in pool.documents}
-    return candidate_features(question, [_feature_input(c, types, bias or {}) for c in pool.candidates])
+    estimates = evidence_scores(pool)
+    inputs = [_feature_input(c, types, bias or {}, estimates[c.candidate_id]) for c in pool.candidates]
+    return candidate_features(question, inputs)
 
 
 def _feature_input(
-    candidate: PoolCandidate, types: Mapping[str, str], bias: Mapping[str, float]
+    candidate: PoolCandidate, types: Mapping[str, str], bias: Mapping[str, float], estimate: float
 ) -> FeatureInput:
     signals = candidate.signals
     title = candidate.section_title or ""
@@ -268,6 +292,9 @@ def _feature_input(
         semantic=signals.semantic,
         semantic_score=candidate.scores.get("embedding"),
         lexical=signals.bm25,
+        late=signals.late,
+        late_plain=signals.late_plain,
+        estimate=estimate,
         cooccurrence=signals.cooccurrence,
         pattern=signals.pattern,
         ranks=candidate.ranks,
@@ -450,6 +477,15 @@ def _filled(scores: Sequence[float | None]) -> Floats:
     """Scores with the missing ones set to the least that is known, 0 when none is."""
     least = min((score for score in scores if score is not None), default=0.0)
     return np.array([least if score is None else score for score in scores])
+
+
+def _reciprocal_ranks(scores: Sequence[float | None]) -> Floats:
+    """Of each score among those known, the greatest first; equal ones share the better rank, an unknown one has 0."""
+    values = np.array(scores, dtype=np.float64)  # NaN where unknown
+    is_known = ~np.isnan(values)
+    known = np.sort(values[is_known])
+    ranks = 1 + len(known) - known.searchsorted(values, side="right")
+    return np.where(is_known, 1.0 / np.maximum(ranks, 1), 0.0)
 
 
 def _top(values: Floats) -> float:

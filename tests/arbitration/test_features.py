@@ -250,6 +250,35 @@ def test_what_no_candidate_has_is_compared_with_nothing() -> None:
     assert not compared.any()
 
 
+# --- version 4: late interaction and the estimate ---------------------------------------------------
+
+
+def test_late_interaction_stands_as_it_is_and_beside_the_list() -> None:
+    scores = ((0.9, 0.5), (0.3, 0.4), (None, None), (0.9, 0.2))
+    four = tuple(FeatureInput(text="a", late=late, late_plain=plain) for late, plain in scores)
+
+    assert column("late", QUESTION, *four) == [0.9, 0.3, 0.3, 0.9]
+    assert column("late_in_list", QUESTION, *four) == pytest.approx([1, 0, 0, 1])
+    assert column("late_z", QUESTION, *four) == pytest.approx([1, -1, -1, 1])
+    assert column("late_plain", QUESTION, *four) == [0.5, 0.4, 0.2, 0.2]
+    assert column("late_plain_in_list", QUESTION, *four) == pytest.approx([1, 2 / 3, 0, 0])
+    assert column("reciprocal_rank_late", QUESTION, *four) == pytest.approx([1, 1 / 3, 0, 1])
+
+
+def test_an_encoder_without_vectors_of_tokens_leaves_late_interaction_out() -> None:
+    rows = candidate_features(QUESTION, texts("one", "two"))
+
+    assert not rows[:, [i for i, name in enumerate(FEATURE_NAMES) if "late" in name.split("_")]].any()
+
+
+def test_the_estimate_of_the_rules_is_a_feature() -> None:
+    three = tuple(FeatureInput(text="a", estimate=value) for value in (0.2, 0.8, 0.0))
+
+    assert column("estimate", QUESTION, *three) == [0.2, 0.8, 0.0]
+    assert column("estimate_in_list", QUESTION, *three) == pytest.approx([0.25, 1, 0])
+    assert column("estimate_reciprocal_rank", QUESTION, *three) == pytest.approx([0.5, 1, 0])
+
+
 # --- properties -------------------------------------------------------------------------------------
 
 candidates = st.lists(
@@ -260,6 +289,9 @@ candidates = st.lists(
         document_id=st.sampled_from("de"),
         semantic=st.none() | st.floats(-1, 1),
         lexical=st.none() | st.floats(0, 60),
+        late=st.none() | st.floats(-1, 1),
+        late_plain=st.none() | st.floats(-1, 1),
+        estimate=st.floats(0, 1),
         rrf=st.floats(0, 0.05),
         cooccurrence=st.floats(0, 9),
         ranks=st.dictionaries(st.sampled_from(["bm25", "embedding", "toc"]), st.integers(1, 50)),

@@ -69,6 +69,10 @@ def test_a_pool_has_its_feature_rows(pool: CandidatePool) -> None:
 
     assert rows.shape == (len(pool.candidates), len(FEATURE_NAMES))
     assert rows[:, FEATURE_NAMES.index("keyword_match")].any()
+    estimates = evidence_scores(pool)
+    assert rows[:, FEATURE_NAMES.index("estimate")].tolist() == [
+        estimates[candidate.candidate_id] for candidate in pool.candidates
+    ]
 
 
 def test_the_reranker_decides_the_clear_and_people_the_rest_without_a_model(pool: CandidatePool) -> None:

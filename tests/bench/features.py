@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from arbitration.features import FeatureInput, QuestionFacts, candidate_features
+from arbitration.features import (
+    FEATURE_NAMES,
+    FEATURE_VERSION,
+    FeatureInput,
+    QuestionFacts,
+    candidate_features,
+)
+from arbitration.protocols import Scorer
 from arbitration.vocabulary import vocabulary_of
 from tests.bench.corpora import Language
 from tests.bench.registry import Figure, Size, measurement
 
-SHIPPED = Path(__file__).resolve().parents[2] / "workbench/models_registry/seed_model"
 CANDIDATES = 100
 WORDS = 85
 ROUNDS = {"quick": 60, "full": 300}
@@ -32,9 +37,7 @@ LIBRARY_MS = (6.0, 0.25)
 @measurement("features")
 def measure(size: Size) -> Iterator[Figure]:
     """Medians of rounds that take turns."""
-    from training.scorer import load_scorer
-
-    scorer = load_scorer(SHIPPED)
+    scorer = _network()
     vocabulary_of("en").read([" ".join(_LANGUAGE.words)])
     rounds = [_texts(seed) for seed in range(ROUNDS[size])]
     library = _library()
@@ -73,12 +76,38 @@ def _input(text: str) -> FeatureInput:
         title=" ".join(words[5:8]),
         breadcrumb=" ".join(words[2:8]),
         semantic=len(words[3]) / 20,
+        late=len(words[6]) / 20,
+        late_plain=len(words[7]) / 20,
+        estimate=len(words[3]) / 20,
         lexical=float(len(text)) / 100,
         ranks={"bm25": len(words[1]), "embedding": len(words[2])},
         rrf=len(words[4]) / 100,
         keyword_match=True,
         section_depth=2,
     )
+
+
+def _network() -> Scorer:
+    """The larger of the networks that may serve, trained on noise: what it says does not matter here."""
+    from training.fitting import TrainingConfig
+    from training.run import train_model
+    from training.snapshot import Dataset, Snapshot
+
+    rng = np.random.default_rng(0)
+    rows = 2_000
+    names = tuple(str(row // 10) for row in range(rows))
+    data = Dataset(
+        features=rng.normal(size=(rows, len(FEATURE_NAMES))),
+        labels=(rng.random(rows) < 0.2).astype(np.int64),
+        weights=np.ones(rows),
+        groups=names,
+        questions=names,
+        collections=names,
+        lists=names,
+        label_ids=tuple(map(str, range(rows))),
+    )
+    config = TrainingConfig(architectures=("mlp-128-64-32",), epochs=1, steps=1)
+    return train_model(Snapshot(data, FEATURE_VERSION, 0, 0), config=config).scorer
 
 
 def _library() -> Callable[[str, Sequence[str]], object] | None:

@@ -48,6 +48,13 @@ _WORDS = {
     "neighbour_semantic": gettext_lazy("Closeness in meaning of the passages beside it"),
     "bm25_flat": gettext_lazy("Word match, length ignored"),
     "bm25_steep": gettext_lazy("Word match, length counted in full"),
+    "late": gettext_lazy("Match word by word, rare words first"),
+    "late_in_list": gettext_lazy("Match word by word as a share of the best"),
+    "late_z": gettext_lazy("Match word by word against the average"),
+    "late_plain": gettext_lazy("Match word by word, all words alike"),
+    "late_plain_in_list": gettext_lazy("Match word by word, all words alike, as a share of the best"),
+    "reciprocal_rank_late": gettext_lazy("Rank by match word by word"),
+    "estimate": gettext_lazy("Estimate of the rules"),
 }
 _SHARE, _RANK = "_in_list", "_reciprocal_rank"
 
