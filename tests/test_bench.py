@@ -11,11 +11,18 @@ import numpy as np
 import pypdfium2
 import pytest
 
+from arbitration.features import FEATURE_NAMES
 from arbitration.strategies.settable import call_plan
+from tests.bench import year, year_plot
 from tests.bench.corpora import Language, _places
 from tests.bench.growth import drawn, series
 from tests.bench.ingest import a_pdf
 from tests.bench.prompt_sizes import PASSAGES, sizes_of
+from tests.training.makers import question
+from training.fitting import TrainingConfig
+from training.gate import GatePolicy
+from training.labels import LabelSource
+from training.snapshot import QuestionSides, Side
 
 
 def test_the_made_up_language_is_the_same_each_time_and_its_function_words_are_the_commonest() -> None:
@@ -88,3 +95,59 @@ def test_the_table_of_tokens_is_what_the_command_counts(name: str, options: dict
     sizes = sizes_of(name.split("`")[1], options)
     assert (calls, fixed) == (sizes.calls, sizes.fixed)
     assert read == pytest.approx(sizes.read, rel=0.1)
+
+
+# --- the simulated year -------------------------------------------------------------------------------------------
+
+
+def an_installation(monkeypatch: pytest.MonkeyPatch) -> year.Year:
+    """Made-up questions that can be learned, and rules that hardly know more than chance; two months."""
+    monkeypatch.setattr(year, "MONTHS", 2)
+    asked = []
+    for number in range(140):
+        rng = np.random.default_rng([7, number])
+        labels = (np.arange(20) < 3).astype(np.int64)
+        features = rng.normal(0.0, 1.0, (20, len(FEATURE_NAMES)))
+        features[:, 0] = labels + rng.normal(0.0, 0.2, 20)
+        estimates = np.clip(0.3 * labels + rng.uniform(0.0, 0.7, 20), 0.0, 1.0)
+        asked.append(year.Asked(question(number), features, labels, estimates))
+    config = TrainingConfig(architectures=("mlp-64-32",), members=1)
+    policy = GatePolicy(min_cross_questions=5, min_cross_positives=3, min_cross_negatives=3)
+    return year.Year(asked[40:], asked[:40], config=config, policy=policy)
+
+
+def test_the_year_reviews_trains_and_decides_by_the_products_own_rules(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    simulated = an_installation(monkeypatch)
+    rules_f1, _mrr = simulated._unseen(None)
+    first, second = simulated.live()
+
+    assert (first.labels, second.labels) == (300, 600)
+    wrong = [
+        row.label != simulated.cards[row.label_id][0].labels[int(row.candidate)] for row in simulated.labels
+    ]
+    assert 0.02 < np.mean(wrong) < 0.09
+    assert 0.06 < np.mean([row.blind for row in simulated.labels]) < 0.15
+    assert {row.source for row in simulated.labels} == {LabelSource.APPROVE, LabelSource.OVERRIDE}
+    sides = QuestionSides.of(one.question for one in simulated.questions[: simulated.asked])
+    assert all(sides.side(text) is Side.TRAINING for text in simulated.trained)
+    assert {one.question for one in simulated.unreviewed}.isdisjoint(row.question for row in simulated.labels)
+    assert "deployed" in (first.outcome, second.outcome), (first.reason, second.reason)
+    assert second.serves_f1 > rules_f1
+    assert year.table([first, second]).count("\n") == 3
+
+
+def test_the_year_is_drawn_as_well_formed_svg_for_light_and_dark(monkeypatch: pytest.MonkeyPatch) -> None:
+    months = [
+        {"month": n, "outcome": outcome, "low": low, "high": high, "champion_f1": 0.4, "challenger_f1": 0.5,
+         "serves": "v2", "serves_f1": 0.3 + n / 50}
+        for n, outcome, low, high in ((1, "refused", None, None), (2, "deployed", 0.02, 0.2), (3, "kept", -0.1, 0.3))
+    ]  # fmt: skip
+    for theme in year_plot.THEMES.values():
+        picture = year_plot.drawn({"rules_f1": 0.31, "rules_mrr": 0.5, "months": months}, theme)
+        texts = [
+            element.text for element in ElementTree.fromstring(picture).iter() if element.tag.endswith("text")
+        ]
+        assert {"v2", "×", "the rules", "what serves", "● deployed"} <= set(texts)
+        assert picture.count("<circle") == 3, "one where it serves, two gains"
