@@ -69,24 +69,24 @@ class Answer(AnswerRecord):
 
 _STATEMENTS: dict[str, dict[str, str]] = {
     "en": {
-        "extractive": "Quoted from the evidence, word for word; no model wrote this:",
+        "extractive": "Direct quotes from the evidence:",
         "nearest": "No strong match. The nearest passages, word for word; a person should decide whether they answer:",
         "conflicts": "The evidence contradicts itself; see the conflicts.",
         "absent": "Not found. Searched for {terms} in {titles} titles and {lines} lines: no hit.",
-        "discarded": "Not found. {count} passages were judged and none carries the answer; a person should confirm.",
+        "discarded": "Not found. {count} passages checked; none answers this question. A person should confirm.",
         "empty": "Not found. No passage came close enough to be judged; a person should confirm.",
-        "undecided": "Not answered: the evidence is undecided and waits for a person.",
+        "undecided": "Answer pending: the evidence needs review.",
     },
     "es": {
-        "extractive": "Citado de la evidencia, palabra por palabra; ningún modelo lo ha redactado:",
+        "extractive": "Citas directas de la evidencia:",
         "nearest": "Sin coincidencia clara. Los pasajes más cercanos, palabra por palabra; "
         "una persona debe decidir si responden:",
         "conflicts": "La evidencia se contradice; véanse los conflictos.",
         "absent": "No encontrado. Se buscó {terms} en {titles} títulos y {lines} líneas: ninguna coincidencia.",
-        "discarded": "No encontrado. Se juzgaron {count} pasajes y ninguno contiene la respuesta; "
-        "conviene que una persona lo confirme.",
+        "discarded": "No encontrado. {count} pasajes revisados; ninguno responde a esta pregunta. "
+        "Una persona debe confirmarlo.",
         "empty": "No encontrado. Ningún pasaje se acercó lo bastante; conviene que una persona lo confirme.",
-        "undecided": "Sin respuesta: la evidencia está sin decidir y espera a una persona.",
+        "undecided": "Respuesta pendiente: la evidencia está por revisar.",
     },
 }
 _FEWEST_WORDS = 4

@@ -212,7 +212,7 @@ def test_the_reviewer_works_the_queue_by_keyboard(
     cards = office.scale.cards if look is LOOKS[0] else 5
     before = _decided(office)
     page.keyboard.press("x")
-    expect(page.get_by_text("yours until")).to_be_visible()
+    expect(page.get_by_text("Reserved until")).to_be_visible()
     # The pointer rests where a hand left it: on the button that the keys press.
     page.locator("[data-key=a]").first.hover()
     presses, started = 0, time.monotonic()

@@ -127,14 +127,14 @@ def test_the_key_for_the_next_card_goes_on_in_the_queue_too(visit: Visit, runs: 
     for _ in range(2):
         page.keyboard.press("j")
         page.wait_for_url(lambda url: url not in seen)
-        expect(page.get_by_text("yours until")).to_be_visible()
+        expect(page.get_by_text("Reserved until")).to_be_visible()
         seen.append(page.url)
     for address in reversed(seen[:-1]):
         page.keyboard.press("k")
         page.wait_for_url(address)
-        expect(page.get_by_text("yours until")).to_be_visible()
+        expect(page.get_by_text("Reserved until")).to_be_visible()
     expect(page.locator("[data-key=k]")).to_have_count(0)
-    page.get_by_role("button", name="Give it back").click()
+    page.get_by_role("button", name="Release").click()
 
 
 def _approve(page: Page) -> None:
@@ -148,11 +148,11 @@ def test_two_reviewers_never_get_the_same_item(visit: Visit, runs: dict[str, int
     first, second = visit("reviewer"), visit("reviewer2")
     for visitor in (first, second):
         visitor.go("/queue/")
-        visitor.page.get_by_role("button", name="Take the next").click()
-        expect(visitor.page.get_by_text("yours until")).to_be_visible()
+        visitor.page.get_by_role("button", name="Start next").click()
+        expect(visitor.page.get_by_text("Reserved until")).to_be_visible()
     assert first.page.url != second.page.url
     for visitor in (first, second):
-        visitor.page.get_by_role("button", name="Give it back").click()
+        visitor.page.get_by_role("button", name="Release").click()
         expect(visitor.page.get_by_role("heading", name="Queue")).to_be_visible()
 
 

@@ -104,7 +104,7 @@ def test_lines_are_chosen_by_clicking_and_the_answer_is_written_anew(
 ) -> None:
     run = ask(product, "What does the policy say about the moon?", "information-security-policy.md")
     page = visit("reviewer").go(f"/runs/{run}/")
-    page.get_by_role("link", name=re.compile("Point at the lines|Add evidence")).click()
+    page.get_by_role("link", name=re.compile("Select the evidence|Add evidence")).click()
     expect(page.locator("form[data-line-picker=ready]")).to_be_visible()
     lines = page.locator(".lines__item")
     lines.nth(4).locator(".lines__text").click()

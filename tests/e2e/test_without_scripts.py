@@ -90,7 +90,7 @@ def test_a_link_to_a_card_that_the_page_leaves_for_later(visit: Visit, runs: dic
 
 def test_the_queue(visit: Visit, runs: dict[str, int]) -> None:
     page = visit("reviewer", scripts=False).go("/queue/")
-    page.get_by_role("button", name="Take the next").click()
+    page.get_by_role("button", name="Start next").click()
     here = page.url
     page.get_by_role("button", name=re.compile("^(Approve|Confirm)")).click()
     expect(page.locator(".message--success")).to_be_visible()

@@ -42,7 +42,7 @@ METHOD_LABELS = {
     "human": gettext_lazy("A person"),
 }
 NEEDS_PERSON = {
-    "uncertain": gettext_lazy("The rules and the score do not settle it."),
+    "uncertain": gettext_lazy("Low confidence"),
     "embedding_only": gettext_lazy("Only its meaning is near the question; no word of it matches."),
     "unsupported_departure": gettext_lazy("The model's role departs from what the detectors found."),
     "displaced": gettext_lazy(

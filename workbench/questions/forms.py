@@ -95,9 +95,9 @@ class AskForm(ScopeFields, StrategyFields):
     )
     strategy = forms.ChoiceField(label=_("Strategy"), required=False)
     follow_references = forms.BooleanField(
-        label=_("Also read what the passages refer to (“see clause 7.3”)"), required=False
+        label=_("Follow cross-references (“see clause 7.3”)"), required=False
     )
-    fresh = forms.BooleanField(label=_("Ask afresh, even if it was asked before"), required=False)
+    fresh = forms.BooleanField(label=_("Ignore earlier answers"), required=False)
 
     def __init__(self, *args: Any, user: User, collection: Collection | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

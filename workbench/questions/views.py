@@ -58,7 +58,10 @@ def ask(request: HttpRequest) -> HttpResponse:
         else:
             if outcome.is_cached:
                 messages.info(
-                    request, _("This was asked before: here is that run. Tick “Ask afresh” to run it again.")
+                    request,
+                    _(
+                        "This was asked before: here is that run. Tick “Ignore earlier answers” to run it again."
+                    ),
                 )
             return redirect("questions:run", pk=outcome.run.pk)
     context = {

@@ -250,7 +250,7 @@ def bulk_page(*, user: User, filters: QueueFilter) -> dict[str, Any]:
         "query": filters.query,
         "crumbs": [
             {"label": _("Queue"), "url": f"{reverse('review:queue')}?{filters.query}"},
-            {"label": _("Approve at once")},
+            {"label": _("Bulk approve")},
         ],
     }
 
@@ -273,5 +273,5 @@ def claims_page(*, user: User) -> dict[str, Any]:
             {"collection": collection, "url": reverse("review:policy", args=[collection.slug])}
             for collection in administered
         ],
-        "crumbs": [{"label": _("Queue"), "url": reverse("review:queue")}, {"label": _("Who holds what")}],
+        "crumbs": [{"label": _("Queue"), "url": reverse("review:queue")}, {"label": _("Assignments")}],
     }

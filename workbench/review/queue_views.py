@@ -117,7 +117,7 @@ def queue_hand_over(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def claims(request: HttpRequest) -> HttpResponse:
-    """Who holds what, in the collections one reviews or administers."""
+    """Assignments, in the collections one reviews or administers."""
     return render(request, "review/claims.html", queue_page.claims_page(user=request.user))
 
 

@@ -127,7 +127,7 @@ def test_a_long_queue_is_counted_so_far_and_no_further(
     grow(scene.run, to=8)
     monkeypatch.setattr(queue_page, "MOST_COUNTED", 2)
 
-    assert "More than 2 verdicts wait" in client_as(cast.reviewer).get(f"{ADDRESS}?show=all").content.decode()
+    assert "More than 2 to review" in client_as(cast.reviewer).get(f"{ADDRESS}?show=all").content.decode()
 
 
 def test_what_was_handed_to_somebody_is_their_next_however_little_it_urges(cast: Cast, scene: Scene) -> None:

@@ -286,7 +286,7 @@ class TestManyAtOnce:
         client = client_as(cast.reviewer)
         address = "/queue/bulk/?show=all"
         page = client.get(address)
-        assert "Approve at once" in page.content.decode()
+        assert "Bulk approve" in page.content.decode()
         count = len(page.context["rows"])
         answer = client.post(address, {"digest": page.context["digest"]}, follow=True)
         assert f"{count} approved." in answer.content.decode()
