@@ -208,7 +208,7 @@ class TrainingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersV
     @action(detail=False, methods=["get"], pagination_class=None)
     def plan(self, request: Request) -> Response:
         """A dry run: what would be trained and measured now."""
-        plan = training_plan()
+        plan = training_plan(services.standing_current())
         unmatched = list(unmatched_seen(user=request.user)[:UNMATCHED_SHOWN]) if plan.unmatched else []
         shown = {
             **asdict(plan),

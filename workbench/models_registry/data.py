@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import structlog
 from django.core.cache import cache
-from django.db.models import Max
+from django.db.models import Aggregate, Count, Manager, Max, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from arbitration.features import FEATURE_VERSION
@@ -108,9 +110,40 @@ class Plan:
         return self.outlook.way is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The schedule, how many labels mean no candidate, and the last label, retraction and snapshot: one query."""
+
+    schedule: TrainingSchedule
+    unmatched: int
+    last: tuple[int, int, int]
+
+
+def standing_now() -> Standing:
+    """How things stand for training. Raises ``TrainingSchedule.DoesNotExist`` before the schedule was first read."""
+    schedule = TrainingSchedule.objects.annotate(
+        unmatched=_alone(Count("*"), labels_unmatched()),
+        label=_alone(Max("pk"), Label.objects),
+        retraction=_alone(Max("pk"), LabelRetraction.objects),
+        snapshot=_alone(Max("pk"), Snapshot.objects),
+    ).get(pk=1)
+    return Standing(schedule, schedule.unmatched, (schedule.label, schedule.retraction, schedule.snapshot))
+
+
+def _alone(figure: Aggregate, rows: QuerySet[Any] | Manager[Any]) -> Coalesce:
+    """A figure over all rows as a part of another query; 0 of none."""
+    alone = rows.order_by().values(all=Value(1)).annotate(figure=figure).values("figure")
+    return Coalesce(Subquery(alone), 0)
+
+
 def gate_policy() -> GatePolicy:
     """What the gate demands here, as an admin set it."""
     schedule, _made = TrainingSchedule.objects.get_or_create(pk=1)
+    return policy_of(schedule)
+
+
+def policy_of(schedule: TrainingSchedule) -> GatePolicy:
+    """What a schedule has the gate demand."""
     return GatePolicy(
         min_positives=schedule.min_positives,
         min_negatives=schedule.min_negatives,
@@ -119,11 +152,10 @@ def gate_policy() -> GatePolicy:
     )
 
 
-def outlook_now() -> GoldOutlook:
+def outlook_of(standing: Standing) -> GoldOutlook:
     """What gold is missing, for a page. Reads no label but gold; computed anew when labels or trainings have come."""
-    last = [model.objects.aggregate(last=Max("pk"))["last"] for model in (Label, LabelRetraction, Snapshot)]
-    policy, today = gate_policy(), timezone.now().date()
-    state = f"{last}:{policy.model_dump_json()}:{today}"
+    policy, today = policy_of(standing.schedule), timezone.now().date()
+    state = f"{standing.last}:{policy.model_dump_json()}:{today}"
     key = f"models:gold:{hashlib.sha256(state.encode()).hexdigest()}"
     found = cache.get(key)
     if not isinstance(found, GoldOutlook):
@@ -145,7 +177,7 @@ def _outlook(
     )
 
 
-def training_plan() -> Plan:
+def training_plan(standing: Standing) -> Plan:
     """The dry run of the page: labels by side, and the gold there is."""
     sides = sides_of_all()
     resolution, blind, withheld = labels_read()
@@ -162,8 +194,8 @@ def training_plan() -> Plan:
         gold_positives=positives,
         gold_negatives=len(gold) - positives,
         gold_questions=len({sides.group(row.question) for row in gold}),
-        unmatched=labels_unmatched().count(),
-        outlook=_outlook(blind, gold, sides, gate_policy()),
+        unmatched=standing.unmatched,
+        outlook=_outlook(blind, gold, sides, policy_of(standing.schedule)),
     )
 
 

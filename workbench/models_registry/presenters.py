@@ -21,7 +21,7 @@ from workbench.questions.models import RoleChoice
 from . import selectors
 from .cards import FIGURES, labels_seen, model_card, seed_of
 from .champion import is_withdrawn, serving_now
-from .data import outlook_now, training_plan
+from .data import outlook_of, training_plan
 from .drift import DriftRow, drift_for
 from .forms import ReasonForm, ScheduleForm
 from .lineage import models_of_label
@@ -33,8 +33,8 @@ from .models import (
     RunState,
     TrainingRun,
 )
-from .services import may_move, may_train, next_due, schedule_current
-from .unmatched import labels_unmatched, unmatched_seen
+from .services import may_move, may_train, next_due, standing_current
+from .unmatched import unmatched_seen
 
 #: As ``training.fitting`` has it; a page does not load scikit-learn for a word.
 BASELINE = "logistic"
@@ -52,7 +52,8 @@ _STATE_WORDS = {
 def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dict[str, Any]:
     """The champion, what the gate decided, who was champion when, trainings, and the schedule."""
     decisions = selectors.decisions_newest(limit=MOST_SHOWN)
-    schedule = schedule_current()
+    standing = standing_current()
+    schedule = standing.schedule
     serving = serving_now()
     champion = serving.champion
     versions = list(selectors.versions_all()[:MOST_SHOWN])
@@ -75,8 +76,8 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
         "schedule_form": schedule_form or ScheduleForm.of(schedule),
         "next_due": next_due(schedule),
         "new_labels": selectors.labels_since_last_training(),
-        "unmatched": labels_unmatched().count(),
-        "outlook": outlook_now(),
+        "unmatched": standing.unmatched,
+        "outlook": outlook_of(standing),
         "may_train": may_train(user=user),
         "may_move": may_move(user=user),
     }
@@ -290,11 +291,12 @@ def _confusion(report: dict[str, Any] | None) -> list[dict[str, Any]]:
 
 def plan_page(*, user: User) -> dict[str, Any]:
     """What a training would read and measure now, and whether the gate would have enough gold."""
-    plan, schedule = training_plan(), schedule_current()
+    standing = standing_current()
+    plan = training_plan(standing)
     return {
         "crumbs": _crumbs(_("Dry run")),
         "plan": plan,
-        "schedule": schedule,
+        "schedule": standing.schedule,
         "enough_gold": plan.has_enough_gold,
         "outlook": plan.outlook,
         "unmatched": list(unmatched_seen(user=user)[:LABELS_SHOWN]) if plan.unmatched else [],

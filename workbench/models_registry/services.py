@@ -21,6 +21,7 @@ from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.leases import lease_free
 
 from . import champion
+from .data import Standing, standing_now
 from .failing import training_fail
 from .models import (
     ACTIVE_STATES,
@@ -159,6 +160,15 @@ def schedule_current() -> TrainingSchedule:
     if made:
         schedule.refresh_from_db()  # the moment the database gave it
     return schedule
+
+
+def standing_current() -> Standing:
+    """How things stand for training, with the schedule made at first sight."""
+    try:
+        return standing_now()
+    except TrainingSchedule.DoesNotExist:
+        schedule_current()
+        return standing_now()
 
 
 def schedule_change(*, actor: User, **values: Any) -> TrainingSchedule:

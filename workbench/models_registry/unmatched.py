@@ -14,7 +14,7 @@ from django.conf import settings
 from arbitration.features import FEATURE_VERSION
 from workbench.accounts.models import User
 from workbench.documents.embedding import active_space
-from workbench.documents.models import Document
+from workbench.documents.models import Document, EmbeddingSpace
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.labeling.matching import Unmatched
 from workbench.labeling.models import Label, LabelQuerySet
@@ -30,7 +30,7 @@ def labels_unmatched() -> LabelQuerySet:
     """Labels that stand and mean no candidate, as far as anybody looked."""
     return Label.objects.standing().filter(
         feature_rows__feature_version=FEATURE_VERSION,
-        feature_rows__embedding_space=active_space().name,
+        feature_rows__embedding_space=EmbeddingSpace.objects.filter(is_active=True).values("name")[:1],
         feature_rows__estimate__isnull=True,
     )
 

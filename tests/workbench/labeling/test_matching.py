@@ -24,6 +24,7 @@ from workbench.labeling.transfer import ImportReport, labels_import
 from workbench.models_registry import tasks, unmatched
 from workbench.models_registry.data import learning_data, training_plan
 from workbench.models_registry.models import FeatureRow
+from workbench.models_registry.services import standing_current
 from workbench.questions.models import RunPool
 
 ClientAs = Callable[[User | None], Client]
@@ -171,7 +172,7 @@ def test_a_row_that_trains_nothing_is_named(
 
     assert (report.added, report.idle_count, [one.line for one in report.idle]) == (2, 1, [2])
     assert "shares enough text" in report.idle[0].problem
-    assert training_plan().unmatched == 1
+    assert training_plan(standing_current()).unmatched == 1
     page = client_as(cast.admin).get(reverse("models:plan")).content.decode()
     assert "Labels that train nothing" in page
     assert QUESTION in page

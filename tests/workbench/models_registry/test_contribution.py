@@ -20,6 +20,7 @@ from workbench.models_registry.champion import alias_version
 from workbench.models_registry.data import learning_data, training_plan
 from workbench.models_registry.models import ModelVersion, RunState, SnapshotLabel
 from workbench.models_registry.selectors import labels_since_last_training
+from workbench.models_registry.services import standing_current
 
 ClientAs = Callable[[User | None], Client]
 
@@ -57,7 +58,7 @@ def test_kept_labels_neither_train_nor_judge(gold: World, beta: World, system: U
     assert len(with_them.gold) > len(without.gold)
 
     withdraw(beta.collection)
-    data, plan = learning_data(), training_plan()
+    data, plan = learning_data(), training_plan(standing_current())
     assert data.training.content_hash == without.training.content_hash
     assert data.gold.digest == without.gold.digest
     assert data.withheld == plan.withheld == len(kept) + 60

@@ -121,6 +121,7 @@ def test_everything_is_in_the_trail_under_one_request() -> None:
     events = AuditEvent.objects.all()
     assert set(events.values_list("action", flat=True)) == {
         "collection.created", "account.created", "membership.granted", "document.uploaded", "document.described",
+        "review_policy.changed",
     }  # fmt: skip
     (request_id,) = set(events.values_list("request_id", flat=True))
     assert request_id.startswith("create_demo-")
