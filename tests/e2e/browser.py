@@ -130,6 +130,16 @@ def seen(page: Page) -> Seen:
     return Seen(moved or [], refused or [], shift or 0.0)
 
 
+def restyled(page: Page) -> None:
+    """Waits until a change of colours or size is painted and its transitions have ended."""
+    page.evaluate(
+        """async () => {
+            for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+            await Promise.allSettled(document.getAnimations().map((one) => one.finished));
+        }"""
+    )
+
+
 def evidence_settled(page: Page) -> None:
     """Waits until page images are drawn, and the panel beside the cards, where it is shown, holds the evidence of the
     current card."""

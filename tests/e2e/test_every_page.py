@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.e2e.browser import NARROW, blank_below, evidence_settled, overflow, squeezed
+from tests.e2e.browser import NARROW, blank_below, evidence_settled, overflow, restyled, squeezed
 from tests.e2e.conftest import Visit
 from tests.e2e.furniture import furnish
 from tests.product import RunningProduct
@@ -136,6 +136,7 @@ def test_page(name: str, visit: Visit, places: dict[str, object]) -> None:
     check(page)
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+    restyled(page)
     evidence_settled(page)
     check(page)
 

@@ -23,7 +23,7 @@ ROLES = ("reviewer", "analyst", "annotator", "admin")
 HEART = {
     "home": ("reviewer", "/", ("Lo que espera", "Últimas preguntas", "Cerrar sesión")),
     "run": ("reviewer", "/runs/{run}/", ("Aprobar", "Revocar", "No puedo decidir", "Procedencia")),
-    "queue": ("reviewer", "/queue/", ("Cola", "Tomar el siguiente", "Filtrar")),
+    "queue": ("reviewer", "/queue/", ("Cola", "Empezar el siguiente", "Filtrar")),
     "document": ("analyst", "{document}", ("Esquema", "Buscar en este documento")),
     "ask": ("analyst", "/ask/", ("Preguntar", "Estrategia", "Todos los documentos")),
     "labeling": ("admin", "/labeling/", ("Etiquetado", "Proyecto nuevo")),

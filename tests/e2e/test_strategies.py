@@ -24,6 +24,13 @@ SLUG = "strategies"
 _JOIN = f"""
 from workbench.accounts.models import Membership, User
 from workbench.documents.models import Collection
+from workbench.review.policy import policy_set
+policy_set(
+    actor=User.objects.system(),
+    collection=Collection.objects.get(slug="{SLUG}"),
+    blind_share=0,
+    second_share=0,
+)
 Membership.objects.get_or_create(
     user=User.objects.get(email="reviewer@demo.example"),
     collection=Collection.objects.get(slug="{SLUG}"),

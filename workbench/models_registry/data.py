@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import structlog
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db.models import Aggregate, Count, Manager, Max, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -157,7 +157,7 @@ def outlook_of(standing: Standing) -> GoldOutlook:
     policy, today = policy_of(standing.schedule), timezone.now().date()
     state = f"{standing.last}:{policy.model_dump_json()}:{today}"
     key = f"models:gold:{hashlib.sha256(state.encode()).hexdigest()}"
-    found = cache.get(key)
+    found = caches["process"].get(key)
     if not isinstance(found, GoldOutlook):
         sides, blind = sides_known(), gold_read()
         for row in blind:
@@ -165,7 +165,7 @@ def outlook_of(standing: Standing) -> GoldOutlook:
         found = _outlook(
             blind, gold_labels(blind, sides=sides, trained_questions=questions_trained()), sides, policy
         )
-        cache.set(key, found, timeout=3600)
+        caches["process"].set(key, found, timeout=3600)
     return found
 
 
