@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FOLDER = Path("docs/img")
-WIDTH, HEIGHT = 760, 470
+WIDTH, HEIGHT = 790, 470
 LEFT, RIGHT = 64, 620
 #: Top and bottom of the two panels.
 ABOVE, BELOW = (56, 220), (286, 430)
@@ -81,7 +81,7 @@ def _served(report: Row, across: _Axis, theme: Theme) -> Iterator[str]:
     values = [report["rules_f1"], *(row["serves_f1"] for row in months)]
     low, high = int(min(values) * 20) / 20, (int(max(values) * 20) + 1) / 20
     up = _Axis(low, high, ABOVE[1], ABOVE[0])
-    yield from _lines((low, (low + high) / 2, high), up, theme, "{:.3f}")
+    yield from _lines((low, (low + high) / 2, high), up, theme, "{:.2f}")
     bar = up.place(report["rules_f1"])
     yield (
         f'<line x1="{LEFT}" y1="{bar:.1f}" x2="{RIGHT}" y2="{bar:.1f}" stroke="{theme.rules}" stroke-width="2"'
