@@ -50,7 +50,7 @@ MONTHS, REVIEWS, WRONG, BLIND = 12, 300, 0.05, 0.10
 BEST, AT_RANDOM = 8, 1
 UNREVIEWED = 200
 SEED = 2026
-OTHER_DRAWS = (1, 2, 3, 4)
+OTHER_DRAWS = (1, 2)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 REPORT = Path("var/year.json")
 RULES = "the rules"
