@@ -363,9 +363,9 @@ def _of_the_product() -> dict[str, tuple[Reader, ...]]:
     from workbench.infra.diffs import line_diff
     from workbench.infra.storable import storable
     from workbench.labeling import passages, trec
-    from workbench.questions.cards import reflowed
-    from workbench.questions.matches import Matches, marked
     from workbench.review.comments import mentions_in
+    from workbench.runs.cards import reflowed
+    from workbench.runs.matches import Matches, marked
 
     half = SIZE // 2
     return {
@@ -388,8 +388,8 @@ def _of_the_product() -> dict[str, tuple[Reader, ...]]:
         ),
         "workbench.infra.diffs": (lambda t: line_diff(t[:half].split(" "), t[half:].split(" ")),),
         "workbench.infra.storable": (storable,),
-        "workbench.questions.cards": (reflowed,),
-        "workbench.questions.matches": (
+        "workbench.runs.cards": (reflowed,),
+        "workbench.runs.matches": (
             lambda t: marked(t, ["records", "keep records"], "en", Matches(meant=(("laptop", "equipment"),))),
             lambda t: marked(_PLAIN, [t], "en", Matches(meant=(("laptop", t),))),
         ),

@@ -28,8 +28,8 @@ def measure(size: Size) -> Iterator[Figure]:
     """Medians over questions; of each question the median of its repetitions."""
     import workbench.wsgi  # noqa: F401 - as a web process is set up, the garbage collector included
     from workbench.documents.embedding import current_embedder
-    from workbench.questions import execution
-    from workbench.questions.models import LLMCall
+    from workbench.runs import execution
+    from workbench.runs.models import LLMCall
 
     corpus = new_corpus()
     corpus.grow(PASSAGES)
@@ -72,7 +72,7 @@ def _ask(client: Any, corpus: Corpus, text: str) -> Any:
 
 
 def _asked_first(client: Any, corpus: Corpus, text: str) -> tuple[float, int]:
-    from workbench.questions.execution import run_answer, run_arbitrate, run_detect
+    from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 
     started = time.perf_counter()
     answer = _ask(client, corpus, text)

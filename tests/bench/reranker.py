@@ -159,7 +159,7 @@ def described(folder: Path, size: Size) -> list[Described]:
     from arbitration.evaluation.judge import Judge
     from arbitration.evaluation.structured import line_maps
     from training.labelled_pools import labels_of_pool
-    from workbench.questions.evaluation import QuestionRunner, dataset_load
+    from workbench.runs.evaluation import QuestionRunner, dataset_load
 
     dataset = (
         load_dataset(folder).limited(QUESTIONS[size]) if size == "full" else _share(load_dataset(folder))

@@ -360,7 +360,7 @@ def described(folder: Path) -> list[Asked]:
     from arbitration.evaluation.judge import Judge
     from arbitration.evaluation.structured import line_maps
     from training.labelled_pools import labels_of_pool
-    from workbench.questions.evaluation import QuestionRunner, dataset_load
+    from workbench.runs.evaluation import QuestionRunner, dataset_load
 
     whole = load_dataset(folder)
     chosen = [q for q in whole.questions if q.is_ranked and {e.document_id for e in q.evidence} <= DOCUMENTS]

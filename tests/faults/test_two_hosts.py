@@ -29,8 +29,8 @@ from workbench.accounts.models import User
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.documents.services import collection_create, document_upload
 from workbench.infra.dispatch import task_named
-from workbench.questions.models import Run, RunStatus
-from workbench.questions.services import question_ask
+from workbench.runs.models import Run, RunStatus
+from workbench.runs.services import question_ask
 
 pytestmark = [pytest.mark.integration, pytest.mark.faults]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.integration.learning_scene import due, labels, say, start
-from tests.workbench.models_registry.makers import QUICK
-from workbench.models_registry.trainings import training_rehearse
+from tests.workbench.rerankers.makers import QUICK
+from workbench.rerankers.trainings import training_rehearse
 
 __all__ = ["due", "labels", "rehearse", "start"]
 

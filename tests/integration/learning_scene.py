@@ -10,13 +10,13 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.workbench.models_registry.makers import QUICK, World, truths
+from tests.workbench.rerankers.makers import QUICK, World, truths
 from training.fitting import TrainingConfig
 from workbench.accounts.models import User
 from workbench.documents.models import Collection
 from workbench.labeling.models import Label
-from workbench.models_registry.models import TrainingSchedule
-from workbench.models_registry.services import schedule_current, training_start
+from workbench.rerankers.models import TrainingSchedule
+from workbench.rerankers.services import schedule_current, training_start
 
 #: Long enough that a test can kill the worker in the middle of it.
 SLOW = TrainingConfig(architectures=("mlp-128-64-32",), epochs=4000, members=1)

@@ -72,8 +72,8 @@ class Installation:
         """A run of the strategy; carried out here unless ``finish`` is off. Under ``r-flow`` every candidate is
         made uncertain, so that the model is asked about each; not where the cache is used, whose keys hold the
         settings."""
-        from workbench.questions.models import Run
-        from workbench.questions.services import question_ask
+        from workbench.runs.models import Run
+        from workbench.runs.services import question_ask
 
         run = question_ask(
             actor=self.cast.analyst,
@@ -88,7 +88,7 @@ class Installation:
 
     def finish(self, run: Any) -> Any:
         """Carries out the stages of a run; those that are done already are left alone."""
-        from workbench.questions.execution import run_answer, run_arbitrate, run_detect
+        from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 
         for stage in (run_detect, run_arbitrate, run_answer):
             stage(run_id=run.pk)
@@ -123,7 +123,7 @@ def _installation(
         let_tests_empty_the_trail(patch)
         # The tables are emptied once, at the end of the module, and not after each test.
         patch.setattr("django.test.TransactionTestCase._fixture_teardown", lambda self: None)
-        patch.setattr("workbench.questions.execution.current_embedder", CountingEmbedder)
+        patch.setattr("workbench.runs.execution.current_embedder", CountingEmbedder)
         patch.setattr("workbench.infra.dispatch.dispatch", lambda *args, **kwargs: True)
         patch.setattr(endpoint_calls, "FIRST_BACKOFF_S", 0.01)
         stack.enter_context(
@@ -149,8 +149,8 @@ def _storages() -> dict[str, Any]:
 
 
 def _furnished(fake: FakeLLM) -> Installation:
-    from workbench.questions import gateway
-    from workbench.questions.models import LLMEndpoint
+    from workbench.runs import gateway
+    from workbench.runs.models import LLMEndpoint
 
     cast = create_cast()
     for collection in (cast.alpha, cast.beta):

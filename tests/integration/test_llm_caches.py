@@ -50,7 +50,7 @@ def test_an_alias_approved_between_asking_and_detection_belongs_to_the_key(
     installation: Installation,
 ) -> None:
     """The run searches with the alias, so only a question asked with the alias may be answered by it."""
-    from workbench.vocabulary.models import DictionaryEntry, EntryStatus
+    from workbench.synonyms.models import DictionaryEntry, EntryStatus
 
     text = "How long are audit papers kept?"
     run = installation.ask("offline", text=text, use_cache=True, finish=False)
@@ -77,8 +77,8 @@ def test_a_document_that_comes_between_the_stages_leaves_the_run_without_a_key(
     installation: Installation,
 ) -> None:
     from workbench.documents.services import index_epoch_bump
-    from workbench.questions.execution import run_answer, run_arbitrate, run_detect
-    from workbench.questions.services import question_ask
+    from workbench.runs.execution import run_answer, run_arbitrate, run_detect
+    from workbench.runs.services import question_ask
 
     run = question_ask(
         actor=installation.cast.analyst,
@@ -111,8 +111,8 @@ def test_a_run_that_got_no_answer_is_not_handed_out_again(installation: Installa
 
 @pytest.mark.parametrize("strategy", ["arbiter", "r-flow"])
 def test_another_model_answers_anew(installation: Installation, strategy: str, settings) -> None:
-    from workbench.questions import gateway
-    from workbench.questions.models import LLMEndpoint
+    from workbench.runs import gateway
+    from workbench.runs.models import LLMEndpoint
 
     text = f"Which audit records does another model know under {strategy}?"
     first = installation.ask(strategy, text=text, use_cache=True)
@@ -127,7 +127,7 @@ def test_another_model_answers_anew(installation: Installation, strategy: str, s
 
 
 def test_a_probe_goes_through_the_ledger_and_is_asked_for_once(installation: Installation, settings) -> None:
-    from workbench.questions.models import LLMCall, LLMEndpoint
+    from workbench.runs.models import LLMCall, LLMEndpoint
 
     settings.OPENAI_MODEL = "never-probed"
     run = installation.ask("arbiter")
@@ -137,7 +137,7 @@ def test_a_probe_goes_through_the_ledger_and_is_asked_for_once(installation: Ins
 
 
 def test_where_models_are_stopped_nothing_is_probed(installation: Installation, settings) -> None:
-    from workbench.questions.models import LLMControl
+    from workbench.runs.models import LLMControl
 
     settings.OPENAI_MODEL = "probed-by-nobody"
     LLMControl.objects.update_or_create(pk=1, defaults={"is_stopped": True, "stop_reason": "incident"})
@@ -150,7 +150,7 @@ def test_where_models_are_stopped_nothing_is_probed(installation: Installation, 
 
 
 def test_an_endpoint_that_keeps_failing_is_reported_until_it_answers(installation: Installation) -> None:
-    from workbench.questions.gateway import endpoint_trouble
+    from workbench.runs.gateway import endpoint_trouble
 
     installation.fake.fault("server_error")
     installation.ask("consensus")

@@ -16,8 +16,8 @@ pytestmark = LLM_MARKS
 
 def outcomes(run: Any) -> dict[str, Any]:
     """Verdicts by candidate id, after checking that each candidate has exactly one, on record and in the queue."""
-    from workbench.questions.models import Candidate, Verdict
     from workbench.review.models import QueueItem
+    from workbench.runs.models import Candidate, Verdict
 
     assert run.status == "done", (run.status, run.failure_reason)
     offered = {c["candidate_id"] for c in run.pool.body["candidates"]}
@@ -41,7 +41,7 @@ def outcomes(run: Any) -> dict[str, Any]:
 
 
 def calls_of(run: Any, *, stage: str = "") -> list[Any]:
-    from workbench.questions.models import LLMCall
+    from workbench.runs.models import LLMCall
 
     calls = LLMCall.objects.filter(run=run)
     return list(calls.filter(stage=stage) if stage else calls)
@@ -169,7 +169,7 @@ def test_a_short_fault_is_retried_and_leaves_no_trace_in_the_verdicts(
 def test_what_two_turns_ranked_by_is_kept_and_a_persons_criteria_save_the_first_call(
     installation: Installation,
 ) -> None:
-    from workbench.questions.rubrics import rubric_of
+    from workbench.runs.rubrics import rubric_of
 
     run = installation.ask("multi-criteria-2")
     inferred = rubric_of(run)

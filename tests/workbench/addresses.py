@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from tests.workbench.labeling.makers import any_pair, any_project, any_slot
-from tests.workbench.models_registry.makers import any_model, any_training
+from tests.workbench.rerankers.makers import any_model, any_training
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
@@ -289,7 +289,7 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
 
 def _evaluation() -> int:
     """An evaluation of strategies on a labelled set."""
-    from workbench.questions.models import EvaluationRun
+    from workbench.runs.models import EvaluationRun
 
     report = {"questions": 0, "answerable": 0, "strategies": {}}
     return EvaluationRun.objects.get_or_create(dataset="set", defaults={"report": report, "seconds": 1})[0].pk

@@ -27,18 +27,18 @@ from arbitration.documents import Line, Page, ParsedDocument, Passage, Section
 from arbitration.protocols import TokenVectors
 from tests.workbench.cast import Cast, create_cast
 from workbench.accounts.models import User
+from workbench.checklists.models import Round
+from workbench.checklists.services import question_set_create, round_fill, round_start
 from workbench.documents import ingest
 from workbench.documents.models import Collection, Document, DocumentStatus, PassageVector
 from workbench.documents.services import index_epoch_bump
-from workbench.question_sets.models import Round
-from workbench.question_sets.services import question_set_create, round_fill, round_start
-from workbench.questions import execution, strategies
-from workbench.questions.comparison import comparison_start
-from workbench.questions.execution import run_answer, run_arbitrate, run_detect
-from workbench.questions.models import Comparison, Run
-from workbench.questions.services import question_ask
 from workbench.review.services import candidate_approve
-from workbench.vocabulary.models import DictionaryEntry
+from workbench.runs import execution, strategies
+from workbench.runs.comparison import comparison_start
+from workbench.runs.execution import run_answer, run_arbitrate, run_detect
+from workbench.runs.models import Comparison, Run
+from workbench.runs.services import question_ask
+from workbench.synonyms.models import DictionaryEntry
 
 TEXT = {
     "1 Purpose": [
@@ -230,7 +230,7 @@ def work_here(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, Any]:
         return engine_settings(**arguments).model_copy(update={"concurrent": False})
 
     monkeypatch.setattr(execution, "current_embedder", HashEmbedder)
-    monkeypatch.setattr("workbench.questions.services.engine_settings", in_this_thread)
+    monkeypatch.setattr("workbench.runs.services.engine_settings", in_this_thread)
     monkeypatch.setattr("workbench.infra.dispatch.dispatch", lambda *args, **kwargs: True)
     monkeypatch.setattr("workbench.infra.leases.Heartbeat._renew", lambda self: None)
     files = {

@@ -25,7 +25,7 @@ WRITES_FOR_MACHINES = {
     "workbench/exports/run_report.py",
     "workbench/exports/services.py",
     "workbench/labeling/agreement.py",
-    "workbench/models_registry/drift.py",
+    "workbench/rerankers/drift.py",
     "workbench/ops/costs.py",
     "workbench/ops/operations_views.py",
     "workbench/ops/trust.py",

@@ -22,10 +22,10 @@ from workbench.direction import NAMES, is_steered, shown, shown_in_html, shown_i
 from workbench.documents.models import Document, Line
 from workbench.exports.services import run_export
 from workbench.infra.exports import csv_text
-from workbench.questions.models import Answer, CandidateText, Question, Verdict
 from workbench.review.comments import comment_add
 from workbench.review.models import EmailWish
 from workbench.review.notifications import mail_send, wish_set
+from workbench.runs.models import Answer, CandidateText, Question, Verdict
 
 ClientAs = Callable[[User | None], Client]
 #: Shown as "the supplier is liable not" where it is obeyed.

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from arbitration.contracts import CandidateScope
 from workbench.infra.addresses import keyed_address, page_address
-from workbench.questions.templatetags import evidence
-from workbench.questions.templatetags.evidence import lines_range, lines_short, listed, marked
+from workbench.runs.templatetags import evidence
+from workbench.runs.templatetags.evidence import lines_range, lines_short, listed, marked
 
 
 def scope(page: int, first: int, last_page: int, last: int) -> CandidateScope:

@@ -25,7 +25,7 @@ from workbench.accounts.models import MemberRole, Membership, User
 from workbench.errors import WorkbenchError
 from workbench.infra.plots import line_plot
 from workbench.people.services import language_choose, user_invite
-from workbench.questions.models import EvaluationRun
+from workbench.runs.models import EvaluationRun
 from workbench.stack import messages
 
 ClientAs = Callable[[User | None], Client]

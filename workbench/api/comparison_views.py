@@ -13,7 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.documents.selectors import collection_for, document_for
-from workbench.questions.comparison import (
+from workbench.review.blindness import require_sight
+from workbench.review.models import ReasonCode
+from workbench.runs.comparison import (
     MOST_STRATEGIES,
     ComparedCandidate,
     compared,
@@ -21,10 +23,8 @@ from workbench.questions.comparison import (
     comparison_for,
     comparison_start,
 )
-from workbench.questions.models import Comparison, EvaluationRun, RoleChoice
-from workbench.questions.services import MAX_QUESTION_CHARACTERS
-from workbench.review.blindness import require_sight
-from workbench.review.models import ReasonCode
+from workbench.runs.models import Comparison, EvaluationRun, RoleChoice
+from workbench.runs.services import MAX_QUESTION_CHARACTERS
 
 from .base import IDEMPOTENCY, ApiViewSet, checked
 from .serializers import ReviewSerializer

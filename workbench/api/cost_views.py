@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from workbench.ops.costs import costs_of, month_in, month_named
 from workbench.ops.operations import may_operate
-from workbench.questions.models import LLMCall
+from workbench.runs.models import LLMCall
 
 from .base import ApiViewSet
 

@@ -21,7 +21,7 @@ from workbench.exports.models import Export, ExportFile
 from workbench.exports.selectors import export_for
 from workbench.exports.services import period_export, run_export
 from workbench.exports.views import file_response
-from workbench.questions.selectors import run_for
+from workbench.runs.selectors import run_for
 
 from .base import IDEMPOTENCY, ApiViewSet, checked
 

@@ -11,7 +11,7 @@ from workbench.labeling.adjudication import judgments_of
 from workbench.labeling.models import ElusionSample, GuidelineVersion, Pair, PassKind, Project, Slot
 from workbench.labeling.reading import pair_reading
 from workbench.labeling.supply import MAX_PAIRS
-from workbench.questions.models import RoleChoice
+from workbench.runs.models import RoleChoice
 
 
 class ProjectSerializer(serializers.ModelSerializer[Project]):

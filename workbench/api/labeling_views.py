@@ -16,6 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission, member_condition, member_condition_any
+from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 from workbench.labeling import adjudication, work
@@ -26,7 +27,6 @@ from workbench.labeling.models import GuidelineVersion, Pair, Project, Slot
 from workbench.labeling.presenters import OVERSEERS
 from workbench.labeling.projects import guideline_write, project_close, project_create, project_supply
 from workbench.labeling.supply import elusion_draw, pairs_add_from_runs
-from workbench.question_sets.models import QuestionSet
 
 from . import labeling_serializers as shapes
 from .base import IDEMPOTENCY, ApiViewSet, checked

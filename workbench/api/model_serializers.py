@@ -8,8 +8,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from workbench.labeling.models import Label
-from workbench.models_registry.cards import FIGURES, ModelCard, model_card, seed_of
-from workbench.models_registry.models import (
+from workbench.rerankers.cards import FIGURES, ModelCard, model_card, seed_of
+from workbench.rerankers.models import (
     AliasMove,
     AliasName,
     GateDecision,
@@ -19,7 +19,7 @@ from workbench.models_registry.models import (
     TrainingRun,
     Way,
 )
-from workbench.questions.models import RoleChoice
+from workbench.runs.models import RoleChoice
 
 from .labeling_serializers import IntervalSerializer
 

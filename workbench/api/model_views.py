@@ -23,13 +23,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.labeling.models import Label
-from workbench.models_registry import selectors, services
-from workbench.models_registry.cards import labels_seen
-from workbench.models_registry.champion import serving_now
-from workbench.models_registry.data import training_plan
-from workbench.models_registry.drift import drift_for
-from workbench.models_registry.forms import FIELDS
-from workbench.models_registry.models import (
+from workbench.rerankers import selectors, services
+from workbench.rerankers.cards import labels_seen
+from workbench.rerankers.champion import serving_now
+from workbench.rerankers.data import training_plan
+from workbench.rerankers.drift import drift_for
+from workbench.rerankers.forms import FIELDS
+from workbench.rerankers.models import (
     AliasMove,
     AliasName,
     ModelVersion,
@@ -38,7 +38,7 @@ from workbench.models_registry.models import (
     TrainingRun,
     TrainingSchedule,
 )
-from workbench.models_registry.unmatched import unmatched_seen
+from workbench.rerankers.unmatched import unmatched_seen
 from workbench.review.models import Review
 
 from . import model_serializers as shapes

@@ -13,8 +13,8 @@ from rest_framework.response import Response
 
 from workbench.infra.model_endpoints import is_local, model_endpoints
 from workbench.ops.operations import may_operate
-from workbench.questions.models import ModelPrice
-from workbench.questions.prices import (
+from workbench.runs.models import ModelPrice
+from workbench.runs.prices import (
     HIGHEST_PRICE,
     models_without_price,
     price_remove,

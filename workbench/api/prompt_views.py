@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from workbench.ops.operations import may_operate
 from workbench.ops.prompts import prompt_list, prompt_page
-from workbench.questions.models import LLMCall
+from workbench.runs.models import LLMCall
 
 from .base import ApiViewSet, number_parameter
 

@@ -13,11 +13,9 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.documents.models import Document
-from workbench.documents.selectors import collection_for
-from workbench.question_sets.models import Entry, QuestionSet, Round
-from workbench.question_sets.selectors import CELL_STATES, cell_for, grid, question_set_for, round_for
-from workbench.question_sets.services import (
+from workbench.checklists.models import Entry, QuestionSet, Round
+from workbench.checklists.selectors import CELL_STATES, cell_for, grid, question_set_for, round_for
+from workbench.checklists.services import (
     MAX_QUESTIONS,
     cell_retry,
     question_set_change,
@@ -25,7 +23,9 @@ from workbench.question_sets.services import (
     questions_in,
     round_start,
 )
-from workbench.questions.services import MAX_QUESTION_CHARACTERS
+from workbench.documents.models import Document
+from workbench.documents.selectors import collection_for
+from workbench.runs.services import MAX_QUESTION_CHARACTERS
 
 from .base import IDEMPOTENCY, ApiViewSet, checked, number_parameter
 

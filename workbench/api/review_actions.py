@@ -13,7 +13,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.documents.selectors import document_for
-from workbench.questions.selectors import candidate_for, run_for
 from workbench.review.as_of import run_as_of
 from workbench.review.as_of_views import moment_in
 from workbench.review.blindness import require_sight
@@ -32,6 +31,7 @@ from workbench.review.services import (
     not_found_undo,
 )
 from workbench.review.signing import items_to_decide
+from workbench.runs.selectors import candidate_for, run_for
 
 from . import review_serializers as shapes
 from .base import IDEMPOTENCY, checked

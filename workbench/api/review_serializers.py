@@ -7,7 +7,6 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from workbench.questions.models import RoleChoice
 from workbench.review.models import (
     Comment,
     EmailWish,
@@ -20,6 +19,7 @@ from workbench.review.models import (
     TextChange,
 )
 from workbench.review.presenters import why_words
+from workbench.runs.models import RoleChoice
 
 from .serializers import sight_in
 

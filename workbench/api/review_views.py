@@ -11,11 +11,11 @@ from rest_framework import mixins, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.questions.models import Run
-from workbench.questions.selectors import run_for
 from workbench.review.blindness import of_withheld_run
 from workbench.review.models import Reopening, Signature
 from workbench.review.signing import run_reopen, run_sign
+from workbench.runs.models import Run
+from workbench.runs.selectors import run_for
 
 from . import review_serializers as shapes
 from .base import ApiViewSet, checked, number_parameter

@@ -16,14 +16,14 @@ from arbitration.settings import METHODS
 from arbitration.strategies.rubrics import Rubric
 from workbench.documents.models import Collection, Document
 from workbench.documents.narrowing import ScopeFilter
-from workbench.questions.cards import item_of
-from workbench.questions.forms import MOST_KEYWORDS
-from workbench.questions.models import Candidate, RoleChoice, Run, RunStatus
-from workbench.questions.records import anchor_of, candidate_role, context_of
-from workbench.questions.rubrics import MOST_CRITERIA
-from workbench.questions.services import MAX_QUESTION_CHARACTERS
 from workbench.review.blindness import Sight, is_withheld
 from workbench.review.models import ReasonCode, Review, ReviewAction
+from workbench.runs.cards import item_of
+from workbench.runs.forms import MOST_KEYWORDS
+from workbench.runs.models import Candidate, RoleChoice, Run, RunStatus
+from workbench.runs.records import anchor_of, candidate_role, context_of
+from workbench.runs.rubrics import MOST_CRITERIA
+from workbench.runs.services import MAX_QUESTION_CHARACTERS
 
 
 class CollectionSerializer(serializers.ModelSerializer[Collection]):

@@ -24,15 +24,15 @@ from workbench.documents.services import (
     document_upload,
 )
 from workbench.documents.views import original_response
-from workbench.questions.estimates import question_estimate
-from workbench.questions.models import Candidate, Run
-from workbench.questions.records import candidates_of, run_audit, run_result
-from workbench.questions.selectors import candidate_for
-from workbench.questions.services import question_ask, run_cancel
 from workbench.review.blindness import is_withheld, of_withheld_run, require_sight, reviews_shown
 from workbench.review.models import Review, ReviewAction
 from workbench.review.selectors import REVIEWS
 from workbench.review.services import candidate_approve, candidate_override, candidate_unsure
+from workbench.runs.estimates import question_estimate
+from workbench.runs.models import Candidate, Run
+from workbench.runs.records import candidates_of, run_audit, run_result
+from workbench.runs.selectors import candidate_for
+from workbench.runs.services import question_ask, run_cancel
 
 from . import serializers as shapes
 from .base import IDEMPOTENCY, ApiViewSet, checked, idempotency_key, number_parameter

@@ -13,8 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.documents.selectors import collection_for
-from workbench.vocabulary.models import MAX_TERM, DictionaryEntry, EntryKind, EntryStatus, Language
-from workbench.vocabulary.services import entry_add, entry_approve, entry_reject
+from workbench.synonyms.models import MAX_TERM, DictionaryEntry, EntryKind, EntryStatus, Language
+from workbench.synonyms.services import entry_add, entry_approve, entry_reject
 
 from .base import IDEMPOTENCY, ApiViewSet, checked
 

@@ -22,6 +22,7 @@ from arbitration.triage import GateCalibration
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
+from workbench.checklists.services import question_set_create
 from workbench.collection_settings.selectors import criteria_weights_of
 from workbench.collection_settings.services import collection_change, proposal_create
 from workbench.documents.erasure import hold_set, retention_set
@@ -30,9 +31,8 @@ from workbench.documents.services import collection_create, document_upload
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import GuidelineVersion, Label, LabelImport, SourceChoice
 from workbench.labeling.services import judgment
-from workbench.question_sets.services import question_set_create
 from workbench.review.blindness import require_sight_of_collection
-from workbench.vocabulary.services import entry_add
+from workbench.synonyms.services import entry_add
 
 from .contents import (
     DICTIONARY,

@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from training.labels import LabelSource
+from workbench.checklists.models import Entry, QuestionSet
 from workbench.collection_settings.models import CollectionGates
 from workbench.collection_settings.selectors import criteria_weights_of
 from workbench.documents.models import DELETED_STATUSES, Collection, Document
 from workbench.errors import WorkbenchError
 from workbench.labeling.models import GuidelineVersion, Label
-from workbench.question_sets.models import Entry, QuestionSet
-from workbench.vocabulary.models import DictionaryEntry, EntryStatus
+from workbench.synonyms.models import DictionaryEntry, EntryStatus
 
 from .contents import (
     DICTIONARY,

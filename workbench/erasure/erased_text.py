@@ -15,7 +15,9 @@ from django.db.models import Q
 
 from workbench.api.models import IdempotentRequest
 from workbench.documents.models import Document, OfferState, VersionOffer
-from workbench.questions.models import (
+from workbench.review.models import ItemState, QueueItem
+from workbench.review.record import text_hash
+from workbench.runs.models import (
     Answer,
     Candidate,
     CandidateText,
@@ -25,9 +27,7 @@ from workbench.questions.models import (
     RunPool,
     Verdict,
 )
-from workbench.review.models import ItemState, QueueItem
-from workbench.review.record import text_hash
-from workbench.vocabulary.models import DictionaryEntry, EntryStatus
+from workbench.synonyms.models import DictionaryEntry, EntryStatus
 
 #: So many words in a row that also stand in the document are taken for a quotation of it.
 QUOTED_WORDS = 5

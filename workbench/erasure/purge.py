@@ -33,8 +33,8 @@ from workbench.documents.services import index_epoch_bump
 from workbench.exports.models import Export, ExportState
 from workbench.exports.services import exports_erase
 from workbench.infra.stored import folder_empty
-from workbench.questions.models import ENDED, Run, RunStatus
 from workbench.review.models import Regeneration, RegenerationState
+from workbench.runs.models import ENDED, Run, RunStatus
 
 from .erased_text import text_erase
 

@@ -11,8 +11,8 @@ from PIL import Image, ImageDraw
 from workbench.documents.drawings import page_image_now
 from workbench.documents.models import Document
 from workbench.documents.selectors import page_view
-from workbench.questions.models import Candidate
-from workbench.questions.records import anchor_of
+from workbench.runs.models import Candidate
+from workbench.runs.records import anchor_of
 
 #: Pixels: a page is read on paper at about 130 dots an inch.
 WIDTH = 1080

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection
-from workbench.questions.models import Run
+from workbench.runs.models import Run
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User

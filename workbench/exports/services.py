@@ -22,8 +22,8 @@ from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
 from workbench.infra.storable import storable
 from workbench.infra.stored import file_store, scratch
-from workbench.questions.models import Run, RunStatus
 from workbench.review.blindness import require_sight, require_sight_of_collection
+from workbench.runs.models import Run, RunStatus
 
 from .html import report_html
 from .keys import Signer, signer

@@ -15,8 +15,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from workbench.accounts.models import User
 from workbench.errors import WorkbenchError
-from workbench.questions.selectors import run_for
 from workbench.review.blindness import after_blind_decisions, require_sight, require_sight_of_collection
+from workbench.runs.selectors import run_for
 
 from . import presenters, selectors, services
 from .forms import PeriodForm

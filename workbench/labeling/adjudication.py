@@ -13,7 +13,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission, member_condition
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.questions.models import RoleChoice
+from workbench.runs.models import RoleChoice
 
 from .models import TO_ADJUDICATE, Adjudication, Outcome, Pair, PairState, Slot, SlotState, SourceChoice
 from .work import label_of_pair

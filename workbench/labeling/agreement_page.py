@@ -13,7 +13,7 @@ from workbench.accounts.models import User
 from workbench.documents.collection_choice import collection_choice
 from workbench.infra.dates import month_in_words
 from workbench.infra.plots import HeatMap, heat_map
-from workbench.questions.models import RoleChoice
+from workbench.runs.models import RoleChoice
 
 from .agreement import CollectionAgreement, ModelAgreement, collection_agreement
 from .presenters import OVERSEERS, tabs

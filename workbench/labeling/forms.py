@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
+from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
-from workbench.question_sets.models import QuestionSet
 
 from .models import Project, SourceChoice
 from .supply import MAX_PAIRS

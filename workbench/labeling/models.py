@@ -17,10 +17,10 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
+from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection, Document
-from workbench.question_sets.models import QuestionSet
-from workbench.questions.models import Candidate, RoleChoice
 from workbench.review.models import Review
+from workbench.runs.models import Candidate, RoleChoice
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User

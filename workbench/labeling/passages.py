@@ -16,7 +16,7 @@ from workbench.documents.ingest import text_hash
 from workbench.documents.models import Collection, Document, Line
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
-from workbench.questions.models import Candidate
+from workbench.runs.models import Candidate
 
 #: Shortest passage that is looked for by its words: less is found everywhere.
 LEAST_WORDS = 3

@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition, permissions_anywhere, permissions_in
+from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
-from workbench.question_sets.models import QuestionSet
-from workbench.questions.models import RoleChoice
+from workbench.runs.models import RoleChoice
 
 from . import progress
 from .adjudication import disputes, judgments_of

@@ -10,8 +10,8 @@ from arbitration.contracts import Role
 from training.labels import LabelSource
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
-from workbench.questions.models import Candidate, Run, Verdict
 from workbench.review.models import Review, ReviewAction
+from workbench.runs.models import Candidate, Run, Verdict
 
 from .models import Label, LabelRetraction, SourceChoice
 from .passages import pair_fields, place_of

@@ -12,7 +12,7 @@ from django.db import transaction
 from arbitration.evaluation.question_groups import question_hash
 from training.snapshot import HOLDOUT_SHARE, QuestionSides
 from workbench.audit.locks import LockSpace, advisory_lock
-from workbench.questions.models import Question
+from workbench.runs.models import Question
 
 from .models import Label, Pair, QuestionPlace
 

@@ -16,11 +16,11 @@ from arbitration.evaluation.question_groups import question_hash
 from training.snapshot import QuestionSides, Side
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
+from workbench.checklists.models import QuestionSet
 from workbench.errors import WorkbenchError
-from workbench.question_sets.models import QuestionSet
-from workbench.questions.models import Candidate, RoleChoice, RunStatus
 from workbench.review.enqueue import disagreement, uncertainty
 from workbench.review.selectors import REVIEWS, current_review, effective_role
+from workbench.runs.models import Candidate, RoleChoice, RunStatus
 
 from .models import ElusionSample, Pair, PairOrigin, PairState, Project, Slot
 from .passages import pair_fields, place_of

@@ -23,8 +23,8 @@ from workbench.accounts.models import User
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
 from workbench.infra.imports import file_text
-from workbench.questions.models import Candidate, Run, RunStatus
 from workbench.review.blindness import require_sight, require_sight_of_collection
+from workbench.runs.models import Candidate, Run, RunStatus
 
 from .models import Label
 from .selectors import labels_for_training

@@ -14,7 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.errors import WorkbenchError
-from workbench.questions.models import RoleChoice
+from workbench.runs.models import RoleChoice
 
 from . import presenters, supply, transfer
 from . import projects as project_acts

@@ -21,7 +21,7 @@ from workbench.accounts.permissions import Permission, has_permission, roles_wit
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.questions.models import RoleChoice
+from workbench.runs.models import RoleChoice
 
 from .models import (
     GuidelineVersion,

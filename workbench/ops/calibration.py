@@ -17,10 +17,10 @@ from arbitration.triage import (
 )
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
-from workbench.questions.evaluation import QuestionRunner, Tell, dataset_load
-from workbench.questions.models import RoleChoice, Run, RunPool, RunStatus
-from workbench.questions.scratch import label_set
 from workbench.review.models import Review
+from workbench.runs.evaluation import QuestionRunner, Tell, dataset_load
+from workbench.runs.models import RoleChoice, Run, RunPool, RunStatus
+from workbench.runs.scratch import label_set
 
 EVIDENCE = (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
 

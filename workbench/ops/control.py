@@ -11,8 +11,8 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import administers
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.questions.gateway import llm_control
-from workbench.questions.models import LLMControl
+from workbench.runs.gateway import llm_control
+from workbench.runs.models import LLMControl
 
 from .selectors import degraded_forget
 

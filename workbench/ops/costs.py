@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from workbench.documents.models import Collection
 from workbench.infra.exports import csv_text
 from workbench.infra.plots import bar_plot
-from workbench.questions.gateway import llm_control
-from workbench.questions.models import LLMCall
+from workbench.runs.gateway import llm_control
+from workbench.runs.models import LLMCall
 
 from .operations import SUMS, WITHOUT_RUN, Usage, seen_by
 

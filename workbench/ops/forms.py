@@ -6,7 +6,7 @@ from django import forms
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from workbench.questions.prices import HIGHEST_PRICE
+from workbench.runs.prices import HIGHEST_PRICE
 
 from .control import LARGEST_BUDGET
 

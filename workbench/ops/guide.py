@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection, Document
-from workbench.questions.models import Run
+from workbench.runs.models import Run
 
 from .demo.questions import DEMO_QUESTIONS, DemoQuestion
 from .demo.services import DEMO_SLUG

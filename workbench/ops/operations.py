@@ -22,12 +22,12 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import Membership
 from workbench.accounts.permissions import ROLE_PERMISSIONS, Permission, administers, member_condition
 from workbench.audit.models import AuditEvent
+from workbench.checklists.models import Cell
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.infra.model_endpoints import model_endpoints
 from workbench.infra.plots import BarPlot, bar_plot
-from workbench.question_sets.models import Cell
-from workbench.questions.gateway import llm_control, spent_this_month
-from workbench.questions.models import LLMCall, Run, RunStatus
+from workbench.runs.gateway import llm_control, spent_this_month
+from workbench.runs.models import LLMCall, Run, RunStatus
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User

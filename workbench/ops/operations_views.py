@@ -15,9 +15,9 @@ from workbench.accounts.permissions import Permission, administers
 from workbench.accounts.reauthentication import asks_again
 from workbench.errors import Conflict, WorkbenchError
 from workbench.infra.addresses import number_in
-from workbench.questions.models import RunStatus
-from workbench.questions.selectors import run_for
-from workbench.questions.services import edits_of, filters_of, methods_of, question_ask, rubric_edits_of
+from workbench.runs.models import RunStatus
+from workbench.runs.selectors import run_for
+from workbench.runs.services import edits_of, filters_of, methods_of, question_ask, rubric_edits_of
 
 from . import control, costs, prompts
 from .forms import BudgetsForm, SwitchForm

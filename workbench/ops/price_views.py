@@ -16,8 +16,8 @@ from workbench.accounts.permissions import administers
 from workbench.accounts.reauthentication import asks_again
 from workbench.errors import WorkbenchError
 from workbench.infra.model_endpoints import is_local, model_endpoints
-from workbench.questions.models import ModelPrice
-from workbench.questions.prices import (
+from workbench.runs.models import ModelPrice
+from workbench.runs.prices import (
     models_without_price,
     price_remove,
     price_set,

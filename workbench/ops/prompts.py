@@ -13,7 +13,7 @@ from django.http import Http404
 import arbitration
 from arbitration.prompting import PROMPTS, PromptTemplate, load_prompt, prompt_names
 from workbench.infra.diffs import DiffLine, line_diff
-from workbench.questions.models import LLMCall
+from workbench.runs.models import LLMCall
 
 from .operations import seen_by
 

@@ -18,10 +18,10 @@ from workbench.accounts.permissions import Permission, administers, permissions_
 from workbench.documents.models import WORKING_STATUSES, Document, DocumentStatus
 from workbench.infra.addresses import page_address
 from workbench.labeling.progress import pairs_waiting
-from workbench.questions.gateway import endpoint_trouble, llm_control
-from workbench.questions.models import ENDED, Run, RunStatus
 from workbench.review.selectors import queue_open
 from workbench.review.waiting import number_told
+from workbench.runs.gateway import endpoint_trouble, llm_control
+from workbench.runs.models import ENDED, Run, RunStatus
 
 #: Who has something to do or to see in the labeling workbench.
 LABELLERS = frozenset({Permission.LABEL, Permission.MANAGE, Permission.REVIEW, Permission.AUDIT})

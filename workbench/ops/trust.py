@@ -24,9 +24,9 @@ from workbench.infra.dates import month_in_words
 from workbench.infra.plots import BarPlot, bar_plot
 from workbench.labeling.agreement import ModelAgreement, collection_agreement
 from workbench.labeling.elusion import ElusionRate, elusion_rates
-from workbench.questions.models import Candidate, RoleChoice
 from workbench.review.blindness import of_undecided_card
 from workbench.review.models import Review, ReviewAction, SecondReview
+from workbench.runs.models import Candidate, RoleChoice
 
 from .selectors import TRUST_READERS
 

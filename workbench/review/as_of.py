@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from workbench.questions.models import Answer, Candidate, ReviewState, Run
-from workbench.questions.records import anchor_of, candidates_of, verdict_of
+from workbench.runs.models import Answer, Candidate, ReviewState, Run
+from workbench.runs.records import anchor_of, candidates_of, verdict_of
 from workbench.trail.selectors import TrailRow, history_of
 
 from .models import Review, Signature

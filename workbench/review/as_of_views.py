@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from workbench.infra.addresses import words_in
-from workbench.questions.models import ReviewState
-from workbench.questions.selectors import run_for
+from workbench.runs.models import ReviewState
+from workbench.runs.selectors import run_for
 
 from .as_of import run_as_of
 from .blindness import after_blind_decisions, require_sight

@@ -23,7 +23,7 @@ from django.utils.translation import gettext, ngettext
 
 from workbench.accounts.permissions import Permission, collections_of_member
 from workbench.errors import Conflict
-from workbench.questions.models import ReviewState, Run, RunStatus
+from workbench.runs.models import ReviewState, Run, RunStatus
 
 from .models import Comment, ItemStage, ItemState, QueueItem, Review, ReviewPolicy
 

@@ -15,7 +15,7 @@ from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, WorkbenchError
-from workbench.questions.models import ReviewState, RunStatus
+from workbench.runs.models import ReviewState, RunStatus
 
 from .blindness import waits_blind
 from .filters import QueueFilter, queue_filtered

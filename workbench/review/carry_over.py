@@ -20,7 +20,7 @@ from arbitration.versions import AnchorMatch, VersionText, text_key
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.documents.models import Document, OfferState, VersionOffer
-from workbench.questions.models import Candidate
+from workbench.runs.models import Candidate
 
 from .models import CarriedAnchor, CarriedState, Review
 from .selectors import REVIEWS, current_review

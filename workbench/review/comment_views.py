@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
-from workbench.questions.selectors import run_for
+from workbench.runs.selectors import run_for
 
 from . import comments, notifications
 from .blindness import of_hidden_card

@@ -14,7 +14,7 @@ from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import NotAllowed, WorkbenchError
 from workbench.infra.storable import storable
-from workbench.questions.models import Candidate, Run
+from workbench.runs.models import Candidate, Run
 
 from .models import Comment, NotificationKind
 from .notifications import notify

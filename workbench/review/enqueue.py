@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from workbench.questions.models import Candidate, RoleChoice, Run, demands_decision
+from workbench.runs.models import Candidate, RoleChoice, Run, demands_decision
 
 from .blindness import BLIND_STAGE
 from .models import ItemState, QueueItem, Review, ReviewAction, ReviewPolicy

@@ -14,8 +14,8 @@ from workbench.documents.ingest import text_hash
 from workbench.documents.models import Document, DocumentStatus, Line, Section
 from workbench.errors import Conflict, WorkbenchError
 from workbench.labeling.services import label_from_review
-from workbench.questions.models import Candidate, CandidateText, RoleChoice, Run, RunQuerySet
-from workbench.questions.services import documents_asked
+from workbench.runs.models import Candidate, CandidateText, RoleChoice, Run, RunQuerySet
+from workbench.runs.services import documents_asked
 
 from .models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from .services import answers_mark, not_found_answered, run_for_decision

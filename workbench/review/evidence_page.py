@@ -13,8 +13,8 @@ from workbench.documents.models import Document
 from workbench.documents.presenters import viewer
 from workbench.documents.selectors import document_search, page_view
 from workbench.infra.addresses import number_in, words_in
-from workbench.questions.cards import is_reviewable
-from workbench.questions.models import Run
+from workbench.runs.cards import is_reviewable
+from workbench.runs.models import Run
 
 from .forms import LinesForm
 

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Document
 from workbench.errors import WorkbenchError
-from workbench.questions.models import Run
-from workbench.questions.selectors import run_for
-from workbench.questions.services import documents_asked
+from workbench.runs.models import Run
+from workbench.runs.selectors import run_for
+from workbench.runs.services import documents_asked
 
 from . import evidence, evidence_page, regeneration
 from .forms import LinesForm

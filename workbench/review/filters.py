@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from workbench.infra.addresses import number_in, words_in
-from workbench.questions.models import RoleChoice
+from workbench.runs.models import RoleChoice
 
 from .blindness import BLIND_STAGE
 from .models import ItemStage, QueueItemQuerySet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from workbench.questions.models import RoleChoice
+from workbench.runs.models import RoleChoice
 
 from .models import EmailWish, ReasonCode, ReviewPolicy, SignatureMeaning
 

@@ -12,10 +12,10 @@ from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.documents.models import Document
 from workbench.errors import WorkbenchError
-from workbench.questions.models import Candidate, RoleChoice
-from workbench.vocabulary.models import DictionaryEntry, EntryKind
-from workbench.vocabulary.selectors import entry_of_pair
-from workbench.vocabulary.services import checked_pair
+from workbench.runs.models import Candidate, RoleChoice
+from workbench.synonyms.models import DictionaryEntry, EntryKind
+from workbench.synonyms.selectors import entry_of_pair
+from workbench.synonyms.services import checked_pair
 
 from .models import Review
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection, Document
-from workbench.questions.models import Answer, Candidate, RoleChoice, Run
+from workbench.runs.models import Answer, Candidate, RoleChoice, Run
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User

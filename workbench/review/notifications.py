@@ -20,7 +20,7 @@ from workbench.accounts.permissions import token_acts
 from workbench.direction import shown
 from workbench.errors import NotAllowed
 from workbench.infra.dispatch import dispatch_on_commit
-from workbench.questions.models import Candidate, Run
+from workbench.runs.models import Candidate, Run
 
 from .models import (
     Comment,

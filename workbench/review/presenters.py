@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
-from workbench.questions import cards
-from workbench.questions.models import Candidate, RoleChoice, Run
-from workbench.questions.presenters import answer_of, evidence_panel
-from workbench.questions.selectors import candidate_for, run_for
+from workbench.runs import cards
+from workbench.runs.models import Candidate, RoleChoice, Run
+from workbench.runs.presenters import answer_of, evidence_panel
+from workbench.runs.selectors import candidate_for, run_for
 
 from .blindness import hides, require_sight
 from .enqueue import uncertainty

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 from workbench.direction import shown_in_json
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
-from workbench.questions.models import Run
-from workbench.questions.selectors import candidate_for, run_for
-from workbench.questions.similar import same_filters
+from workbench.runs.models import Run
+from workbench.runs.selectors import candidate_for, run_for
+from workbench.runs.similar import same_filters
 
 from . import rerun
 from .blindness import after_blind_decisions, require_sight

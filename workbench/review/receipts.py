@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.audit.models import AuditEvent
-from workbench.questions.models import Candidate, LLMCall, Verdict
-from workbench.questions.records import anchor_of, candidate_role, context_of, decider_fields, verdict_of
+from workbench.runs.models import Candidate, LLMCall, Verdict
+from workbench.runs.records import anchor_of, candidate_role, context_of, decider_fields, verdict_of
 
 from .record import record_digest, text_hash
 from .signing import standing_signature

@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.questions.models import Candidate, Run
-from workbench.questions.records import candidates_of, run_audit
+from workbench.runs.models import Candidate, Run
+from workbench.runs.records import candidates_of, run_audit
 
 from .models import Review
 

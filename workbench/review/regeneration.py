@@ -28,12 +28,12 @@ from workbench.errors import Conflict, NotAllowed
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
 from workbench.infra.storable import storable, storable_json
-from workbench.questions.decisions import decision_from_rows
-from workbench.questions.gateway import chat_model, give_connection_back
-from workbench.questions.models import Answer, Candidate, ReviewState, Run, RunPool, RunStatus
-from workbench.questions.records import anchor_of, candidate_role, candidates_of, context_of, run_result
-from workbench.questions.services import documents_asked
-from workbench.questions.strategies import needs_model
+from workbench.runs.decisions import decision_from_rows
+from workbench.runs.gateway import chat_model, give_connection_back
+from workbench.runs.models import Answer, Candidate, ReviewState, Run, RunPool, RunStatus
+from workbench.runs.records import anchor_of, candidate_role, candidates_of, context_of, run_result
+from workbench.runs.services import documents_asked
+from workbench.runs.strategies import needs_model
 
 from .blindness import require_sight
 from .models import Regeneration, RegenerationState

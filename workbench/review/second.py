@@ -11,7 +11,7 @@ from workbench.audit.services import audit_record
 from workbench.errors import Conflict, WorkbenchError
 from workbench.labeling.models import SourceChoice
 from workbench.labeling.services import label_of_candidate
-from workbench.questions.models import Candidate, RoleChoice
+from workbench.runs.models import Candidate, RoleChoice
 
 from .enqueue import not_found_fill
 from .learning import alias_learn

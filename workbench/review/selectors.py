@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from workbench.accounts.permissions import Permission, collections_with, member_condition
-from workbench.questions.models import Candidate, ReviewState, Run, RunStatus
+from workbench.runs.models import Candidate, ReviewState, Run, RunStatus
 
 from .models import ItemState, QueueItem, QueueItemQuerySet, Review, ReviewAction, TextChange
 

@@ -16,7 +16,7 @@ from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import Label
 from workbench.labeling.services import label_from_review, label_retract
-from workbench.questions.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus
+from workbench.runs.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus
 
 from .blindness import require_sight, waits_blind
 from .enqueue import BLIND_PRIORITY, not_found_fill

@@ -13,7 +13,7 @@ from workbench.accounts.permissions import Permission, has_any_permission, has_p
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.questions.models import ReviewState, Run, RunStatus
+from workbench.runs.models import ReviewState, Run, RunStatus
 
 from .models import ItemState, NotificationKind, QueueItem, Reopening, Signature, SignatureMeaning
 from .notifications import notify

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
-from workbench.questions.models import RoleChoice, Run, RunStatus
-from workbench.questions.records import anchor_of, candidate_role, candidates_of
+from workbench.runs.models import RoleChoice, Run, RunStatus
+from workbench.runs.records import anchor_of, candidate_role, candidates_of
 
 from .blindness import withheld_words
 from .forms import SignForm

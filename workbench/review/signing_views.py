@@ -10,7 +10,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from workbench.errors import WorkbenchError
-from workbench.questions.selectors import run_for
+from workbench.runs.selectors import run_for
 
 from . import signing, signing_page
 from .forms import ReasonForm, SignForm

@@ -21,8 +21,8 @@ from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.documents.models import Document, DocumentStatus
 from workbench.documents.versions import versions_of
-from workbench.questions.models import Candidate, ReviewState, Run
-from workbench.questions.records import candidate_role, candidates_of
+from workbench.runs.models import Candidate, ReviewState, Run
+from workbench.runs.records import candidate_role, candidates_of
 
 from .models import CarriedState, NotificationKind, Signature, TextChange
 from .notifications import notify

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arbitration.versions import VersionLine, body_text, section_key
 from workbench.documents.models import Document, Line
-from workbench.questions.models import Candidate, Run
+from workbench.runs.models import Candidate, Run
 
 from .models import CarriedState, ItemState, QueueItem
 

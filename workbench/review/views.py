@@ -18,9 +18,9 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
-from workbench.questions import cards
-from workbench.questions.models import Candidate, Run
-from workbench.questions.selectors import candidate_for, candidate_to_decide, run_for
+from workbench.runs import cards
+from workbench.runs.models import Candidate, Run
+from workbench.runs.selectors import candidate_for, candidate_to_decide, run_for
 
 from . import passed, presenters, second, services
 from .blindness import is_withheld

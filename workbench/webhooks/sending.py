@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from arbitration.adapters.http_client import bounded_client, call_deadline
 from workbench.infra.leases import lease_claim, leased, new_owner
 from workbench.infra.outbound import AddressRefused, outbound_rule
-from workbench.questions.gateway import give_connection_back
+from workbench.runs.gateway import give_connection_back
 
 from .models import Attempt, Delivery, DeliveryState, Outcome, Webhook, WebhookState
 from .services import webhook_disable

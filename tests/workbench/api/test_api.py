@@ -13,7 +13,7 @@ from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 from workbench.documents.erasure import document_delete
 from workbench.documents.models import Document
-from workbench.questions.models import Run
+from workbench.runs.models import Run
 
 ClientAs = Callable[[User | None], Client]
 JSON = "application/json"

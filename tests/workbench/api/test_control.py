@@ -20,7 +20,7 @@ from workbench.collection_settings.selectors import gates_of
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
-from workbench.questions.gateway import llm_control
+from workbench.runs.gateway import llm_control
 
 ClientAs = Callable[[User | None], Client]
 THRESHOLDS = "/api/v1/collections/alpha/thresholds/"

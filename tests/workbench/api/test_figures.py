@@ -21,7 +21,7 @@ from workbench.audit.models import AuditEvent, AuditSeal
 from workbench.audit.services import audit_seal_all
 from workbench.audit.verify import audit_verify
 from workbench.documents.models import Collection
-from workbench.questions.models import LLMCall
+from workbench.runs.models import LLMCall
 
 ClientAs = Callable[[User | None], Client]
 TRUST = "/api/v1/collections/alpha/trust/"

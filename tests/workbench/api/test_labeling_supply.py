@@ -15,11 +15,11 @@ from tests.workbench.scene import make_run
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.api.tokens import token_create
+from workbench.checklists.models import QuestionSet
+from workbench.checklists.services import question_set_create
 from workbench.documents.models import Document
 from workbench.labeling.models import ElusionSample, Pair, PairOrigin, Project
-from workbench.question_sets.models import QuestionSet
-from workbench.question_sets.services import question_set_create
-from workbench.questions.models import Run, Verdict
+from workbench.runs.models import Run, Verdict
 
 pytestmark = pytest.mark.usefixtures("here")
 ClientAs = Callable[[User | None], Client]

@@ -10,17 +10,17 @@ from django.db.models.functions import Now
 from django.test import Client
 
 from tests.workbench.cast import PASSWORD, Cast
-from tests.workbench.models_registry.conftest import gold, system, world
-from tests.workbench.models_registry.makers import World, any_model, any_training, retrained, truths
 from tests.workbench.pages.conftest import queries_of
+from tests.workbench.rerankers.conftest import gold, system, world
+from tests.workbench.rerankers.makers import World, any_model, any_training, retrained, truths
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 from workbench.api.tokens import token_create
 from workbench.audit.models import AuditEvent
 from workbench.labeling.models import Label
-from workbench.models_registry.champion import alias_version
-from workbench.models_registry.models import AliasName, ModelAlias, ModelVersion, ShadowScore, TrainingRun
-from workbench.models_registry.services import schedule_current
+from workbench.rerankers.champion import alias_version
+from workbench.rerankers.models import AliasName, ModelAlias, ModelVersion, ShadowScore, TrainingRun
+from workbench.rerankers.services import schedule_current
 
 __all__ = ["gold", "system", "world"]
 
@@ -57,7 +57,7 @@ def another_model(number: int) -> ModelVersion:
 @pytest.fixture
 def loadable(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows of these models have no files; they are taken as whole."""
-    monkeypatch.setattr("workbench.models_registry.champion.model_load", lambda version: None)
+    monkeypatch.setattr("workbench.rerankers.champion.model_load", lambda version: None)
 
 
 class TestALearningInstallation:
@@ -226,7 +226,7 @@ class TestTrainings:
     def test_a_failed_one_says_why_and_an_unknown_one_does_not_exist(
         self, cast: Cast, client_as: ClientAs
     ) -> None:
-        from workbench.models_registry.failing import training_fail
+        from workbench.rerankers.failing import training_fail
 
         run, client = any_training(), client_as(cast.analyst)
         training_fail(run_id=run.pk, reason="The worker is gone.")

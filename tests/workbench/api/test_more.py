@@ -14,12 +14,12 @@ from tests.workbench.scene import TEXT, Scene, make_document
 from workbench.accounts.models import User
 from workbench.api.models import IdempotentRequest
 from workbench.api.tokens import token_create
+from workbench.checklists.models import QuestionSet, Round
 from workbench.documents.models import VersionOffer
 from workbench.people.services import membership_revoke
-from workbench.question_sets.models import QuestionSet, Round
-from workbench.questions.models import EvaluationRun
 from workbench.review.models import Review
-from workbench.vocabulary.models import DictionaryEntry
+from workbench.runs.models import EvaluationRun
+from workbench.synonyms.models import DictionaryEntry
 
 ClientAs = Callable[[User | None], Client]
 JSON = "application/json"

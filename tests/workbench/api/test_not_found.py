@@ -16,8 +16,8 @@ from workbench.accounts.permissions import Permission
 from workbench.api.tokens import token_create
 from workbench.audit.models import AuditEvent
 from workbench.documents.models import Document
-from workbench.questions.models import Run
 from workbench.review.models import ItemState, QueueItem, Review
+from workbench.runs.models import Run
 
 pytestmark = pytest.mark.usefixtures("here")
 ClientAs = Callable[[User | None], Client]

@@ -17,7 +17,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.api.tokens import token_create
 from workbench.ops import prompts
-from workbench.questions.models import LLMCall
+from workbench.runs.models import LLMCall
 
 ClientAs = Callable[[User | None], Client]
 PROMPTS = "/api/v1/prompts/"

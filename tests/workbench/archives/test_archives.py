@@ -28,14 +28,14 @@ from workbench.archives.contents import LABELS, MANIFEST
 from workbench.archives.reading import BadArchive
 from workbench.archives.services import archive_inspect, collection_export, collection_import
 from workbench.audit.models import AuditEvent
+from workbench.checklists.services import question_set_create
 from workbench.collection_settings.models import CollectionGates, GateProposal
 from workbench.documents.erasure import document_delete
 from workbench.documents.models import Collection, Document
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import GuidelineVersion, Label, SourceChoice
 from workbench.labeling.services import judgment
-from workbench.question_sets.services import question_set_create
-from workbench.vocabulary.services import entry_add
+from workbench.synonyms.services import entry_add
 
 Entries = dict[str, bytes]
 

@@ -19,8 +19,8 @@ from workbench.audit.checks import nothing_is_shadowed
 from workbench.audit.hardening import harden_after_migrate
 from workbench.audit.services import audit_record, audit_seal_all
 from workbench.documents.erasure import hold_set
-from workbench.questions.models import Candidate, LLMCall, LLMCallBody, RoleChoice
 from workbench.review.models import Review, ReviewAction, SecondReview
+from workbench.runs.models import Candidate, LLMCall, LLMCallBody, RoleChoice
 
 PATH = "search_path=pg_catalog, public, pg_temp"
 

@@ -23,17 +23,17 @@ from arbitration.strategies.base import StrategyOutcome, StrategyServices, Verdi
 from tests.workbench.cast import Cast, create_cast
 from tests.workbench.scene import TEXT, Scene, make_document, make_run
 from workbench.accounts.models import MemberRole, Membership, User
+from workbench.checklists.services import question_set_create, round_fill, round_start
 from workbench.documents.models import Document
-from workbench.question_sets.services import question_set_create, round_fill, round_start
-from workbench.questions import execution
-from workbench.questions.comparison import comparison_start
-from workbench.questions.execution import run_answer, run_arbitrate, run_detect
-from workbench.questions.models import Candidate, Comparison, Run
 from workbench.review.comments import comment_add
 from workbench.review.models import ItemStage
 from workbench.review.policy import policy_set
 from workbench.review.services import candidate_choose
-from workbench.vocabulary.models import DictionaryEntry
+from workbench.runs import execution
+from workbench.runs.comparison import comparison_start
+from workbench.runs.execution import run_answer, run_arbitrate, run_detect
+from workbench.runs.models import Candidate, Comparison, Run
+from workbench.synonyms.models import DictionaryEntry
 
 #: Words of the machine's reason, of the first reviewer's comment and of what was said beside the card.
 MARKS = ("machine-reason-zq", "first-comment-zq", "said-beside-zq")

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from arbitration.strategies.rubrics import PROPERTIES
 from tests.workbench.cast import PASSWORD
 from tests.workbench.labeling.makers import any_pair, any_project, any_slot
-from tests.workbench.models_registry.makers import any_model, any_snapshot
+from tests.workbench.rerankers.makers import any_model, any_snapshot
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
@@ -22,12 +22,12 @@ from workbench.archives.writing import archive_write
 from workbench.collection_settings.models import THRESHOLDS, GateProposal
 from workbench.documents.models import Collection, Document, DocumentStatus, OfferState, VersionOffer
 from workbench.labeling.models import Slot
-from workbench.models_registry.models import AliasName, ModelAlias, ModelVersion
-from workbench.models_registry.services import schedule_current
-from workbench.questions.gateway import llm_control
-from workbench.questions.models import Run, RunStatus
+from workbench.rerankers.models import AliasName, ModelAlias, ModelVersion
+from workbench.rerankers.services import schedule_current
 from workbench.review.models import ItemStage, QueueItem
 from workbench.review.record import record_digest, signed_record
+from workbench.runs.gateway import llm_control
+from workbench.runs.models import Run, RunStatus
 
 OTHER_PASSWORD = "another-horse-battery-staple"
 MEMBERS = "ARNDU"

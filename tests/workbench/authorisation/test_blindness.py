@@ -184,7 +184,7 @@ def walked(
     """What each asker was told, by world and asker."""
     told: dict[str, dict[str, Answers]] = {}
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("workbench.models_registry.champion.model_load", lambda version: None)
+        patch.setattr("workbench.rerankers.champion.model_load", lambda version: None)
         here = work_here(patch, tmp_path_factory.mktemp("hidden"))
         with override_settings(API_REQUESTS_PER_MINUTE=0, **here):
             for world in WORLDS:

@@ -107,7 +107,7 @@ def stage(
         pytest.MonkeyPatch.context() as patch,
         standing_scene(tmp_path_factory.mktemp("stage")) as (cast, scene),
     ):
-        patch.setattr("workbench.models_registry.champion.model_load", lambda version: None)
+        patch.setattr("workbench.rerankers.champion.model_load", lambda version: None)
         singletons()
         made = Stage(cast, scene, _people(cast))
         for letter, person in made.people.items():

@@ -28,10 +28,10 @@ from workbench.collection_settings.selectors import criteria_weights_of, gates_o
 from workbench.documents.embedding import active_space
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.ops.calibration import NothingToLearn, calibration_of_collection
-from workbench.questions.execution import run_answer, run_arbitrate, run_detect
-from workbench.questions.models import Run
-from workbench.questions.services import cache_key, question_ask
 from workbench.review.services import candidate_override
+from workbench.runs.execution import run_answer, run_arbitrate, run_detect
+from workbench.runs.models import Run
+from workbench.runs.services import cache_key, question_ask
 
 ClientAs = Callable[[User | None], Client]
 
@@ -84,7 +84,7 @@ class TestApplying:
         assert key() == before
 
     def test_the_engine_uses_them(self, cast: Cast, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-        from workbench.questions import execution
+        from workbench.runs import execution
 
         seen: list[object] = []
         arbitrate = execution.arbitrate
@@ -133,7 +133,7 @@ class TestCalibrating:
     def test_a_labelled_folder_is_for_every_collection(
         self, cast: Cast, here: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("workbench.questions.evaluation.current_embedder", HashEmbedder)
+        monkeypatch.setattr("workbench.runs.evaluation.current_embedder", HashEmbedder)
         monkeypatch.setattr("workbench.documents.ingest.current_embedder", HashEmbedder)
         labels = [obliqa_label("1.1.1.(1)", question="When must a firm pay its fee?")]
         folder = obliqa_folder(tmp_path / "labels", labels)

@@ -27,8 +27,8 @@ from workbench.documents.lexical import lexical_index
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.erasure.purge import document_purge, documents_purge
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.questions.models import Answer, CandidateText, LLMCall, LLMCallBody, Verdict
-from workbench.questions.services import question_ask
+from workbench.runs.models import Answer, CandidateText, LLMCall, LLMCallBody, Verdict
+from workbench.runs.services import question_ask
 
 ClientAs = Callable[[User | None], Client]
 WHY = "The client asked for it."

@@ -34,9 +34,9 @@ from workbench.erasure.purge import document_purge, documents_purge
 from workbench.errors import Conflict
 from workbench.exports.models import Export, ExportState
 from workbench.exports.services import export_make, run_export
-from workbench.questions.models import Candidate, LLMCall, LLMCallBody, LLMReply, Run, RunStatus, Verdict
 from workbench.review.models import Review
 from workbench.review.record import record_digest
+from workbench.runs.models import Candidate, LLMCall, LLMCallBody, LLMReply, Run, RunStatus, Verdict
 
 ClientAs = Callable[[User | None], Client]
 #: Sentences and headings of the document that are in no question.

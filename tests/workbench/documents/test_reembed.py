@@ -28,7 +28,7 @@ from workbench.documents.models import (
 )
 from workbench.documents.services import document_upload
 from workbench.documents.tokens import passages_embed, placed_passages
-from workbench.questions import execution
+from workbench.runs import execution
 from workbench.stack.client import connects_as_owner
 
 KEYS = {

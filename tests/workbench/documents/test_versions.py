@@ -21,14 +21,14 @@ from workbench.documents.services import document_upload
 from workbench.documents.store import DatabaseCandidateStore
 from workbench.documents.versions import name_key, version_accept, version_decline, version_offer, versions_of
 from workbench.errors import Conflict, NotAllowed
-from workbench.questions.execution import run_answer, run_arbitrate, run_detect
-from workbench.questions.models import Candidate, Run
-from workbench.questions.services import question_ask
 from workbench.review import carry_over, tasks
 from workbench.review.carry_over import anchors_carry_over, carry_overs_to_wake
 from workbench.review.models import CarriedAnchor, CarriedState, ItemState
 from workbench.review.services import candidate_approve, candidate_override
 from workbench.review.version_page import sections_of
+from workbench.runs.execution import run_answer, run_arbitrate, run_detect
+from workbench.runs.models import Candidate, Run
+from workbench.runs.services import question_ask
 
 pytestmark = pytest.mark.usefixtures("here")
 ClientAs = Callable[[User | None], Client]

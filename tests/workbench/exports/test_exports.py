@@ -32,7 +32,7 @@ from workbench.exports.services import (
     period_export,
     run_export,
 )
-from workbench.questions.models import CandidateText, Run, RunStatus
+from workbench.runs.models import CandidateText, Run, RunStatus
 
 ClientAs = Callable[[User | None], Client]
 ERA = (datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))

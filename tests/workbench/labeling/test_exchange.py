@@ -25,8 +25,8 @@ from workbench.errors import NotAllowed, WorkbenchError
 from workbench.labeling import label_studio, trec
 from workbench.labeling.models import Label
 from workbench.labeling.transfer import labels_import
-from workbench.questions.models import Candidate
 from workbench.review.services import candidate_override
+from workbench.runs.models import Candidate
 
 ClientAs = Callable[[User | None], Client]
 QUESTION = "How long are access records kept?"

@@ -21,8 +21,8 @@ from workbench.labeling.selectors import (
     question_sides,
 )
 from workbench.labeling.services import label_of_candidate, label_retract, labels_from_verdicts
-from workbench.questions.models import Candidate, Run, Verdict
 from workbench.review.services import candidate_approve, candidate_override, candidate_unsure
+from workbench.runs.models import Candidate, Run, Verdict
 
 pytestmark = pytest.mark.usefixtures("here")
 

@@ -21,11 +21,11 @@ from workbench.accounts.models import User
 from workbench.labeling.matching import LEAST_SHARED, best_match, candidate_lines, matches
 from workbench.labeling.models import Label
 from workbench.labeling.transfer import ImportReport, labels_import
-from workbench.models_registry import tasks, unmatched
-from workbench.models_registry.data import learning_data, training_plan
-from workbench.models_registry.models import FeatureRow
-from workbench.models_registry.services import standing_current
-from workbench.questions.models import RunPool
+from workbench.rerankers import tasks, unmatched
+from workbench.rerankers.data import learning_data, training_plan
+from workbench.rerankers.models import FeatureRow
+from workbench.rerankers.services import standing_current
+from workbench.runs.models import RunPool
 
 ClientAs = Callable[[User | None], Client]
 QUESTION = "How long are access records kept?"
@@ -33,7 +33,7 @@ QUESTION = "How long are access records kept?"
 
 @pytest.fixture
 def small_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.models_registry.examples.current_embedder", HashEmbedder)
+    monkeypatch.setattr("workbench.rerankers.examples.current_embedder", HashEmbedder)
 
 
 def row(first: int, last: int, role: str = "primary", **others: object) -> dict[str, object]:
@@ -156,7 +156,7 @@ def nothing_found(monkeypatch: pytest.MonkeyPatch, small_encoder: None) -> None:
         assert kept
         return found.model_copy(update={"candidates": kept[:1]})
 
-    monkeypatch.setattr("workbench.models_registry.examples.detect", only_retention)
+    monkeypatch.setattr("workbench.rerankers.examples.detect", only_retention)
 
 
 def test_a_row_that_trains_nothing_is_named(

@@ -28,9 +28,9 @@ from workbench.labeling.supply import (
     projects_to_fill,
 )
 from workbench.labeling.work import slot_answer, slot_claim_next
-from workbench.questions.models import Candidate, Run, Verdict
 from workbench.review.enqueue import disagreement, uncertainty
 from workbench.review.services import candidate_override
+from workbench.runs.models import Candidate, Run, Verdict
 
 pytestmark = pytest.mark.usefixtures("here")
 

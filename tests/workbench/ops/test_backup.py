@@ -19,9 +19,9 @@ from workbench.audit.models import AuditEvent
 from workbench.audit.services import audit_seal_all, audit_verify
 from workbench.documents.models import Document
 from workbench.ops.backup import MANIFEST, Backup, backup_restore, backup_write
-from workbench.questions.execution import run_answer, run_arbitrate, run_detect
-from workbench.questions.models import Run
 from workbench.review.rerun import run_again, runs_compared
+from workbench.runs.execution import run_answer, run_arbitrate, run_detect
+from workbench.runs.models import Run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("here")]
 

@@ -14,9 +14,9 @@ from workbench.documents.intake import Waiting, documents_await
 from workbench.documents.models import Collection, Document
 from workbench.ops.demo.questions import DEMO_QUESTIONS, DemoQuestion
 from workbench.ops.demo.services import demo_create
-from workbench.questions.execution import run_answer, run_arbitrate, run_detect
-from workbench.questions.models import Candidate, Run
-from workbench.questions.services import question_ask
+from workbench.runs.execution import run_answer, run_arbitrate, run_detect
+from workbench.runs.models import Candidate, Run
+from workbench.runs.services import question_ask
 
 
 @pytest.mark.django_db(transaction=True)

@@ -36,8 +36,8 @@ from workbench.documents.models import Document
 from workbench.infra import dispatch
 from workbench.infra.metrics import counters, files
 from workbench.ops.metrics import figures, page, worker_port
-from workbench.questions.gateway import DatabaseLedger
-from workbench.questions.models import Run, RunStatus
+from workbench.runs.gateway import DatabaseLedger
+from workbench.runs.models import Run, RunStatus
 from workbench.settings import env
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -22,8 +22,8 @@ from workbench.audit.models import AuditEvent
 from workbench.documents.models import Document
 from workbench.errors import Conflict, NotAllowed
 from workbench.ops import control, prompts
-from workbench.questions.gateway import BudgetGuard, endpoint_name, llm_control
-from workbench.questions.models import LLMCall, Run, RunStatus
+from workbench.runs.gateway import BudgetGuard, endpoint_name, llm_control
+from workbench.runs.models import LLMCall, Run, RunStatus
 
 ClientAs = Callable[[User | None], Client]
 REQUEST = ChatRequest("test", "1", "0" * 64, "Say.", "Say it.", max_output_tokens=10)

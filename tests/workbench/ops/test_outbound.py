@@ -13,8 +13,8 @@ from tests.fake_llm.server import FakeLLM
 from tests.workbench.cast import Cast
 from workbench.documents.embedding import current_embedder
 from workbench.infra.outbound import AddressRefused, address_allowed, model_rule, outbound_rule
-from workbench.questions import gateway
-from workbench.questions.models import LLMCall, LLMEndpoint
+from workbench.runs import gateway
+from workbench.runs.models import LLMCall, LLMEndpoint
 
 pytest_plugins = ["tests.fake_llm.plugin"]
 

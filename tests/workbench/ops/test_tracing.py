@@ -20,7 +20,7 @@ from tests.workbench.cast import Cast
 from tests.workbench.ops.test_metrics import an_attempt
 from tests.workbench.scene import Scene
 from workbench.infra import tracing
-from workbench.questions.gateway import DatabaseLedger
+from workbench.runs.gateway import DatabaseLedger
 
 memory = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
 
@@ -146,7 +146,7 @@ def fails(*, words: str, run_id: int) -> None:
 
 @shared_task(name="tests.asks")
 def asks(*, run_id: int) -> None:
-    from workbench.questions.models import Run
+    from workbench.runs.models import Run
 
     run = Run.objects.get(pk=run_id)
     DatabaseLedger(run=run, collection=run.collection).record(an_attempt(outcome="ok"))

@@ -14,8 +14,8 @@ from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene, make_document, make_run
 from workbench.accounts import middleware as accounts_middleware
 from workbench.accounts.models import User
-from workbench.questions.models import Candidate, CandidateText, Run, Verdict
 from workbench.review.enqueue import queue_fill
+from workbench.runs.models import Candidate, CandidateText, Run, Verdict
 
 ClientAs = Callable[[User | None], Client]
 

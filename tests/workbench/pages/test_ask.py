@@ -8,7 +8,7 @@ from django.urls import reverse
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import ClientAs
 from tests.workbench.scene import Scene, make_document
-from workbench.questions.models import Run
+from workbench.runs.models import Run
 
 ADDRESS = "/ask/"
 

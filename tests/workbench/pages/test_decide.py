@@ -11,10 +11,10 @@ from django.urls import reverse
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs, role_other_than
 from tests.workbench.scene import Scene
-from workbench.questions.models import Candidate
 from workbench.review.models import Review
 from workbench.review.queue import queue_claim
 from workbench.review.services import candidate_approve, candidate_override
+from workbench.runs.models import Candidate
 
 
 def address(name: str, candidate: Candidate) -> str:

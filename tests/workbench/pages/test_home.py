@@ -8,9 +8,9 @@ from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import ClientAs
 from tests.workbench.scene import Scene
 from workbench.documents.models import DocumentStatus
-from workbench.questions.models import Run
 from workbench.review.models import QueueItem
 from workbench.review.queue import queue_claim_next
+from workbench.runs.models import Run
 
 
 def stats(client_as: ClientAs, user: object) -> dict[str, dict[str, object]]:

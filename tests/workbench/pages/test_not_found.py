@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import ClientAs
-from workbench.questions.models import Run
+from workbench.runs.models import Run
 
 
 def decide(client_as: ClientAs, user: object, run: Run, **data: object) -> str:

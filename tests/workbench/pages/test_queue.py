@@ -9,11 +9,11 @@ from django.urls import reverse
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import ClientAs, grow
 from tests.workbench.scene import Scene
-from workbench.questions.models import Run
 from workbench.review import queue_page
 from workbench.review.models import QueueItem
 from workbench.review.queue import queue_claim, queue_claim_next
 from workbench.review.selectors import queue_open
+from workbench.runs.models import Run
 
 ADDRESS = "/queue/"
 

@@ -12,10 +12,10 @@ from django.urls import reverse
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs
 from tests.workbench.scene import Scene
-from workbench.questions.models import Run
 from workbench.review import waiting
 from workbench.review.models import QueueItem
 from workbench.review.queue import queue_claim, queue_claim_next
+from workbench.runs.models import Run
 
 NEXT = "/queue/next/"
 

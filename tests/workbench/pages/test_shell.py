@@ -20,8 +20,8 @@ from tests.workbench.pages.conftest import HTMX, ClientAs
 from tests.workbench.scene import Scene
 from workbench.ops.context_processors import app_version
 from workbench.ops.control import llm_resume, llm_stop
-from workbench.questions.gateway import endpoint_name
-from workbench.questions.models import LLMCall, Question, Run
+from workbench.runs.gateway import endpoint_name
+from workbench.runs.models import LLMCall, Question, Run
 
 WAYS = {
     "analyst": ["home", "documents:collections", "questions:ask", "questions:runs"],

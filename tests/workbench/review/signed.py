@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.db.models.functions import Now
 
 from workbench.accounts.models import User
-from workbench.questions.models import ReviewState, Run
 from workbench.review.models import ItemState, Signature, SignatureMeaning
 from workbench.review.record import record_digest, signed_record
+from workbench.runs.models import ReviewState, Run
 
 
 def signed(run: Run, by: User | None = None) -> Signature:

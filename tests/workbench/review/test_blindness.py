@@ -15,8 +15,6 @@ from workbench.api.tokens import token_create
 from workbench.documents.models import Document
 from workbench.labeling.selectors import labels_read
 from workbench.ops.trust import conduct_of
-from workbench.questions import execution
-from workbench.questions.models import Run, RunStatus
 from workbench.review.blindness import DecideFirst, hides, is_withheld, require_sight
 from workbench.review.enqueue import BLIND_PRIORITY
 from workbench.review.filters import QueueFilter, queue_filtered
@@ -24,6 +22,8 @@ from workbench.review.models import ItemStage, ItemState, QueueItem, Review
 from workbench.review.policy import policy_set
 from workbench.review.second import second_review_add
 from workbench.review.services import candidate_approve, candidate_choose, candidate_undo
+from workbench.runs import execution
+from workbench.runs.models import Run, RunStatus
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("here")]
 

@@ -19,7 +19,6 @@ from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene, make_document, make_run
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.questions.models import ReviewState, Run, Verdict
 from workbench.review import notifications
 from workbench.review.as_of import run_as_of
 from workbench.review.bulk import bulk_approve, bulk_preview
@@ -37,6 +36,7 @@ from workbench.review.models import (
 from workbench.review.queue import queue_claim, queue_claim_next, queue_hand_over, queue_release
 from workbench.review.services import candidate_approve, candidate_override, candidate_undo
 from workbench.review.signing import run_reopen
+from workbench.runs.models import ReviewState, Run, Verdict
 
 EVERYTHING = QueueFilter(show="all")
 
@@ -480,7 +480,7 @@ class TestApi:
 
 def test_another_document_is_no_way_round_a_signature(cast: Cast, scene: Scene) -> None:
     """The rule holds for a comparison's joint decision as for any other."""
-    from workbench.questions.comparison import comparison_decide
+    from workbench.runs.comparison import comparison_decide
 
     run = scene.run
     scene.comparison.runs.set([run])

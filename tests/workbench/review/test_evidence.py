@@ -14,8 +14,6 @@ from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import Label
-from workbench.questions.models import Answer, Candidate, Run
-from workbench.questions.records import candidates_of, run_audit, run_result
 from workbench.review import rerun
 from workbench.review.evidence import evidence_add, retrieval_misses
 from workbench.review.models import ItemState, QueueItem, Regeneration, RegenerationState, ReviewAction
@@ -26,6 +24,8 @@ from workbench.review.regeneration import (
     regeneration_carry_out,
     regenerations_to_wake,
 )
+from workbench.runs.models import Answer, Candidate, Run
+from workbench.runs.records import candidates_of, run_audit, run_result
 
 
 def add(cast: Cast, run: Run, **changed: Any) -> Candidate:
@@ -234,7 +234,7 @@ class TestAgain:
 
     def test_what_changed_comes_first(self, cast: Cast, scene: Scene) -> None:
         again = finished(rerun.run_again(actor=cast.analyst, run=scene.run))
-        from workbench.questions.models import Verdict
+        from workbench.runs.models import Verdict
 
         changed = again.candidates.order_by("-verdict__order").first()
         Verdict.objects.filter(candidate=changed).update(
@@ -261,7 +261,7 @@ class TestAgain:
 
 def finished(run: Run) -> Run:
     """The run with its stages carried out here."""
-    from workbench.questions.execution import run_answer, run_arbitrate, run_detect
+    from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 
     for stage in (run_detect, run_arbitrate, run_answer):
         stage(run_id=run.pk)
@@ -294,7 +294,7 @@ class TestPages:
             assert client_as(user).get(f"/runs/{scene.run.pk}/lines/").status_code == 404
 
     def test_a_question_of_all_documents_asks_which(self, cast: Cast, client_as: Any, scene: Scene) -> None:
-        from workbench.questions.models import Question
+        from workbench.runs.models import Question
 
         Question.objects.filter(pk=scene.run.question_id).update(document=None)
         page = client_as(cast.reviewer).get(f"/runs/{scene.run.pk}/lines/?q=polic").content.decode()

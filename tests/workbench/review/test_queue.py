@@ -18,12 +18,12 @@ from tests.workbench.scene import make_document, make_run
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed
-from workbench.questions.models import Candidate, RoleChoice, Run, Verdict
 from workbench.review import enqueue
 from workbench.review.enqueue import queue_fill, uncertainty
 from workbench.review.models import QueueItem
 from workbench.review.queue import queue_claim, queue_claim_back, queue_claim_next, queue_release
 from workbench.review.services import candidate_unsure
+from workbench.runs.models import Candidate, RoleChoice, Run, Verdict
 
 pytestmark = pytest.mark.usefixtures("here")
 

@@ -10,9 +10,9 @@ from arbitration.features import FEATURE_NAMES
 from tests.workbench.cast import Cast
 from tests.workbench.scene import make_document
 from workbench.accounts.models import User
-from workbench.questions.execution import run_answer, run_arbitrate, run_detect
-from workbench.questions.services import question_ask
 from workbench.review.feature_words import feature_words
+from workbench.runs.execution import run_answer, run_arbitrate, run_detect
+from workbench.runs.services import question_ask
 
 ClientAs = Callable[[User | None], Client]
 

@@ -16,8 +16,6 @@ from workbench.accounts.models import MemberRole, Membership, User
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import Label
-from workbench.questions.models import Candidate, RoleChoice, Run
-from workbench.questions.records import candidate_role, candidates_of
 from workbench.review import selectors
 from workbench.review.models import (
     Adjudication,
@@ -41,6 +39,8 @@ from workbench.review.services import (
     not_found_confirm,
     not_found_undo,
 )
+from workbench.runs.models import Candidate, RoleChoice, Run
+from workbench.runs.records import candidate_role, candidates_of
 
 pytestmark = pytest.mark.usefixtures("here")
 

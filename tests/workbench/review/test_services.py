@@ -13,7 +13,6 @@ from tests.workbench.scene import make_document, make_run
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.questions.models import Candidate, ReviewState, RoleChoice, Run, RunStatus, Verdict
 from workbench.review.models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from workbench.review.queue import queue_claim
 from workbench.review.selectors import current_review
@@ -24,6 +23,7 @@ from workbench.review.services import (
     not_found_confirm,
     not_found_refute,
 )
+from workbench.runs.models import Candidate, ReviewState, RoleChoice, Run, RunStatus, Verdict
 
 pytestmark = pytest.mark.usefixtures("here")
 

@@ -14,12 +14,12 @@ from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.questions.models import Answer, Candidate, ReviewState, Run, RunStatus
 from workbench.review import signing
 from workbench.review.models import ItemState, Reopening, Review, Signature
 from workbench.review.record import canonical, record_digest, signed_record
 from workbench.review.services import candidate_approve, candidate_override
 from workbench.review.signing import run_reopen, run_sign, signature_holds
+from workbench.runs.models import Answer, Candidate, ReviewState, Run, RunStatus
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ class TestRecord:
 
     def test_a_change_past_the_product_shows(self, cast: Cast, run: Run) -> None:
         signature = sign(cast, run)
-        from workbench.questions.models import Verdict
+        from workbench.runs.models import Verdict
 
         Verdict.objects.filter(candidate__run=run).update(reason="Rewritten afterwards.")
         assert not signature_holds(signature=Signature.objects.get(pk=signature.pk))

@@ -16,8 +16,8 @@ from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene, make_run
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import audit_record
-from workbench.question_sets.services import cell_retry, rounds_finish
-from workbench.questions.models import Run, RunStatus
+from workbench.checklists.services import cell_retry, rounds_finish
+from workbench.runs.models import Run, RunStatus
 from workbench.webhooks import notice, sending
 from workbench.webhooks.events import EVENTS
 from workbench.webhooks.models import Delivery, DeliveryState, Outcome, Webhook, WebhookState

@@ -22,11 +22,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from workbench.audit.models import AuditEvent, AuditPending, AuditSeal, AuditVerification
 from workbench.celery import app
+from workbench.checklists.models import Cell
 from workbench.documents.models import Document, DocumentStatus
-from workbench.models_registry.models import GateDecision, ModelAlias, Outcome, RunState, TrainingRun
-from workbench.question_sets.models import Cell
-from workbench.questions.gateway import endpoint_trouble, llm_control, spent_this_month
-from workbench.questions.models import Run, RunStatus
+from workbench.rerankers.models import GateDecision, ModelAlias, Outcome, RunState, TrainingRun
+from workbench.runs.gateway import endpoint_trouble, llm_control, spent_this_month
+from workbench.runs.models import Run, RunStatus
 from workbench.webhooks.models import Delivery, DeliveryState, Webhook, WebhookState
 
 QUERY_MILLISECONDS = 2000

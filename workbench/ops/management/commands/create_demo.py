@@ -12,8 +12,8 @@ from workbench.accounts.selectors import system_user
 from workbench.documents.intake import Waiting, documents_await
 from workbench.documents.models import Document
 from workbench.infra.commands import JsonCommand, as_table
-from workbench.models_registry.seed import seed_register
 from workbench.ops.demo.services import Demo, demo_create
+from workbench.rerankers.seed import seed_register
 
 #: Settings modules under which demo logins are expected.
 _SETTINGS_FOR_TRIALS = {"dev", "test"}

@@ -1,0 +1,35 @@
+"""A collection whose labels are enough to learn from, and a gold set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.workbench.cast import Cast
+from tests.workbench.rerankers.makers import World, truths
+from tests.workbench.scene import make_document
+from workbench.accounts.models import User
+from workbench.rerankers.champion import loaded_forget
+
+
+@pytest.fixture
+def world(cast: Cast, here: None) -> Iterator[World]:
+    """Alpha with one document and no labels yet."""
+    loaded_forget()
+    document = make_document(collection=cast.alpha, owner=cast.analyst)
+    yield World(cast.alpha, document, cast.annotator)
+    loaded_forget()
+
+
+@pytest.fixture
+def gold(world: World) -> World:
+    """The world with forty gold questions: 80 positive pairs, 160 negative ones."""
+    world.gold(truths(range(1000, 1040)))
+    return world
+
+
+@pytest.fixture
+def system(db: None) -> User:
+    """Whom commands and workers act as."""
+    return User.objects.system()

@@ -1,0 +1,124 @@
+"""Pages of question sets: the list, a set, and the grid of a round."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from workbench.accounts.permissions import Permission, permissions_in
+from workbench.errors import WorkbenchError
+
+from . import export, presenters, selectors, services
+from .forms import QuestionSetForm, QuestionsForm, RoundForm
+
+
+@require_http_methods(["GET", "POST"])
+def set_list(request: HttpRequest) -> HttpResponse:
+    """The user's question sets; writing a new one."""
+    form = QuestionSetForm(request.POST or None, user=request.user)
+    if request.method == "POST" and form.is_valid():
+        cleaned = form.cleaned_data
+        try:
+            question_set = services.question_set_create(
+                actor=request.user,
+                collection=cleaned["collection"],
+                name=cleaned["name"],
+                description=cleaned["description"],
+                questions=services.questions_in(cleaned["questions"]),
+            )
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            return redirect(question_set)
+    context = {"sets": selectors.question_sets_visible(user=request.user), "form": form}
+    return render(request, "checklists/sets.html", context)
+
+
+@require_GET
+def set_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """One set: its questions, its rounds, and the form that starts one."""
+    question_set = selectors.question_set_for(user=request.user, pk=pk)
+    context = presenters.set_page(question_set=question_set, user=request.user)
+    return render(request, "checklists/set.html", context)
+
+
+@require_POST
+def set_change(request: HttpRequest, pk: int) -> HttpResponse:
+    """Other questions from now on."""
+    question_set = selectors.question_set_for(user=request.user, pk=pk)
+    form = QuestionsForm(request.POST)
+    if form.is_valid():
+        try:
+            services.question_set_change(
+                actor=request.user,
+                question_set=question_set,
+                questions=services.questions_in(form.cleaned_data["questions"]),
+            )
+        except WorkbenchError as error:
+            messages.error(request, error.message)
+    else:
+        messages.error(request, " ".join(form.errors["questions"]))
+    return redirect(question_set)
+
+
+@require_POST
+def round_start(request: HttpRequest, pk: int) -> HttpResponse:
+    """Asks the set of the chosen documents."""
+    question_set = selectors.question_set_for(user=request.user, pk=pk)
+    form = RoundForm(request.POST, question_set=question_set)
+    if not form.is_valid():
+        context = presenters.set_page(question_set=question_set, user=request.user, round_form=form)
+        return render(request, "checklists/set.html", context, status=422)
+    try:
+        started = services.round_start(
+            actor=request.user,
+            question_set=question_set,
+            documents=list(form.cleaned_data["documents"]),
+            strategy=form.cleaned_data["strategy"],
+            due_on=form.cleaned_data["due_on"],
+        )
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+        return redirect(question_set)
+    return redirect(started)
+
+
+@require_GET
+def round_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """The grid of documents and questions; it follows the work until every cell was asked."""
+    round_ = selectors.round_for(user=request.user, pk=pk)
+    grid = selectors.grid(round_=round_, today=timezone.localdate(), viewer=request.user)
+    may = permissions_in(request.user, round_.question_set.collection)
+    context = presenters.round_page(
+        round_=round_, grid=grid, may_ask=Permission.ASK in may, query=request.GET
+    )
+    template = "checklists/round.html#grid" if request.htmx else "checklists/round.html"
+    return render(request, template, context)
+
+
+@require_GET
+def round_export(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
+    """The grid as CSV or JSON lines."""
+    round_ = selectors.round_for(user=request.user, pk=pk)
+    grid = selectors.grid(round_=round_, today=timezone.localdate(), viewer=request.user)
+    if kind == "csv":
+        response = HttpResponse(export.round_csv(grid=grid), content_type="text/csv; charset=utf-8")
+    else:
+        body = export.round_jsonl(round_=round_, grid=grid)
+        response = HttpResponse(body, content_type="application/x-ndjson; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="round-{round_.pk}.{kind}"'
+    return response
+
+
+@require_POST
+def cell_retry(request: HttpRequest, pk: int) -> HttpResponse:
+    """Asks a failed cell again."""
+    cell = selectors.cell_for(user=request.user, pk=pk)
+    try:
+        services.cell_retry(actor=request.user, cell=cell)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    return redirect(cell.round)

@@ -1,0 +1,187 @@
+"""Pages of the models: overview, card, training, drift, and a label's models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from workbench.accounts.reauthentication import asks_again
+from workbench.errors import WorkbenchError
+from workbench.labeling.models import Label
+from workbench.review.blindness import of_hidden_card
+
+from . import presenters, selectors, services
+from .forms import ReasonForm, ScheduleForm
+
+View = Callable[..., HttpResponse]
+
+
+def for_readers(view: View) -> View:
+    """Members and admins of the installation; what a page shows of a collection is filtered further."""
+
+    @wraps(view)
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not services.may_read(user=request.user):
+            raise PermissionDenied
+        return view(request, *args, **kwargs)
+
+    return checked
+
+
+@require_GET
+@for_readers
+def models(request: HttpRequest) -> HttpResponse:
+    """The champion, the gate's decisions, trainings, the schedule."""
+    return render(request, "rerankers/models.html", presenters.models_page(user=request.user))
+
+
+@require_GET
+@for_readers
+def version(request: HttpRequest, pk: int) -> HttpResponse:
+    """A model card."""
+    found = selectors.version_for(number=pk)
+    return render(
+        request, "rerankers/version.html", presenters.version_page(version=found, user=request.user)
+    )
+
+
+@require_GET
+@for_readers
+def training(request: HttpRequest, pk: int) -> HttpResponse:
+    """One training."""
+    run = selectors.training_for(pk=pk)
+    return render(request, "rerankers/training.html", presenters.training_page(run=run, user=request.user))
+
+
+@require_GET
+@for_readers
+def progress(request: HttpRequest, pk: int) -> HttpResponse:
+    """How far a training is; once it has ended the page is loaded anew."""
+    run = selectors.training_for(pk=pk)
+    context = {"progress": presenters.training_progress(run)}
+    response = render(request, "partials/_progress.html", context)
+    if not run.is_active:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_GET
+@for_readers
+def drift(request: HttpRequest) -> HttpResponse:
+    """How often people overrule the machine."""
+    return render(request, "rerankers/drift.html", presenters.drift_page(user=request.user))
+
+
+@require_GET
+@for_readers
+def label(request: HttpRequest, pk: int) -> HttpResponse:
+    """The models that learned from a label."""
+    found = get_object_or_404(
+        Label.objects.visible_to(request.user)
+        .exclude(of_hidden_card(user=request.user))
+        .select_related("collection", "document", "person"),
+        pk=pk,
+    )
+    return render(request, "rerankers/label.html", presenters.label_page(label=found))
+
+
+@require_POST
+@for_readers
+def start(request: HttpRequest) -> HttpResponse:
+    """Retrain now."""
+    try:
+        run = services.training_start(actor=request.user)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+        return redirect("models:models")
+    return redirect(run)
+
+
+@require_http_methods(["GET"])
+@for_readers
+def plan(request: HttpRequest) -> HttpResponse:
+    """A dry run: what would be trained and measured now."""
+    return render(request, "rerankers/plan.html", presenters.plan_page(user=request.user))
+
+
+@require_POST
+@for_readers
+def cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    """Stop a training."""
+    run = selectors.training_for(pk=pk)
+    _tell(
+        request, lambda: services.training_cancel(actor=request.user, run=run), _("The training was stopped.")
+    )
+    return redirect(run)
+
+
+@require_POST
+@for_readers
+@asks_again
+def roll_back(request: HttpRequest, pk: int) -> HttpResponse:
+    """A version that once passed serves again."""
+    found = selectors.version_for(number=pk)
+    form = ReasonForm(request.POST)
+    if not form.is_valid():
+        context = presenters.version_page(version=found, user=request.user, reason_form=form)
+        return render(request, "rerankers/version.html", context, status=422)
+    _tell(
+        request,
+        lambda: services.model_roll_back(
+            actor=request.user, version=found, reason=form.cleaned_data["reason"]
+        ),
+        _("%(version)s serves again.") % {"version": found},
+    )
+    return redirect(found)
+
+
+@require_POST
+@for_readers
+@asks_again
+def shadow(request: HttpRequest, pk: int) -> HttpResponse:
+    """Put a model in shadow, or take it out."""
+    found = selectors.version_for(number=pk)
+    ends = request.POST.get("end") == "1"
+    _tell(
+        request,
+        lambda: services.model_shadow(actor=request.user, version=None if ends else found),
+        _("No model is in shadow now.") if ends else _("%(version)s scores in shadow.") % {"version": found},
+    )
+    return redirect(found)
+
+
+@require_POST
+@for_readers
+@asks_again
+def schedule(request: HttpRequest) -> HttpResponse:
+    """When to train, and what the gate demands."""
+    form = ScheduleForm.of(services.schedule_current(), request.POST)
+    if form.is_valid():
+        changed = _tell(
+            request,
+            lambda: services.schedule_change(actor=request.user, **form.cleaned_data),
+            _("The schedule was changed."),
+        )
+        if changed:
+            return redirect("models:models")
+    context = presenters.models_page(user=request.user, schedule_form=form)
+    return render(request, "rerankers/models.html", context, status=422)
+
+
+def _tell(request: HttpRequest, act: Callable[[], object], done: str) -> bool:
+    """Does it and says so, or says why not."""
+    try:
+        act()
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+        return False
+    messages.success(request, done)
+    return True

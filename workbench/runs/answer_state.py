@@ -1,0 +1,101 @@
+"""What an answer depends on beside the question and the engine: documents, dictionary, thresholds, weights, model.
+
+One query reads all of it, so that a question that was answered before costs little more than finding its run. Nothing
+is kept between questions: an alias that was approved a moment ago changes the very next key.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from workbench.collection_settings.models import THRESHOLDS
+from workbench.collection_settings.selectors import weights_given
+from workbench.documents.models import Collection, Document, DocumentStatus
+from workbench.rerankers.champion import first_version, version_state
+from workbench.rerankers.models import AliasName, ModelVersion, Origin
+from workbench.synonyms.models import EntryStatus
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerState:
+    """The parts of a cache key that the database holds; digests are SHA-256, empty where there is nothing.
+
+    ``scope`` is the state of the document asked, or of the collection; ``space`` the name of the embedding space in
+    use; ``reranker`` the name and digest of the champion, or ``rules``. ``has_documents``: one of the collection can
+    be asked.
+    """
+
+    scope: tuple[Any, ...]
+    has_documents: bool
+    weights: dict[str, float]
+    space: str
+    dictionary: str
+    gates: str
+    reranker: str
+
+
+def answer_state(*, collection: Collection, document: Document | None) -> AnswerState:
+    """The state of things now, whatever the objects said when they were read."""
+    asked = document.pk if document else None
+    with connection.cursor() as cursor:
+        given = {"collection": collection.pk, "document": asked, "shipped_serves": settings.SEED_MODEL}
+        cursor.execute(_STATE, _CONSTANTS | given)
+        row = cursor.fetchone()
+    if row is None:
+        raise Collection.DoesNotExist(f"collection {collection.pk} is gone, or no embedding space is in use")
+    epoch, has_documents, weights, space, dictionary, gates, number, model, of_document = row
+    named = None if number is None else ModelVersion(number=number, digest=model)
+    return AnswerState(
+        scope=("document", asked, of_document) if document else ("collection", collection.pk, epoch),
+        has_documents=has_documents,
+        weights=weights_given(json.loads(weights)),
+        space=space,
+        dictionary=dictionary or "",
+        gates=gates or "",
+        reranker=version_state(named or first_version()),
+    )
+
+
+def _digest(value: str) -> str:
+    return f"encode(sha256(convert_to(({value})::text, 'UTF8')), 'hex')"
+
+
+#: Of a document: its bytes, its last parse, and what prompts are told about it. Of thresholds: not who set them when.
+_OF_DOCUMENT = _digest(
+    "json_build_array(d.sha256, d.finished_at AT TIME ZONE 'UTC', d.name, d.document_type, d.issuer,"
+    " d.effective_date, d.language)"
+)
+_OF_PAIRS = _digest("json_agg(json_build_array(e.term, e.variant) ORDER BY e.term, e.variant, e.id)")
+_OF_GATES = _digest(
+    f"json_build_array(g.name, g.bias, g.evidence_lost, {', '.join(f'g.{name}' for name in THRESHOLDS)})"
+)
+_STATE = f"""
+    SELECT c.index_epoch,
+           EXISTS (SELECT FROM documents_document r WHERE r.collection_id = c.id AND r.status = %(ready)s),
+           c.criteria_weights::text,
+           s.name,
+           (SELECT {_OF_PAIRS} FROM vocabulary_dictionaryentry e
+            WHERE e.collection_id = c.id AND e.status = %(approved)s),
+           (SELECT {_OF_GATES} FROM collection_settings_collectiongates g
+            WHERE g.collection_id = c.id AND g.space = s.name),
+           v.number,
+           v.digest,
+           (SELECT {_OF_DOCUMENT} FROM documents_document d WHERE d.id = %(document)s)
+    FROM documents_collection c
+    CROSS JOIN documents_embeddingspace s
+    LEFT JOIN models_registry_modelalias a ON a.name = %(champion)s
+    LEFT JOIN models_registry_modelversion v ON v.id = a.version_id
+         AND (v.origin <> %(shipped)s OR %(shipped_serves)s)
+    WHERE c.id = %(collection)s AND s.is_active
+"""  # noqa: S608  (constants only)
+_CONSTANTS = {
+    "ready": str(DocumentStatus.READY),
+    "approved": str(EntryStatus.APPROVED),
+    "champion": str(AliasName.CHAMPION),
+    "shipped": str(Origin.SEED),
+}

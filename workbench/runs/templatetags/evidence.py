@@ -1,0 +1,161 @@
+"""Where evidence stands and what it says, in words: filters, because a page shows them a hundred times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from django import template
+from django.utils.formats import get_format, number_format
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+
+from workbench.runs.places import lines_range, lines_short
+
+register = template.Library()
+register.filter(lines_range)
+register.filter(lines_short)
+
+
+@register.filter
+def marked(parts: Iterable[Mapping[str, Any]]) -> SafeString:
+    """Document text with its matches marked. ``parts`` are {text, matched, meets?} in order, ``meets`` the word of the
+    question that is met by meaning; never HTML, so hostile text stays text."""
+    return mark_safe("".join([_marked(part) for part in parts]))  # noqa: S308 - escaped
+
+
+def _marked(part: Mapping[str, Any]) -> str:
+    text = conditional_escape(part["text"])
+    if not part["matched"]:
+        return text
+    if asked := part.get("meets"):
+        title = f"{conditional_escape(asked)} ↔ {text}"
+        return f'<mark class="by-meaning" title="{title}">{text}</mark>'
+    return f"<mark>{text}</mark>"
+
+
+@register.filter
+def listed(titles: Iterable[str]) -> SafeString:
+    """Each title as an item of a list."""
+    return mark_safe("".join([f"<li>{conditional_escape(title)}</li>" for title in titles or ()]))  # noqa: S308 - escaped
+
+
+@register.simple_tag
+def found_by(
+    detectors: Sequence[Mapping[str, Any]], rrf_rank: int | None = None, on_record: str = ""
+) -> SafeString:
+    """Which detectors found a candidate, in one line; opened, each with its reason. ``detectors`` are {label, rank,
+    score, why}: rank from 1 or None, score or None. ``on_record``: the verdict's own reason, where another is shown.
+
+    Markup in a function, as a page of cards shows it five times a card: as a template it was a quarter of the page.
+    """
+    rank_word, score_word = _("rank"), _("score")
+    items, reasons = [], []
+    for detector in detectors:
+        label = conditional_escape(detector["label"])
+        rank, score = detector["rank"], detector["score"]
+        place = f' <b><span class="visually-hidden">{rank_word} </span>{_whole(rank)}</b>' if rank else ""
+        points = (
+            f' <span class="found__score"><span class="visually-hidden">{score_word} </span>'
+            f"{_hundredths(score)}</span>"
+            if score is not None
+            else ""
+        )
+        items.append(f' <span class="found__item">{label}{place}{points}</span>')
+        if detector["why"]:
+            reasons.append(f"<dt>{label}</dt><dd>{conditional_escape(detector['why'])}</dd>")
+    if on_record:
+        label = _("Reason on record")
+        reasons.append(f"<dt>{label}</dt><dd>{conditional_escape(on_record)}</dd>")
+    if rrf_rank:
+        fused = f"{_('fused')} <b>{_whole(rrf_rank)}</b>"
+        items.append(f' <span class="found__item found__item--fused">{fused}</span>')
+    return mark_safe(  # noqa: S308 - escaped
+        f'<details class="found"><summary><span class="reason__label">{_("Found by")}</span>{"".join(items)}</summary>'
+        f'<dl class="facts">{"".join(reasons)}</dl></details>'
+    )
+
+
+@register.simple_tag
+def gauge(probability: float | None, role: str | None = "", cut: float | None = None) -> SafeString:
+    """A calibrated probability in [0, 1] as a number and a bar, coloured by the role; nothing where there is none.
+    ``cut``: the threshold, drawn as a tick. Numbers of SVG are never localised: a comma would break them."""
+    if probability is None:
+        return SafeString("")
+    tick = (
+        f'<rect class="gauge__cut-mark" x="{cut}" width="0.015" height="1" fill="currentColor"/>'
+        if cut
+        else ""
+    )
+    return mark_safe(  # noqa: S308 - numbers, words of ours, a role of ours
+        f'<span class="gauge is-{conditional_escape(role or "undecided")}">'
+        '<svg viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
+        '<rect class="gauge__track" y="0.25" width="1" height="0.5"/>'
+        f'<rect class="gauge__bar" y="0.25" width="{probability}" height="0.5"/>{tick}</svg>'
+        f'<span>{_hundredths(probability)}<span class="visually-hidden"> {_("probability of being evidence")}'
+        "</span></span></span>"
+    )
+
+
+@register.simple_tag
+def line_boxes(lines: Iterable[Mapping[str, Any]]) -> SafeString:
+    """A box of an SVG for each line of ``_page_image.html`` that has a place on the page."""
+    return mark_safe(  # noqa: S308 - numbers and words of ours
+        "".join(
+            f'<rect class="box{_with_kind(" box", line["mark"])}" data-line="{line["dom_id"]}" x="{line["x0"]}" '
+            f'y="{line["y0"]}" width="{line["width"]}" height="{line["height"]}"/>'
+            for line in lines
+            if line["x0"] is not None
+        )
+    )
+
+
+@register.simple_tag
+def line_items(lines: Iterable[Mapping[str, Any]], *, page: int | None = None) -> SafeString:
+    """The lines of ``_page_image.html`` as items of a list: number, text, what is to be known of it. With ``page`` each
+    has a checkbox with the value ``page:line``. A page has fifty, beside every card of the queue."""
+    number_word, hidden_word, evidence_word = _("line"), _("hidden text"), _("evidence")
+    items = []
+    for line in lines:
+        dom_id, number, notes = line["dom_id"], line["number"], ""
+        if line["flag"] == "hidden":
+            notes += f' <span class="badge badge--accent">{hidden_word}</span>'
+        if line["confidence"] is not None:
+            sure = _("recognised, %(n)s %% sure") % {"n": line["confidence"]}
+            notes += f' <span class="muted small">{sure}</span>'
+        if line["mark"] == "anchor":
+            notes += f'<span class="visually-hidden"> ({evidence_word})</span>'
+        kinds = _with_kind(" lines__item", line["mark"]) + _with_kind(" lines__item", line["flag"])
+        check = "" if page is None else _line_check(page, number)
+        items.append(
+            f'<li class="lines__item{kinds}" id="{dom_id}" data-line="{dom_id}">{check}'
+            f'<a class="lines__num" href="#{dom_id}"><span class="visually-hidden">{number_word} </span>{number}</a>'
+            f'<span class="lines__text">{conditional_escape(line["text"])}{notes}</span></li>'
+        )
+    return mark_safe("".join(items))  # noqa: S308 - escaped
+
+
+_HUNDREDTH = Decimal("0.01")
+_GROUPED = 1000
+
+
+def _hundredths(value: float) -> str:
+    """What the filter ``floatformat`` gives for two places, which asks for the same formats again for each number."""
+    rounded = Decimal(repr(value)).quantize(_HUNDREDTH, rounding=ROUND_HALF_UP) + 0  # no -0
+    return f"{rounded:f}".replace(".", get_format("DECIMAL_SEPARATOR"))
+
+
+def _whole(number: int) -> str:
+    return str(number) if number < _GROUPED else number_format(number)
+
+
+def _with_kind(name: str, kind: str) -> str:
+    return f"{name}--{kind}" if kind else ""
+
+
+def _line_check(page: int, number: int) -> str:
+    said = conditional_escape(_("Select line %(n)s") % {"n": number})
+    box = f'<input type="checkbox" name="line" value="{page}:{number}" aria-label="{said}">'
+    return f'<span class="lines__check">{box}</span>'

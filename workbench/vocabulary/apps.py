@@ -1,6 +1,0 @@
-from django.apps import AppConfig
-
-
-class VocabularyConfig(AppConfig):
-    name = "workbench.vocabulary"
-    label = "vocabulary"
