@@ -203,6 +203,7 @@ def _of_the_engine() -> dict[str, tuple[Reader, ...]]:
             versions.section_key,
             lambda t: versions.squeezed(t.split("\n")),
         ),
+        "arbitration.memory": (_split_sentences,),
         "arbitration.wording": (
             lambda t: wording.wordings("How long are records kept?", language="en", passages=[("", t)]),
         ),
@@ -245,9 +246,9 @@ def _facts(documents: object, text: str, name: str) -> object:
 def _prevailing(text: str) -> object:
     """Two documents of the text, one of which names the other."""
     from arbitration.documents import ParsedDocument
+    from arbitration.memory import InMemoryStore, StoredDocument
     from arbitration.parsing.drafts import to_wire
     from arbitration.pipeline import ask
-    from arbitration.testing import InMemoryStore, StoredDocument
 
     said = (
         "Records Rules\nRecords are kept for seven years under section 1. ",
@@ -344,12 +345,19 @@ def _parsed(ending: str) -> Reader:
     return read
 
 
+def _split_sentences(text: str) -> object:
+    """A store that has a vector for each sentence cuts passages into sentences."""
+    from arbitration.memory import InMemoryStore
+
+    return InMemoryStore([], sentence_vectors=True)._units(text)
+
+
 def _asked(text: str) -> object:
     """A question to a document that holds nothing but the text, from its lines to the answer."""
     from arbitration.documents import ParsedDocument
+    from arbitration.memory import InMemoryStore, StoredDocument
     from arbitration.parsing.drafts import to_wire
     from arbitration.pipeline import ask
-    from arbitration.testing import InMemoryStore, StoredDocument
 
     parsed = ParsedDocument.model_validate_json(to_wire(_parsed("txt")(text)))  # type: ignore[arg-type]
     store = InMemoryStore([StoredDocument("d1", "hostile.txt", parsed)])

@@ -38,7 +38,6 @@ NOT_READERS = {
     "arbitration.parsing.titles": "at most 200 characters",
     "arbitration.questions.lexicon": "single words and negative cues, in the parser's reader",
     "arbitration.strategies.consensus": "a verdict at the beginning of a reply, and short ids",
-    "arbitration.testing": "for tests",
     "workbench.ops.costs": "a month in an address",
     "workbench.ops.demo.pdf": "our own demo",
     "workbench.infra.metrics.files": "names of our own files",

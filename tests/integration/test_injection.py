@@ -14,12 +14,12 @@ import pytest
 
 from arbitration.adapters.endpoints import Endpoint
 from arbitration.adapters.openai_chat import OpenAIChat
+from arbitration.memory import InMemoryStore, StoredDocument
 from arbitration.pipeline import arbitrate, detect
 from arbitration.pool import CandidatePool
 from arbitration.settings import EngineSettings
 from arbitration.strategies.base import StrategyServices
 from arbitration.strategies.registry import get_strategy
-from arbitration.testing import InMemoryStore, StoredDocument
 from tests.fake_llm import FakeLLM
 from tests.integration.llm_scene import (
     CAPABILITIES,

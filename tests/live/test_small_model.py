@@ -14,13 +14,13 @@ from arbitration.adapters.openai_chat import OpenAIChat
 from arbitration.answers import AnswerSentence
 from arbitration.contracts import ArbiterOutput
 from arbitration.errors import LLMFailure, StrategyUnavailable
+from arbitration.memory import InMemoryStore, StoredDocument
 from arbitration.parsing.isolation import parse_isolated
 from arbitration.pipeline import ask
 from arbitration.protocols import ChatReply, ChatRequest
 from arbitration.settings import EngineSettings
 from arbitration.strategies.base import StrategyServices
 from arbitration.strategies.registry import STRATEGIES
-from arbitration.testing import InMemoryStore, StoredDocument
 from arbitration.written_answers import answer_with_model
 from tests.live.conftest import TIMEOUT_S, ListLedger
 

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ValidationError
 
 from arbitration.documents import Line, Page, ParsedDocument, Passage, Section
 from arbitration.errors import LLMFailure
+from arbitration.memory import InMemoryStore, StoredDocument
 from arbitration.protocols import ChatReply, ChatRequest
-from arbitration.testing import InMemoryStore, StoredDocument
 from arbitration.text import content_stems
 
 

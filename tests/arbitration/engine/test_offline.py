@@ -13,13 +13,13 @@ from arbitration.decision import Decision, arbitrate
 from arbitration.detection import detect
 from arbitration.errors import StrategyUnavailable
 from arbitration.features import FEATURE_VERSION, pool_features
+from arbitration.memory import InMemoryStore
 from arbitration.parsing.finish import finish
 from arbitration.parsing.limits import ParseLimits
 from arbitration.pipeline import Asked, ask
 from arbitration.pool import CandidatePool
 from arbitration.strategies.base import StrategyServices
 from arbitration.strategies.registry import STRATEGIES, get_strategy
-from arbitration.testing import InMemoryStore
 from tests.arbitration.engine.makers import (
     RETENTION_POLICY,
     HashEmbedder,
@@ -184,9 +184,9 @@ def test_confidence_is_the_probability_of_the_best_survivor() -> None:
 def worked(shared_data: Path) -> dict[str, tuple[InMemoryStore, object]]:
     from arbitration.adapters.onnx_embedder import default_embedder
     from arbitration.documents import ParsedDocument
+    from arbitration.memory import StoredDocument
     from arbitration.parsing.drafts import to_wire
     from arbitration.parsing.pdf import draft_of_pdf
-    from arbitration.testing import StoredDocument
 
     embedder = default_embedder()
     stores: dict[str, tuple[InMemoryStore, object]] = {}

@@ -11,13 +11,13 @@ from pathlib import Path
 from arbitration.adapters.onnx_embedder import default_embedder
 from arbitration.contracts import RetrievedCandidate, Role
 from arbitration.documents import ParsedDocument
+from arbitration.memory import InMemoryStore, StoredDocument
 from arbitration.parsing.drafts import to_wire
 from arbitration.parsing.limits import ParseLimits
 from arbitration.parsing.registry import parse_here
 from arbitration.pipeline import Asked, ask
 from arbitration.precedence.settle import precedence_of
 from arbitration.settings import EngineSettings
-from arbitration.testing import InMemoryStore, StoredDocument
 from tests.arbitration.precedence.pairs import Pair, Text
 
 

@@ -18,12 +18,12 @@ from arbitration.detection import detect, end_threads
 from arbitration.documents import Line, ParsedDocument
 from arbitration.errors import ArbitrationError
 from arbitration.late_interaction import PassageTokens
+from arbitration.memory import InMemoryStore, StoredDocument
 from arbitration.parsing.drafts import to_wire
 from arbitration.parsing.limits import ParseLimits
 from arbitration.parsing.registry import parse_here
 from arbitration.protocols import LineRow, PassageRow, SectionRow
 from arbitration.settings import EngineSettings
-from arbitration.testing import InMemoryStore, StoredDocument
 from tests.product import eventually
 from tests.workbench.cast import Cast
 from tests.workbench.scene import HashEmbedder, TokenHashEmbedder, make_document

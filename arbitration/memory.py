@@ -1,7 +1,8 @@
 """An in-memory :class:`~arbitration.protocols.CandidateStore` over parsed documents.
 
-For tests, benchmarks and library use without a database. It answers the same queries as the product's
-store, by the same matching rules (:mod:`arbitration.text`), with plain BM25 and exact cosine search.
+It answers the same queries as the product's store, by the same matching rules (:mod:`arbitration.text`), with plain
+BM25 and exact cosine search. Meant for up to some thousand pages: every question reads every line. Indexes and
+vectors are made when they are first needed, or all at once by :meth:`InMemoryStore.prepare`; threads may share a store.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from arbitration.protocols import (
     PassageRow,
     ScopeProfile,
     SectionRow,
+    TokenVectors,
     Vector,
 )
 from arbitration.questions.references import reference_score
@@ -45,6 +47,8 @@ class StoredDocument:
     name: str
     parsed: ParsedDocument
     document_type: str = ""
+    effective_date: str | None = None  # ISO 8601; says which of two documents prevails
+    issuer: str = ""
 
 
 class InMemoryStore:
@@ -70,6 +74,13 @@ class InMemoryStore:
         }
         self._matchers: dict[tuple[tuple[str, ...], str], TermMatcher] = {}
 
+    def prepare(self) -> None:
+        """Make the indexes and, with an embedder, the vectors now and not at the first question."""
+        assert self._bm25
+        if self._embedder is not None and self._passages:
+            assert self._vectors
+            assert self._tokens is not None
+
     def profile(self) -> ScopeProfile:
         """The documents in scope."""
         return ScopeProfile(
@@ -87,6 +98,8 @@ class InMemoryStore:
             has_usable_toc=bool(parsed.sections),
             language=parsed.language,
             document_type=document.document_type,
+            effective_date=document.effective_date,
+            issuer=document.issuer,
             character_count=sum(line.character_count for line in parsed.lines),
             line_count=len(self._lines[document.document_id]),
             section_count=len(parsed.sections),
@@ -134,9 +147,13 @@ class InMemoryStore:
     def _matcher(self, terms: Sequence[str], document_id: str) -> TermMatcher:
         language = next(d.parsed.language for d in self._documents if d.document_id == document_id)
         key = (tuple(terms), language)
-        if key not in self._matchers:
-            self._matchers = {key: TermMatcher(terms, language)}
-        return self._matchers[key]
+        matcher = self._matchers.get(key)
+        if (
+            matcher is None
+        ):  # detectors ask from several threads: what one replaces another may just be reading
+            matcher = TermMatcher(terms, language)
+            self._matchers = {key: matcher}
+        return matcher
 
     def lines_with(self, terms: Sequence[str], *, limit: int = 2000) -> list[LineRow]:
         """Body lines that hold any of the terms."""
@@ -215,6 +232,8 @@ class InMemoryStore:
         """Unit vectors, and for each the index of its passage."""
         if self._embedder is None:
             raise ValueError("This store was built without an embedder; give one to search by vector.")
+        if not self._sentence_vectors and self._encoded:
+            return self._encoded[0], np.arange(len(self._passages), dtype=np.intp)
         texts = [(index, text) for index, row in enumerate(self._passages) for text in self._units(row.text)]
         owners = np.array([index for index, _ in texts], dtype=np.intp)
         return self._embedder.embed([text for _, text in texts]), owners
@@ -231,11 +250,18 @@ class InMemoryStore:
         return self._top(scores, limit)
 
     @cached_property
+    def _encoded(self) -> tuple[npt.NDArray[np.float32], list[TokenVectors]] | None:
+        """Vectors of passages and of their tokens in one pass; None without an encoder of tokens."""
+        if not gives_tokens(self._embedder):
+            return None
+        return self._embedder.embed_tokens([row.text for row in self._passages])
+
+    @cached_property
     def _tokens(self) -> list[bytes]:
         """The packed tokens of each passage; empty without an encoder of tokens."""
-        if not gives_tokens(self._embedder):
+        if not gives_tokens(self._embedder) or self._encoded is None:
             return []
-        _, tokens = self._embedder.embed_tokens([row.text for row in self._passages])
+        _, tokens = self._encoded
         crumbs = list(dict.fromkeys(section.breadcrumb for section in self._sections.values()))
         headings = dict(zip(crumbs, self._embedder.embed_tokens(crumbs)[1], strict=True))
         return [
