@@ -49,9 +49,9 @@ client: setup  ## a typed Python client of the API, generated into var/client
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV) -m openapi_python_client generate --path docs/openapi.yaml --output-path var/client --meta uv --overwrite
 
 lock: setup  ## lock the dependencies again, with hashes
-	@$(COMPILE) pyproject.toml --output-file requirements.lock
-	@$(COMPILE) pyproject.toml --extra dev --extra otel --constraint requirements.lock --output-file requirements-dev.lock
-	@$(COMPILE) pyproject.toml --extra otel --constraint requirements-dev.lock --output-file requirements-image.lock
+	@$(COMPILE) pyproject.toml --extra s3 --output-file requirements.lock
+	@$(COMPILE) pyproject.toml --extra dev --extra server --constraint requirements.lock --output-file requirements-dev.lock
+	@$(COMPILE) pyproject.toml --extra server --constraint requirements-dev.lock --output-file requirements-image.lock
 	@echo uv | $(COMPILE) - --output-file requirements-uv.lock
 
 audit: setup  ## known weaknesses of the locked dependencies; needs the network

@@ -12,14 +12,9 @@ def main() -> None:
     """Prepare the services a command needs, then hand over to Django."""
     if importlib.util.find_spec("django") is None:
         go_on_in_environment()
-    from workbench.stack import client
+    from workbench.__main__ import manage
 
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.dev")
-    client.prepare_command(sys.argv)
-
-    from workbench.infra.command_line import execute
-
-    execute(sys.argv)
+    manage(sys.argv[1:], program=sys.argv[0])
 
 
 def go_on_in_environment() -> None:

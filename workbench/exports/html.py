@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
-from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
 from workbench.direction import shown_in_html
+from workbench.paths import STATIC
 
 from .blocks import Report
 
@@ -23,5 +22,5 @@ def report_html(report: Report) -> bytes:
 @cache
 def _style() -> SafeString:
     """Our own style sheet, which holds no text from anywhere else."""
-    path = Path(settings.BASE_DIR) / "static" / "css" / "record.css"
-    return mark_safe(f"<style>{path.read_text(encoding='utf-8')}</style>")  # noqa: S308
+    sheet = STATIC / "css" / "record.css"
+    return mark_safe(f"<style>{sheet.read_text(encoding='utf-8')}</style>")  # noqa: S308

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
-from functools import lru_cache
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from workbench.review.waiting import number_told, waiting_for
+from workbench.version import version
 
 from .help import help_for
 from .selectors import degraded, health, navigation
@@ -21,7 +19,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     answer."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
-        return {"nav": [], "app_version": app_version()}
+        return {"nav": [], "app_version": version()}
     # Lazy: a fragment for htmx has no shell and must not pay for one.
     waiting = SimpleLazyObject(lambda: waiting_for(user=user))
     nav = SimpleLazyObject(lambda: navigation(user=user, path=request.path, to_review=waiting.to_review))
@@ -35,17 +33,10 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "degraded": SimpleLazyObject(degraded),
         "page_help": SimpleLazyObject(lambda: help_for(_view_name(request))),
         "unread": SimpleLazyObject(lambda: number_told(waiting.unread) if waiting.unread else ""),
-        "app_version": app_version(),
+        "app_version": version(),
     }
 
 
 def _view_name(request: HttpRequest) -> str:
     match = request.resolver_match
     return match.view_name if match else ""
-
-
-@lru_cache(maxsize=1)
-def app_version() -> str:
-    """The product's version, as the project file has it."""
-    with (settings.BASE_DIR / "pyproject.toml").open("rb") as file:
-        return str(tomllib.load(file)["project"]["version"])

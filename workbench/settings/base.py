@@ -7,11 +7,13 @@ from pathlib import Path
 import environ
 from django.utils.translation import gettext_lazy as _
 
+from workbench import paths
+
 from . import env
 from .storage import file_storage
 
-BASE_DIR = Path(__file__).resolve().parent.parent.parent
-WORKBENCH_HOME = Path(env.text("WORKBENCH_HOME", str(BASE_DIR / "var"))).resolve()
+BASE_DIR = paths.ROOT
+WORKBENCH_HOME = Path(env.text("WORKBENCH_HOME", str(paths.default_home()))).resolve()
 
 SECRET_KEY = env.text("SECRET_KEY")
 #: Earlier keys, while sessions, links and webhooks of theirs last (docs/operating.md, "Rotate keys").
@@ -98,7 +100,7 @@ WSGI_APPLICATION = "workbench.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [paths.TEMPLATES],
         "OPTIONS": {
             "loaders": [
                 (
@@ -147,7 +149,7 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.text("WORKBENCH_STATIC_ROOT", str(WORKBENCH_HOME / "static")))
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [paths.STATIC]
 STORAGES = {
     "default": file_storage(env.text("WORKBENCH_MEDIA_ROOT", str(WORKBENCH_HOME / "files"))),
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import env
+from workbench.paths import default_home
 
-_VAR = Path(__file__).resolve().parent.parent.parent / "var"
+from . import env
 
 #: Who reads /metrics: a bearer token, networks, or both. Neither: the page does not exist.
 METRICS_TOKEN = env.text("METRICS_TOKEN")
@@ -17,7 +17,7 @@ METRICS_WORKER_ADDRESS = env.address("METRICS_WORKER_ADDRESS")
 METRICS_FOLDER = (
     env.text(
         "PROMETHEUS_MULTIPROC_DIR",
-        str(Path(env.text("WORKBENCH_HOME", str(_VAR))).resolve() / "run" / "metrics"),
+        str(Path(env.text("WORKBENCH_HOME", str(default_home()))).resolve() / "run" / "metrics"),
     )
     if METRICS_TOKEN or METRICS_NETWORKS
     else ""

@@ -6,7 +6,10 @@ every byte goes through a view that authorises.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
 
 from . import env
 
@@ -24,6 +27,10 @@ def file_storage(folder: str) -> dict[str, Any]:
                 "directory_permissions_mode": 0o700,
             },
         }
+    if find_spec("storages") is None or find_spec("boto3") is None:
+        raise ImproperlyConfigured(
+            "S3_BUCKET needs the extra s3. Install it: pip install 'arbiter-workbench[s3]'"
+        )
     return {
         "BACKEND": "workbench.infra.object_storage.ObjectStorage",
         "OPTIONS": {

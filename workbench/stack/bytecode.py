@@ -7,16 +7,20 @@ folder beside the environment instead, and the source folders stay as clean as t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+from workbench.paths import IS_INSTALLED
 
 
 def kept(environment: Mapping[str, str], root: Path) -> dict[str, str]:
     """The variables, with a folder of its own for bytecode where Python would keep none."""
     if not environment.get("PYTHONDONTWRITEBYTECODE") or environment.get("PYTHONPYCACHEPREFIX"):
         return dict(environment)
+    beside = Path(sys.prefix) if IS_INSTALLED else root / ".venv"
     return {
         **environment,
         "PYTHONDONTWRITEBYTECODE": "",
-        "PYTHONPYCACHEPREFIX": str(root / ".venv" / "bytecode"),
+        "PYTHONPYCACHEPREFIX": str(beside / "bytecode"),
     }

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from workbench.paths import RUN
+
 from . import bringup, client, locks, ports, preparation, state
 from .console import say
 from .errors import StackError, StopRequested
@@ -41,7 +43,7 @@ class Site:
         host = os.environ.get("HOST") or ports.LOOPBACK
         if not ports.is_address(host):
             raise StackError(
-                f"HOST {host!r} is not an address of this machine. For example: HOST=0.0.0.0 make run"
+                f"HOST {host!r} is not an address of this machine. For example: HOST=0.0.0.0 {RUN}"
             )
         return cls(host, ports.parse_port(os.environ.get("PORT") or "8000"))
 
@@ -215,7 +217,7 @@ def _run_web_only(project: Project, home: Home, site: Site, signals: Signals, *,
         _open_site(project, supervisor, found, site, demo=demo)
         supervisor.watch(lambda: locks.is_free(home.stack_lock))
     raise StackError(
-        "the services ended under the web server (their supervisor was stopped); start again: make run"
+        f"the services ended under the web server (their supervisor was stopped); start again: {RUN}"
     )
 
 
@@ -262,9 +264,9 @@ def _already_running(home: Home) -> str:
             at = f" at {found.address}" if found.address else ""
             return (
                 f"the workbench of {home.root} already runs{at} (pid {found.supervisor.pid}). "
-                "Stop it with Ctrl-C there, or run a second one apart: WORKBENCH_HOME=./var2 PORT=8001 make run"
+                f"Stop it with Ctrl-C there, or run a second one apart: WORKBENCH_HOME=./var2 PORT=8001 {RUN}"
             )
-    return f"another `make run` is just starting or stopping in {home.root}; try again in a moment"
+    return f"another `{RUN}` is just starting or stopping in {home.root}; try again in a moment"
 
 
 def _await_background_end(home: Home) -> None:

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from workbench.paths import default_home
 from workbench.private import close_home
 
 from .errors import StackError
@@ -51,9 +52,9 @@ class Home:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str], project: Path) -> Home:
-        """WORKBENCH_HOME, or ``var`` in the project's folder."""
+        """WORKBENCH_HOME, or the default of a checkout or an installed package."""
         given = environ.get("WORKBENCH_HOME")
-        return cls(Path(given).expanduser().resolve() if given else project / "var")
+        return cls(Path(given).expanduser().resolve() if given else default_home(project))
 
     @property
     def postgres(self) -> Path:

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 
 import psutil
 
+from workbench.paths import RUN
+
 from .errors import StackError
 from .home import Home, read_json, write_json
 
@@ -68,7 +70,7 @@ def require_free(host: str, port: int) -> None:
         spare = free_port(host)
     raise StackError(
         f"port {port} on {host} is occupied{_holder(port)}. "
-        f"Stop that program, or choose another port: PORT={spare} make run"
+        f"Stop that program, or choose another port: PORT={spare} {RUN}"
     )
 
 
@@ -76,7 +78,7 @@ def parse_port(raw: str) -> int:
     """A port number from PORT."""
     if raw.isascii() and raw.isdecimal() and 1 <= int(raw) <= 65535:
         return int(raw)
-    raise StackError(f"PORT must be a number from 1 to 65535, not {raw!r}. For example: PORT=8080 make run")
+    raise StackError(f"PORT must be a number from 1 to 65535, not {raw!r}. For example: PORT=8080 {RUN}")
 
 
 def is_address(host: str) -> bool:

@@ -53,9 +53,7 @@ def migrate(project: Project, services: Services, run: RunToEnd) -> None:
 def collect_static(project: Project, services: Services, run: RunToEnd) -> None:
     """Collect static files into the home."""
     home = services.home
-    fingerprint = fingerprint_of(
-        [*_files(project.root / "static", "**/*"), project.root / "requirements.lock"]
-    )
+    fingerprint = fingerprint_of([*_files(project.static, "**/*"), *_packages(project)])
     if _stamped(home.collected_stamp, fingerprint) and home.static.is_dir():
         return
     say("collecting static files")
@@ -111,13 +109,19 @@ def fingerprint_of(paths: Iterable[Path]) -> str:
 
 def migration_fingerprint(project: Project) -> str:
     """A hash over everything that decides what ``migrate`` makes."""
-    # Third-party migrations follow the lock; which apps are installed follows the settings.
+    # Third-party migrations follow the packages; which apps are installed follows the settings.
     sources = [
         *_files(project.root / "workbench", "*/migrations/*.py"),
         *_files(project.root / "workbench" / "settings", "*.py"),
-        project.root / "requirements.lock",
+        *_packages(project),
     ]
     return fingerprint_of(sources)
+
+
+def _packages(project: Project) -> list[Path]:
+    """Files that change with the versions of other packages: a checkout's lock, or what an installation recorded."""
+    lock = project.root / "requirements.lock"
+    return [lock] if lock.is_file() else _files(project.root, "*.dist-info/METADATA")
 
 
 def _logins_in(content: object) -> list[Login]:

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import psutil
 
+from workbench.paths import ROOT, STATIC
+
 from . import bytecode, postgres, valkey
 from .home import Home, Secrets
 from .ports import ServicePorts
 from .processes import Program
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 #: Questions have processes of their own: whatever is being read, trained or exported, nobody waits for it.
 QUESTION_QUEUES, OTHER_QUEUES = "llm", "ingest,default,train"
 #: Two files at once (WORKBENCH_INGEST_AT_ONCE), and one process that is free for all else.
@@ -37,12 +38,17 @@ class Project:
     """What to start: tests put a small stand-in here."""
 
     root: Path = ROOT
-    manage: tuple[str, ...] = ("manage.py",)
+    manage: tuple[str, ...] = ("-m", "workbench", "manage")
     wsgi: str = "workbench.wsgi:application"
     celery: str = "workbench.celery:app"
     schedule: str = "workbench.schedule:app"
     settings: str = "workbench.settings.dev"
     stack: tuple[str, ...] = ("-m", "workbench.stack")
+
+    @property
+    def static(self) -> Path:
+        """The product's own static files; those beside a stand-in's packages are its own."""
+        return STATIC if self.root == ROOT else self.root / "static"
 
     def environment(self, home: Home, secrets: Secrets, ports: ServicePorts) -> dict[str, str]:
         """The variables for web, worker, beat and commands: ours, over the caller's own."""

@@ -18,10 +18,10 @@ from django.urls import reverse
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs
 from tests.workbench.scene import Scene
-from workbench.ops.context_processors import app_version
 from workbench.ops.control import llm_resume, llm_stop
 from workbench.runs.gateway import endpoint_name
 from workbench.runs.models import LLMCall, Question, Run
+from workbench.version import version
 
 WAYS = {
     "analyst": ["home", "documents:collections", "questions:ask", "questions:runs"],
@@ -46,7 +46,7 @@ def test_each_person_sees_the_ways_open_to_them(name: str, cast: Cast, client_as
 
 def test_the_foot_names_the_version_and_says_that_work_gets_done(cast: Cast, client_as: ClientAs) -> None:
     page = client_as(cast.analyst).get(reverse("home")).content.decode()
-    assert app_version() in page
+    assert version() in page
     assert "All services answer" in page
 
 
