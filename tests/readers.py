@@ -371,8 +371,8 @@ def _of_the_product() -> dict[str, tuple[Reader, ...]]:
     from workbench.infra.diffs import line_diff
     from workbench.infra.storable import storable
     from workbench.labeling import passages, trec
+    from workbench.review.cards import reflowed
     from workbench.review.comments import mentions_in
-    from workbench.runs.cards import reflowed
     from workbench.runs.matches import Matches, marked
 
     half = SIZE // 2
@@ -396,7 +396,7 @@ def _of_the_product() -> dict[str, tuple[Reader, ...]]:
         ),
         "workbench.infra.diffs": (lambda t: line_diff(t[:half].split(" "), t[half:].split(" ")),),
         "workbench.infra.storable": (storable,),
-        "workbench.runs.cards": (reflowed,),
+        "workbench.review.cards": (reflowed,),
         "workbench.runs.matches": (
             lambda t: marked(t, ["records", "keep records"], "en", Matches(meant=(("laptop", "equipment"),))),
             lambda t: marked(_PLAIN, [t], "en", Matches(meant=(("laptop", t),))),

@@ -9,7 +9,8 @@ from django.urls import include, path
 from workbench.documents import urls as documents_urls
 from workbench.ops import views as ops_views
 from workbench.people.views import choose_language
-from workbench.review import version_urls
+from workbench.review import run_urls, version_urls
+from workbench.runs import urls as runs_urls
 
 # Administrators come in by the door that asks for the second factor.
 admin.site.login = secure_admin_login(admin.site.login)
@@ -17,7 +18,7 @@ admin.site.login = secure_admin_login(admin.site.login)
 urlpatterns = [
     path("", ops_views.home, name="home"),
     path("", include(([*documents_urls.urlpatterns, *version_urls.urlpatterns], "documents"))),
-    path("", include("workbench.runs.urls")),
+    path("", include(([*run_urls.urlpatterns, *runs_urls.urlpatterns], "questions"))),
     path("", include("workbench.review.urls")),
     path("", include("workbench.checklists.urls")),
     path("", include("workbench.synonyms.urls")),

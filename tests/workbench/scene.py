@@ -32,9 +32,9 @@ from workbench.checklists.services import question_set_create, round_fill, round
 from workbench.documents import ingest
 from workbench.documents.models import Collection, Document, DocumentStatus, PassageVector
 from workbench.documents.services import index_epoch_bump
+from workbench.review.comparison import comparison_start
 from workbench.review.services import candidate_approve
 from workbench.runs import execution, strategies
-from workbench.runs.comparison import comparison_start
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 from workbench.runs.models import Comparison, Run
 from workbench.runs.services import question_ask

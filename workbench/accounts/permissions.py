@@ -14,9 +14,8 @@ from .models import MemberRole, Membership
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
 
-    from workbench.documents.models import Collection
-
     from .models import User
+    from .protocols import Collection
 
 
 class Permission(StrEnum):

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404
 from .models import MemberRole, Membership, User
 
 if TYPE_CHECKING:
-    from workbench.documents.models import Collection
+    from .protocols import Collection
 
 #: Where a person's memberships in the collection that was asked for stand.
 _ROLES_HERE = "memberships_here"

@@ -1,14 +1,6 @@
-from django.apps import AppConfig
-
-from workbench.audit.listeners import listen
+from workbench.infra import subscriptions
 
 
-class ApiConfig(AppConfig):
+class ApiConfig(subscriptions.SubscribingConfig):
     name = "workbench.api"
     label = "api"
-
-    def ready(self) -> None:
-        """Answers are forgotten with the role that they were given to."""
-        from .answers import answers_forget
-
-        listen(["membership.revoked"], answers_forget)

@@ -14,8 +14,7 @@ from rest_framework.response import Response
 
 from workbench.documents.selectors import collection_for, document_for
 from workbench.review.blindness import require_sight
-from workbench.review.models import ReasonCode
-from workbench.runs.comparison import (
+from workbench.review.comparison import (
     MOST_STRATEGIES,
     ComparedCandidate,
     compared,
@@ -23,6 +22,7 @@ from workbench.runs.comparison import (
     comparison_for,
     comparison_start,
 )
+from workbench.review.models import ReasonCode
 from workbench.runs.models import Comparison, EvaluationRun, RoleChoice
 from workbench.runs.services import MAX_QUESTION_CHARACTERS
 

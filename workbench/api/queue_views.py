@@ -17,12 +17,13 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.review import bulk, queue
 from workbench.review.blindness import comments_shown
+from workbench.review.candidates import candidate_for
 from workbench.review.comments import comment_add
 from workbench.review.filters import QueueFilter, queue_filtered
 from workbench.review.models import Comment, Notification, QueueItem
 from workbench.review.notifications import notifications_read, wish_of, wish_set
 from workbench.runs.models import Run
-from workbench.runs.selectors import candidate_for, run_for
+from workbench.runs.selectors import run_for
 
 from . import review_serializers as shapes
 from .base import IDEMPOTENCY, ApiViewSet, checked

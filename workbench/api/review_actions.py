@@ -16,6 +16,7 @@ from workbench.documents.selectors import document_for
 from workbench.review.as_of import run_as_of
 from workbench.review.as_of_views import moment_in
 from workbench.review.blindness import require_sight
+from workbench.review.candidates import candidate_for
 from workbench.review.evidence import evidence_add
 from workbench.review.models import ItemStage, QueueItem
 from workbench.review.receipts import receipt_of
@@ -31,7 +32,7 @@ from workbench.review.services import (
     not_found_undo,
 )
 from workbench.review.signing import items_to_decide
-from workbench.runs.selectors import candidate_for, run_for
+from workbench.runs.selectors import run_for
 
 from . import review_serializers as shapes
 from .base import IDEMPOTENCY, checked

@@ -17,11 +17,12 @@ from arbitration.strategies.rubrics import Rubric
 from workbench.documents.models import Collection, Document
 from workbench.documents.narrowing import ScopeFilter
 from workbench.review.blindness import Sight, is_withheld
+from workbench.review.cards import item_of
 from workbench.review.models import ReasonCode, Review, ReviewAction
-from workbench.runs.cards import item_of
+from workbench.review.results import candidate_role
 from workbench.runs.forms import MOST_KEYWORDS
 from workbench.runs.models import Candidate, RoleChoice, Run, RunStatus
-from workbench.runs.records import anchor_of, candidate_role, context_of
+from workbench.runs.records import anchor_of, context_of
 from workbench.runs.rubrics import MOST_CRITERIA
 from workbench.runs.services import MAX_QUESTION_CHARACTERS
 

@@ -25,13 +25,13 @@ from workbench.documents.services import (
 )
 from workbench.documents.views import original_response
 from workbench.review.blindness import is_withheld, of_withheld_run, require_sight, reviews_shown
+from workbench.review.candidates import candidate_for, candidates_of
 from workbench.review.models import Review, ReviewAction
+from workbench.review.results import run_audit, run_result
 from workbench.review.selectors import REVIEWS
 from workbench.review.services import candidate_approve, candidate_override, candidate_unsure
 from workbench.runs.estimates import question_estimate
 from workbench.runs.models import Candidate, Run
-from workbench.runs.records import candidates_of, run_audit, run_result
-from workbench.runs.selectors import candidate_for
 from workbench.runs.services import question_ask, run_cancel
 
 from . import serializers as shapes

@@ -19,7 +19,7 @@ from .verify import snapshot
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
-    from workbench.documents.models import Collection
+    from workbench.accounts.protocols import Collection
 
 _LINKS = f"""
     SELECT s.position, s.event_hash, s.hash, {SELECT_EVENT}

@@ -191,7 +191,7 @@ def _with_role(*roles: str) -> QuerySet[Candidate]:
 
 
 def _found(cell: Cell) -> bool | None:
-    """As :func:`workbench.runs.records.run_result` has it; None while nothing is known."""
+    """As :func:`workbench.review.results.run_result` has it; None while nothing is known."""
     run = cell.run
     if run is None or run.not_found is None or run.status != RunStatus.DONE:
         return None

@@ -8,6 +8,8 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from arbitration.adapters.endpoints import Endpoint
+from arbitration.adapters.openai_embedder import OpenAIEmbedder
 from arbitration.errors import ArbitrationError
 from arbitration.protocols import Embedder
 from workbench.infra.outbound import model_rule
@@ -19,9 +21,6 @@ from .models import EmbeddingSpace
 def current_embedder() -> Embedder:
     """The configured encoder, loaded once per process (after the fork)."""
     if settings.EMBEDDER_OPENAI_MODEL:
-        from arbitration.adapters.endpoints import Endpoint
-        from arbitration.adapters.openai_embedder import OpenAIEmbedder
-
         address = settings.OPENAI_BASE_URL or "https://api.openai.com/v1"
         return OpenAIEmbedder(
             Endpoint(
@@ -32,6 +31,7 @@ def current_embedder() -> Embedder:
             ),
             address_rule=model_rule(base_url=address),
         )
+    # onnxruntime takes 30 MB of every process; a web process embeds nothing and goes without.
     from arbitration.adapters.onnx_embedder import default_embedder
 
     return default_embedder(folder=Path(settings.EMBEDDER_FOLDER) if settings.EMBEDDER_FOLDER else None)

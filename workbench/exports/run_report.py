@@ -13,12 +13,15 @@ from django.utils.translation import gettext_lazy
 
 from arbitration.contracts import CandidateScope
 from workbench.audit.export import head_anchor
+from workbench.review.candidates import candidates_of
+from workbench.review.cards import ROLE_SAYS, not_found_review
 from workbench.review.models import Review, SecondReview, Signature, TextChange
 from workbench.review.record import record_digest, signed_record
+from workbench.review.results import candidate_role
 from workbench.review.signing import signature_holds
-from workbench.runs.cards import METHOD_LABELS, ROLE_SAYS, erased_words, not_found_review, spent_words
 from workbench.runs.models import Candidate, RoleChoice, Run
-from workbench.runs.records import anchor_of, candidate_role, candidates_of, verdict_of
+from workbench.runs.records import anchor_of, verdict_of
+from workbench.runs.words import METHOD_LABELS, erased_words, spent_words
 from workbench.trail.selectors import TrailRow, history_of
 
 from .blocks import Block, Card, Facts, Figure, Report, Row, Section, Table, Text

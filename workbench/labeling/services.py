@@ -10,7 +10,7 @@ from arbitration.contracts import Role
 from training.labels import LabelSource
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
-from workbench.review.models import Review, ReviewAction
+from workbench.review.models import Adjudication, Review, ReviewAction, SecondReview
 from workbench.runs.models import Candidate, Run, Verdict
 
 from .models import Label, LabelRetraction, SourceChoice
@@ -41,6 +41,34 @@ def label_from_review(*, review: Review) -> Label | None:
     label.blind, label.seconds, label.comment = review.blind, review.seconds_on_card, review.comment
     label.save(force_insert=True)
     return label
+
+
+def label_from_second_review(*, second: SecondReview) -> Label:
+    """The label of a role given blind; call it in the transaction that writes the second review."""
+    label = label_of_candidate(
+        candidate=second.candidate, role=Role(second.role), source=SourceChoice.ANNOTATOR
+    )
+    label.person, label.blind = second.reviewer, True
+    label.seconds, label.comment = second.seconds_on_card, second.comment
+    label.save(force_insert=True)
+    return label
+
+
+def label_from_adjudication(*, adjudication: Adjudication) -> Label:
+    """The label of a third person's role; call it in the transaction that writes the adjudication."""
+    review = adjudication.review
+    label = label_of_candidate(
+        candidate=review.candidate, role=Role(review.role), source=SourceChoice.ADJUDICATED
+    )
+    label.person, label.blind = adjudication.adjudicator, False
+    label.save(force_insert=True)
+    return label
+
+
+def labels_of_review_retract(*, review: Review, by: User) -> None:
+    """Takes back what a decision said, once it was undone."""
+    for label in Label.objects.standing().filter(review=review):
+        label_retract(label=label, by=by, reason="undone")
 
 
 def labels_from_verdicts(*, run: Run, verdicts: Iterable[Verdict]) -> int:

@@ -1,16 +1,8 @@
-from django.apps import AppConfig
-
-from workbench.infra import task_context
+from workbench.infra import subscriptions
 
 from . import checks  # noqa: F401  (the checks register themselves)
 
 
-class OpsConfig(AppConfig):
+class OpsConfig(subscriptions.SubscribingConfig):
     name = "workbench.ops"
     label = "ops"
-
-    def ready(self) -> None:
-        from .metrics import listeners
-
-        task_context.connect()
-        listeners.connect()

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_GET
 
 from workbench.accounts.permissions import Permission, permissions_anywhere
 from workbench.documents.selectors import collections_with_counts
+from workbench.review.run_list import runs_listed
 from workbench.review.waiting import waiting_for
-from workbench.runs.selectors import runs_listed
 
 from . import selectors
 from .guide import first_questions

@@ -1,13 +1,8 @@
-from django.apps import AppConfig
+from workbench.infra import subscriptions
 
 
-class PeopleConfig(AppConfig):
+class PeopleConfig(subscriptions.SubscribingConfig):
     """What is done with accounts, and by people with their own; the accounts themselves lie below everything."""
 
     name = "workbench.people"
     label = "people"
-
-    def ready(self) -> None:
-        from . import signals
-
-        signals.connect()

@@ -11,37 +11,35 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from arbitration.errors import ArbitrationError
 from arbitration.features import pool_features
 from arbitration.strategies.base import StrategyServices
+from training.artifacts import Artifact, ArtifactRefused
+from training.scorer import RerankerScorer, open_scorer, require_scorable
 from workbench.accounts.models import User
 from workbench.audit.locks import LockSpace, advisory_lock
-from workbench.audit.services import audit_record
 from workbench.errors import Conflict, WorkbenchError
 
+from .aliases import alias_move, alias_version, aliases_current, move_record
 from .models import (
     AliasMove,
     AliasName,
-    GateDecision,
     ModelAlias,
     ModelVersion,
     MoveKind,
     Origin,
 )
-
-if TYPE_CHECKING:
-    from training.artifacts import Artifact
-    from training.scorer import RerankerScorer
+from .seed import seed_card, seed_install
+from .store import artifact_get
 
 logger = structlog.get_logger(__name__)
 
@@ -96,9 +94,6 @@ _seed_refused = threading.Event()
 
 def model_load(version: ModelVersion) -> ServedModel:
     """The version, ready to score. Raises :class:`training.artifacts.ArtifactRefused`."""
-    # Here and not above: scikit-learn is large, and the web process only names models.
-    from training.scorer import open_scorer
-
     with _lock:
         known = _loaded.get(version.number)
         if known is not None and known.scorer.manifest.version == version.digest:
@@ -111,8 +106,6 @@ def model_load(version: ModelVersion) -> ServedModel:
 
 def is_servable(version: ModelVersion) -> bool:
     """Whether the version's files are whole and fit this code; nothing is loaded, so a page may ask."""
-    from training.scorer import require_scorable
-
     try:
         require_scorable(_artifact_of(version))
     except ArbitrationError:
@@ -122,10 +115,6 @@ def is_servable(version: ModelVersion) -> bool:
 
 def _artifact_of(version: ModelVersion) -> Artifact:
     """The version's files. Raises :class:`training.artifacts.ArtifactRefused` where they are another model's."""
-    from training.artifacts import ArtifactRefused
-
-    from .store import artifact_get
-
     artifact = artifact_get(version.digest)
     if artifact.manifest.version != version.digest or artifact.manifest.sha256 != version.manifest["sha256"]:
         raise ArtifactRefused(f"the file of {version.name} is another model; restore it from the backup")
@@ -138,17 +127,6 @@ def loaded_forget() -> None:
         _loaded.clear()
         _last_served.clear()
         _seed_refused.clear()
-
-
-def alias_version(name: str = AliasName.CHAMPION) -> ModelVersion | None:
-    """The version an alias names."""
-    alias = ModelAlias.objects.select_related("version").filter(name=name).first()
-    return alias.version if alias else None
-
-
-def aliases_current() -> dict[str, ModelVersion]:
-    """The versions that champion and shadow name, by alias."""
-    return {alias.name: alias.version for alias in ModelAlias.objects.select_related("version")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +180,6 @@ def first_version() -> ModelVersion | None:
 
 def _shipped() -> ModelVersion | None:
     """The shipped model, put in the champion's place; None where it does not fit this release."""
-    from .seed import seed_card, seed_install
-
     if seed_card().get("serves") and not _seed_refused.is_set():
         seeded = seed_install(actor=User.objects.system())
         if not seeded.is_champion and alias_version() is None:
@@ -224,8 +200,15 @@ def model_served(version: ModelVersion | None) -> ServedModel | None:
     return served
 
 
-def version_state(version: ModelVersion | None) -> str:
-    """What goes into cache keys for the model in use: a rolled-back champion answers from its own cache."""
+def champion_state() -> str:
+    """What goes into cache keys for the model in use: a rolled-back champion answers from its own cache. Every question
+    asks, so only the columns that decide are read."""
+    named = (
+        ModelVersion.objects.filter(aliases__name=AliasName.CHAMPION)
+        .only("number", "digest", "origin")
+        .first()
+    )
+    version = first_version() if named is None else None if is_withdrawn(named) else named
     return f"{version.name}:{version.digest}" if version else "rules"
 
 
@@ -244,25 +227,6 @@ def champion_services(*, options: Mapping[str, object] | None = None, **others: 
 
 
 # --- moving -----------------------------------------------------------------------------------------
-
-
-def champion_deploy(*, actor: User, decision: GateDecision) -> None:
-    """Moves the alias to the challenger that the gate deployed; call it in the transaction of the decision."""
-    if decision.outcome != "deployed":
-        raise ValueError(f"decision {decision.pk} deploys nothing")
-    version = decision.challenger
-    ModelVersion.objects.filter(pk=version.pk, passed_at__isnull=True).update(passed_at=Now())
-    _move(AliasName.CHAMPION, version=version, kind=MoveKind.DEPLOYED, actor=actor, decision=decision)
-
-
-def champion_seed(*, actor: User, version: ModelVersion) -> bool:
-    """Makes the shipped model the champion of an installation that has none; False where one serves already."""
-    with transaction.atomic():
-        advisory_lock(LockSpace.MODEL_ALIAS)
-        if ModelAlias.objects.filter(name=AliasName.CHAMPION).exists():
-            return False
-        _move(AliasName.CHAMPION, version=version, kind=MoveKind.SEEDED, actor=actor)
-    return True
 
 
 def champion_roll_back(*, actor: User, version: ModelVersion, reason: str) -> None:
@@ -296,7 +260,7 @@ def champion_roll_back(*, actor: User, version: ModelVersion, reason: str) -> No
         advisory_lock(LockSpace.MODEL_ALIAS)
         if ModelAlias.objects.filter(name=AliasName.CHAMPION, version=version).exists():
             raise Conflict(_("%(version)s serves already.") % {"version": version})
-        _move(AliasName.CHAMPION, version=version, kind=MoveKind.ROLLED_BACK, actor=actor, reason=reason)
+        alias_move(AliasName.CHAMPION, version=version, kind=MoveKind.ROLLED_BACK, actor=actor, reason=reason)
 
 
 def shadow_set(*, actor: User, version: ModelVersion | None) -> None:
@@ -315,56 +279,7 @@ def shadow_set(*, actor: User, version: ModelVersion | None) -> None:
         advisory_lock(LockSpace.MODEL_ALIAS)
         before = alias_version(AliasName.SHADOW)
         if version is not None:
-            _move(AliasName.SHADOW, version=version, kind=MoveKind.SHADOWED, actor=actor)
+            alias_move(AliasName.SHADOW, version=version, kind=MoveKind.SHADOWED, actor=actor)
         elif before is not None:
             ModelAlias.objects.filter(name=AliasName.SHADOW).delete()
-            _record(AliasName.SHADOW, version=before, before=before, kind=MoveKind.ENDED, actor=actor)
-
-
-def _move(
-    alias: str,
-    *,
-    version: ModelVersion,
-    kind: str,
-    actor: User,
-    decision: GateDecision | None = None,
-    reason: str = "",
-) -> None:
-    before = alias_version(alias)
-    ModelAlias.objects.update_or_create(name=alias, defaults={"version": version, "moved_at": Now()})
-    _record(alias, version=version, before=before, kind=kind, actor=actor, decision=decision, reason=reason)
-
-
-def _record(
-    alias: str,
-    *,
-    version: ModelVersion,
-    before: ModelVersion | None,
-    kind: str,
-    actor: User,
-    decision: GateDecision | None = None,
-    reason: str = "",
-) -> None:
-    move = AliasMove.objects.create(
-        alias=alias,
-        kind=kind,
-        version=version,
-        before=before,
-        decision=decision,
-        moved_by=actor,
-        reason=reason,
-    )
-    audit_record(
-        actor=actor,
-        action=f"model.{kind}",
-        obj=version,
-        before={"version": before.name if before else None},
-        after={
-            "alias": str(alias),
-            "version": version.name,
-            "digest": version.digest,
-            "decision": decision.pk if decision else None,
-            "move": move.pk,
-        },
-        reason=reason,
-    )
+            move_record(AliasName.SHADOW, version=before, before=before, kind=MoveKind.ENDED, actor=actor)

@@ -29,6 +29,7 @@ from workbench.labeling.selectors import gold_read, labels_read, question_sides
 from .examples import Beat, Featured, featured_labels
 from .models import Snapshot, SnapshotKind, SnapshotLabel, TrainingSchedule
 from .outlook import GoldOutlook, gold_outlook
+from .store import SnapshotLost, dataset_get, dataset_put
 from .unmatched import labels_unmatched
 
 Floats = npt.NDArray[np.float64]
@@ -262,8 +263,6 @@ def gold_freeze(data: LearningData, gold: Dataset) -> Snapshot | None:
 def rows_of(snapshot: Snapshot, *, sides: QuestionSides) -> Dataset | None:
     """The frozen rows of a training set, of collections that still contribute, their questions in the groups of now;
     None where they cannot be read back, as those of earlier releases."""
-    from .store import SnapshotLost, dataset_get
-
     if not snapshot.rows_hash:
         return None
     try:
@@ -282,8 +281,6 @@ def _freeze(data: Dataset, *, kind: str, content_hash: str, **figures: int) -> S
     known = Snapshot.objects.filter(kind=kind, content_hash=content_hash).first()
     if known is not None:
         return known
-    from .store import dataset_put  # scikit-learn comes with it
-
     dataset_put(data)
     number = Snapshot.objects.filter(kind=kind).aggregate(last=Max("number"))["last"] or 0
     snapshot = Snapshot.objects.create(

@@ -15,8 +15,8 @@ from workbench.accounts.permissions import permissions_anywhere
 from workbench.infra.dates import month_in_words
 from workbench.infra.plots import bar_plot, curve_plot, line_plot
 from workbench.labeling.models import Label
-from workbench.runs.cards import METHOD_LABELS
 from workbench.runs.models import RoleChoice
+from workbench.runs.words import METHOD_LABELS
 
 from . import selectors
 from .cards import FIGURES, labels_seen, model_card, seed_of

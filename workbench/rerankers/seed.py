@@ -16,12 +16,15 @@ from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
 
+from training.artifacts import ArtifactRefused, read_artifact
+from training.scorer import open_scorer
 from workbench.accounts.models import User
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 
-from .champion import champion_seed
+from .aliases import champion_seed
 from .models import ModelVersion, Origin
+from .store import artifact_put
 
 logger = structlog.get_logger(__name__)
 
@@ -56,11 +59,6 @@ def seed_install(*, actor: User, folder: Path | None = None) -> Seeded:
 
     A model for other features or another scikit-learn is left out: the rules serve until a training deploys.
     """
-    from training.artifacts import ArtifactRefused, read_artifact
-    from training.scorer import open_scorer
-
-    from .store import artifact_put
-
     folder = folder or FOLDER
     if not (folder / CARD).is_file():
         return Seeded(None, is_champion=False, reason="no model ships with this release")

@@ -74,13 +74,11 @@ def training_start(
 
     Raises :class:`NotAllowed`, or :class:`Conflict` while another training has not ended.
     """
-    from .tasks import train
-
     _require_admin(actor)
     try:
         with transaction.atomic():
             run = _run_create(actor=actor, trigger=trigger, config=config)
-            dispatch_on_commit(train, run_id=run.pk)
+            dispatch_on_commit("models.train", run_id=run.pk)
     except IntegrityError as error:
         raise _running_already() from error
     return run

@@ -11,7 +11,8 @@ from arbitration.pool import CandidatePool
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.runs.models import Candidate, Run, RunPool
 
-from .champion import alias_version, model_load
+from .aliases import alias_version
+from .champion import model_load
 from .models import AliasName, ModelAlias, ShadowScore
 
 logger = structlog.get_logger(__name__)
@@ -19,10 +20,8 @@ logger = structlog.get_logger(__name__)
 
 def shadow_on_commit(*, run: Run) -> None:
     """Has the model in shadow, where there is one, score a run after its verdicts are written."""
-    from .tasks import shadow
-
     if ModelAlias.objects.filter(name=AliasName.SHADOW).exists():
-        dispatch_on_commit(shadow, run_id=run.pk)
+        dispatch_on_commit("learning.shadow", run_id=run.pk)
 
 
 def run_shadow(*, run_id: int) -> int:

@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 from celery import shared_task
+from django.utils import timezone
 
 from workbench.infra.dispatch import dispatch
+
+from .lineage import overturned_mark
+from .seed import seed_register
+from .services import schedule_follow, trainings_sweep
+from .shadow import run_shadow
+from .trainings import run_training
+from .unmatched import run_match
 
 
 @shared_task(name="models.train")
 def train(*, run_id: int) -> None:
     """Carries out a queued training."""
-    from .trainings import run_training
-
     run_training(run_id=run_id)
 
 
 @shared_task(name="models.match")
 def match(*, import_id: int) -> None:
     """Finds the candidates that the labels of an import mean."""
-    from .unmatched import run_match
-
     run_match(import_id=import_id)
 
 
 @shared_task(name="learning.shadow")
 def shadow(*, run_id: int) -> None:
     """Scores the candidates of an arbitrated run with the model in shadow."""
-    from .shadow import run_shadow
-
     run_shadow(run_id=run_id)
 
 
 @shared_task(name="learning.tick")
 def tick() -> None:
     """Follows the schedule, fails trainings whose worker is gone, and marks what became of labels."""
-    from django.utils import timezone
-
-    from .lineage import overturned_mark
-    from .seed import seed_register
-    from .services import schedule_follow, trainings_sweep
-
     seed_register()
     for run_id in trainings_sweep():
         dispatch(train, run_id=run_id)

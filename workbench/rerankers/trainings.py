@@ -35,7 +35,8 @@ from workbench.audit.services import audit_record
 from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
 from workbench.runs.gateway import give_connection_back
 
-from .champion import ServedModel, champion_deploy, champion_version, model_load
+from .aliases import champion_deploy
+from .champion import ServedModel, champion_version, model_load
 from .data import LearningData, gate_policy, gold_freeze, learning_data, rows_of, training_snapshot_freeze
 from .failing import training_fail
 from .lineage import labels_withdrawn

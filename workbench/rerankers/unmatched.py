@@ -59,11 +59,9 @@ def match_here(labels: Sequence[Label], are_stored: bool) -> Unmatched:
 
 def match_by_worker(labels: Sequence[Label], are_stored: bool) -> Unmatched:
     """Has the worker look, and waits ``LABEL_MATCH_SECONDS`` for it; of a mere check nothing is known."""
-    from .tasks import match
-
     if not are_stored or not labels or labels[0].label_import_id is None:
         return Unmatched(not_checked=len(labels))
-    dispatch_on_commit(match, import_id=labels[0].label_import_id)
+    dispatch_on_commit("models.match", import_id=labels[0].label_import_id)
     deadline = time.monotonic() + settings.LABEL_MATCH_SECONDS
     found = _found([label.pk for label in labels])
     while len(found) < len(labels) and time.monotonic() < deadline:

@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from workbench.runs.models import Answer, Candidate, ReviewState, Run
-from workbench.runs.records import anchor_of, candidates_of, verdict_of
+from workbench.runs.records import anchor_of, verdict_of
 from workbench.trail.selectors import TrailRow, history_of
 
+from .candidates import candidates_of
 from .models import Review, Signature
 from .selectors import effective_role, standing_review
 

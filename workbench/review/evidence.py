@@ -13,10 +13,10 @@ from workbench.audit.services import audit_record
 from workbench.documents.ingest import text_hash
 from workbench.documents.models import Document, DocumentStatus, Line, Section
 from workbench.errors import Conflict, WorkbenchError
-from workbench.labeling.services import label_from_review
 from workbench.runs.models import Candidate, CandidateText, RoleChoice, Run, RunQuerySet
 from workbench.runs.services import documents_asked
 
+from .events import Decided, decided
 from .models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from .services import answers_mark, not_found_answered, run_for_decision
 
@@ -68,7 +68,7 @@ def evidence_add(
         )
         answers_mark(candidate, before=None, after=role)
         _record(actor=actor, candidate=candidate, review=review)
-        label_from_review(review=review)
+        decided.publish(Decided(review))
         if locked.not_found:
             not_found_answered(actor=actor, run=locked, candidate=candidate)
     return candidate

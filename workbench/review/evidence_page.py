@@ -13,9 +13,9 @@ from workbench.documents.models import Document
 from workbench.documents.presenters import viewer
 from workbench.documents.selectors import document_search, page_view
 from workbench.infra.addresses import number_in, words_in
-from workbench.runs.cards import is_reviewable
 from workbench.runs.models import Run
 
+from .cards import is_reviewable
 from .forms import LinesForm
 
 PAGE_SIZE = 100

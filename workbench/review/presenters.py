@@ -16,12 +16,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
-from workbench.runs import cards
 from workbench.runs.models import Candidate, RoleChoice, Run
-from workbench.runs.presenters import answer_of, evidence_panel
-from workbench.runs.selectors import candidate_for, run_for
+from workbench.runs.selectors import run_for
 
+from . import cards
 from .blindness import hides, require_sight
+from .candidates import candidate_for
 from .enqueue import uncertainty
 from .filters import OPEN_WHY, QueueFilter
 from .models import (
@@ -36,6 +36,7 @@ from .models import (
     ReviewAction,
 )
 from .queue import reviewers_of
+from .run_page import answer_of, evidence_panel
 from .selectors import UNDO_WINDOW, queue_passed, standing_review, text_changes_of
 from .version_page import anchor_row
 from .waiting import number_told, waiting_for

@@ -14,10 +14,10 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 from workbench.infra.addresses import keyed_address, number_in
-from workbench.runs.cards import METHOD_LABELS
 from workbench.runs.models import RoleChoice
 from workbench.runs.places import lines_short
 from workbench.runs.records import anchor_of
+from workbench.runs.words import METHOD_LABELS
 
 from .blindness import Sight
 from .bulk import BulkPreview, bulk_preview

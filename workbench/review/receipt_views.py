@@ -15,11 +15,12 @@ from workbench.direction import shown_in_json
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
 from workbench.runs.models import Run
-from workbench.runs.selectors import candidate_for, run_for
+from workbench.runs.selectors import run_for
 from workbench.runs.similar import same_filters
 
 from . import rerun
 from .blindness import after_blind_decisions, require_sight
+from .candidates import candidate_for
 from .feature_words import features_in_words
 from .receipts import receipt_of
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from workbench.audit.models import AuditEvent
 from workbench.runs.models import Candidate, LLMCall, Verdict
-from workbench.runs.records import anchor_of, candidate_role, context_of, decider_fields, verdict_of
+from workbench.runs.records import anchor_of, context_of, decider_fields, verdict_of
 
 from .record import record_digest, text_hash
+from .results import candidate_role
 from .signing import standing_signature
 
 

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.runs.models import Candidate, Run
-from workbench.runs.records import candidates_of, run_audit
 
+from .candidates import candidates_of
 from .models import Review
+from .results import run_audit
 
 #: Fields of the audited result that hold text.
 _TEXTS = frozenset(

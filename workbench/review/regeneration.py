@@ -31,12 +31,14 @@ from workbench.infra.storable import storable, storable_json
 from workbench.runs.decisions import decision_from_rows
 from workbench.runs.gateway import chat_model, give_connection_back
 from workbench.runs.models import Answer, Candidate, ReviewState, Run, RunPool, RunStatus
-from workbench.runs.records import anchor_of, candidate_role, candidates_of, context_of, run_result
+from workbench.runs.records import anchor_of, context_of
 from workbench.runs.services import documents_asked
 from workbench.runs.strategies import needs_model
 
 from .blindness import require_sight
+from .candidates import candidates_of
 from .models import Regeneration, RegenerationState
+from .results import candidate_role, run_result
 
 #: A request whose message should have arrived long ago.
 LOST_AFTER = timedelta(seconds=10)

@@ -13,8 +13,11 @@ from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict
 from workbench.runs.models import Candidate, Run
-from workbench.runs.records import anchor_of, candidate_role, candidates_of, decider_fields, verdict_of
+from workbench.runs.records import anchor_of, decider_fields, verdict_of
 from workbench.runs.services import edits_of, filters_of, methods_of, question_ask, rubric_edits_of
+
+from .candidates import candidates_of
+from .results import candidate_role
 
 
 def run_again(*, actor: User, run: Run) -> Run:

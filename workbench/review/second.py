@@ -5,15 +5,13 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from arbitration.contracts import Role
 from workbench.accounts.models import User
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, WorkbenchError
-from workbench.labeling.models import SourceChoice
-from workbench.labeling.services import label_of_candidate
 from workbench.runs.models import Candidate, RoleChoice
 
 from .enqueue import not_found_fill
+from .events import DisputeAdjudicated, SecondReviewGiven, dispute_adjudicated, second_review_given
 from .learning import alias_learn
 from .models import (
     Adjudication,
@@ -73,7 +71,7 @@ def second_review_add(*, actor: User, candidate: Candidate, role: str, comment: 
             first.candidate = locked
             alias_learn(review=first)
         not_found_fill(run=run)
-        _label(candidate=locked, role=role, source=SourceChoice.ANNOTATOR, person=actor, second=second)
+        second_review_given.publish(SecondReviewGiven(second))
         audit_record(
             actor=actor,
             action="verdict.second_reviewed",
@@ -154,7 +152,7 @@ def dispute_adjudicate(*, actor: User, candidate: Candidate, role: str, reason: 
         item_settle(item, decided=True)
         before = effective_role(machine_role=machine_role, review=previous)
         answers_mark(locked, before=before, after=role)
-        _label(candidate=locked, role=role, source=SourceChoice.ADJUDICATED, person=actor)
+        dispute_adjudicated.publish(DisputeAdjudicated(adjudication))
         audit_record(
             actor=actor,
             action="verdict.adjudicated",
@@ -188,13 +186,3 @@ def _item(actor: User, candidate: Candidate, *, stage: str) -> QueueItem:
             code="another_stage",
         )
     return item
-
-
-def _label(
-    *, candidate: Candidate, role: str, source: str, person: User, second: SecondReview | None = None
-) -> None:
-    label = label_of_candidate(candidate=candidate, role=Role(role), source=source)
-    label.person, label.blind = person, second is not None
-    if second is not None:
-        label.seconds, label.comment = second.seconds_on_card, second.comment
-    label.save(force_insert=True)

@@ -14,12 +14,11 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.labeling.models import Label
-from workbench.labeling.services import label_from_review, label_retract
 from workbench.runs.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus
 
 from .blindness import require_sight, waits_blind
 from .enqueue import BLIND_PRIORITY, not_found_fill
+from .events import Decided, DecisionUndone, decided, decision_undone
 from .learning import alias_learn
 from .models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction, SecondReview
 from .selectors import REVIEWS, UNDO_WINDOW, before_undo, current_review, effective_role
@@ -161,7 +160,7 @@ def _candidate_decide(
         after = effective_role(machine_role=machine_role, review=review)
         answers_mark(locked, before=before, after=after)
         _record(actor=actor, review=review, before=before, after=after)
-        label_from_review(review=review)
+        decided.publish(Decided(review))
         if not awaits_second:  # a word that was learned would tell the second reviewer what the first decided
             alias_learn(review=review)
     return review
@@ -198,8 +197,7 @@ def candidate_undo(*, actor: User, candidate: Candidate) -> Review:
         after = effective_role(machine_role=machine_role, review=review)
         answers_mark(locked, before=before, after=after)
         _record(actor=actor, review=review, before=before, after=after)
-        for label in Label.objects.standing().filter(review=undone):
-            label_retract(label=label, by=actor, reason="undone")
+        decision_undone.publish(DecisionUndone(undone, by=actor))
     return review
 
 

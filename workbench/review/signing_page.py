@@ -10,12 +10,14 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.runs.models import RoleChoice, Run, RunStatus
-from workbench.runs.records import anchor_of, candidate_role, candidates_of
+from workbench.runs.records import anchor_of
 
 from .blindness import withheld_words
+from .candidates import candidates_of
 from .forms import SignForm
 from .models import QueueItem, Signature
 from .record import record_digest, signed_record
+from .results import candidate_role
 from .selectors import text_changes_of
 from .signing import items_to_decide
 

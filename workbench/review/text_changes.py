@@ -22,10 +22,11 @@ from workbench.audit.services import audit_record
 from workbench.documents.models import Document, DocumentStatus
 from workbench.documents.versions import versions_of
 from workbench.runs.models import Candidate, ReviewState, Run
-from workbench.runs.records import candidate_role, candidates_of
 
+from .candidates import candidates_of
 from .models import CarriedState, NotificationKind, Signature, TextChange
 from .notifications import notify
+from .results import candidate_role
 from .version_text import REOPENED_WHY, STATES, Span, body_lines, item_reopen
 
 #: Roles of the passages that a run rests on.

@@ -25,8 +25,8 @@ from workbench.accounts.permissions import Permission, permissions_in
 from workbench.documents.models import Document, Line
 from workbench.documents.presenters import offer_box
 from workbench.documents.versions import open_offer, versions_of
-from workbench.runs.cards import erased_words
 from workbench.runs.records import anchor_of
+from workbench.runs.words import erased_words
 
 from .models import CarriedAnchor, CarriedState
 

@@ -18,12 +18,12 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
-from workbench.runs import cards
 from workbench.runs.models import Candidate, Run
-from workbench.runs.selectors import candidate_for, candidate_to_decide, run_for
+from workbench.runs.selectors import run_for
 
-from . import passed, presenters, second, services
+from . import cards, passed, presenters, second, services
 from .blindness import is_withheld
+from .candidates import candidate_for, candidate_to_decide
 from .filters import QueueFilter
 from .forms import ChoiceForm, DecisionForm, NotFoundForm, OverrideForm
 from .models import ItemStage, QueueItem

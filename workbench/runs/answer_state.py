@@ -1,7 +1,7 @@
 """What an answer depends on beside the question and the engine: documents, dictionary, thresholds, weights, model.
 
-One query reads all of it, so that a question that was answered before costs little more than finding its run. Nothing
-is kept between questions: an alias that was approved a moment ago changes the very next key.
+One query reads it all but the model, so that a question that was answered before costs little more than finding its
+run. Nothing is kept between questions: an alias that was approved a moment ago changes the very next key.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.db import connection
 
 from workbench.collection_settings.models import THRESHOLDS
 from workbench.collection_settings.selectors import weights_given
 from workbench.documents.models import Collection, Document, DocumentStatus
-from workbench.rerankers.champion import first_version, version_state
-from workbench.rerankers.models import AliasName, ModelVersion, Origin
 from workbench.synonyms.models import EntryStatus
+
+from .reranking import reranker_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +42,11 @@ def answer_state(*, collection: Collection, document: Document | None) -> Answer
     """The state of things now, whatever the objects said when they were read."""
     asked = document.pk if document else None
     with connection.cursor() as cursor:
-        given = {"collection": collection.pk, "document": asked, "shipped_serves": settings.SEED_MODEL}
-        cursor.execute(_STATE, _CONSTANTS | given)
+        cursor.execute(_STATE, _CONSTANTS | {"collection": collection.pk, "document": asked})
         row = cursor.fetchone()
     if row is None:
         raise Collection.DoesNotExist(f"collection {collection.pk} is gone, or no embedding space is in use")
-    epoch, has_documents, weights, space, dictionary, gates, number, model, of_document = row
-    named = None if number is None else ModelVersion(number=number, digest=model)
+    epoch, has_documents, weights, space, dictionary, gates, of_document = row
     return AnswerState(
         scope=("document", asked, of_document) if document else ("collection", collection.pk, epoch),
         has_documents=has_documents,
@@ -57,7 +54,7 @@ def answer_state(*, collection: Collection, document: Document | None) -> Answer
         space=space,
         dictionary=dictionary or "",
         gates=gates or "",
-        reranker=version_state(named or first_version()),
+        reranker=reranker_state(),
     )
 
 
@@ -83,19 +80,12 @@ _STATE = f"""
             WHERE e.collection_id = c.id AND e.status = %(approved)s),
            (SELECT {_OF_GATES} FROM collection_settings_collectiongates g
             WHERE g.collection_id = c.id AND g.space = s.name),
-           v.number,
-           v.digest,
            (SELECT {_OF_DOCUMENT} FROM documents_document d WHERE d.id = %(document)s)
     FROM documents_collection c
     CROSS JOIN documents_embeddingspace s
-    LEFT JOIN models_registry_modelalias a ON a.name = %(champion)s
-    LEFT JOIN models_registry_modelversion v ON v.id = a.version_id
-         AND (v.origin <> %(shipped)s OR %(shipped_serves)s)
     WHERE c.id = %(collection)s AND s.is_active
 """  # noqa: S608  (constants only)
 _CONSTANTS = {
     "ready": str(DocumentStatus.READY),
     "approved": str(EntryStatus.APPROVED),
-    "champion": str(AliasName.CHAMPION),
-    "shipped": str(Origin.SEED),
 }

@@ -41,16 +41,14 @@ from workbench.documents.store import DatabaseCandidateStore
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
 from workbench.infra.storable import storable, storable_json
-from workbench.labeling.services import labels_from_verdicts
-from workbench.rerankers.champion import champion_services
-from workbench.rerankers.shadow import shadow_on_commit
-from workbench.review.enqueue import queue_fill
 
 from .decisions import decision_from_rows
+from .events import RunFinished, VerdictsWritten, run_finished, verdicts_written
 from .gateway import chat_model, failed_in_passing, give_connection_back
 from .models import Answer, Candidate, CandidateText, LLMCall, Run, RunPool, RunStatus
 from .models import Verdict as VerdictRow
 from .reading import question_read
+from .reranking import reranking_services
 from .services import documents_asked, run_cache_key
 from .similar import similar_run
 from .strategies import may_ask_model, needs_model, reads_gates
@@ -345,7 +343,7 @@ def _services(run: Run, clock: StageClock) -> Iterator[StrategyServices]:
     """What a strategy may use; the connection is given back, because it may wait for a model. One that asks no model
     is given none, so that nothing is sent to the endpoint, not even the question what it can do."""
     with chat_model(run=run) if may_ask_model(run.strategy) else nullcontext() as chat:
-        services = champion_services(chat=chat, store=_store(run), progress=clock, options=run_options(run))
+        services = reranking_services(chat=chat, store=_store(run), progress=clock, options=run_options(run))
         give_connection_back()
         yield services
 
@@ -387,8 +385,7 @@ def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             _verdict_row(rows[verdict.candidate_id], order, verdict)
             for order, verdict in enumerate(decision.verdicts)
         )
-        labels_from_verdicts(run=run, verdicts=rows_written)
-        shadow_on_commit(run=run)
+        verdicts_written.publish(VerdictsWritten(run, rows_written))
         dispatch_on_commit("questions.answer", run_id=run.pk)
 
 
@@ -479,7 +476,7 @@ def _answer(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             evidence_hash=text_hash("|".join(sorted(c.text_hash for c in run.candidates.all()))),
         )
         candidates = list(run.candidates.select_related("verdict", "run"))
-        queue_fill(run=Run.objects.get(pk=run.pk), candidates=candidates)
+        run_finished.publish(RunFinished(Run.objects.get(pk=run.pk), candidates))
         audit_record(
             actor=User.objects.system(),
             actor_kind="worker",

@@ -14,9 +14,9 @@ from workbench.collection_settings.strategy_fields import StrategyFields
 from workbench.documents.models import Collection, Document
 from workbench.documents.narrowing import Facts, ScopeFilter, facts_of
 
-from .cards import METHOD_LABELS
 from .services import MAX_QUESTION_CHARACTERS
 from .strategies import strategy_choices, strategy_for
+from .words import METHOD_LABELS
 
 
 class ScopeFields(forms.Form):

@@ -1,130 +1,20 @@
-"""Pages of questions and runs."""
+"""Pages that change a run, and the page of strategies. What shows a run with its decisions lies in review."""
 
 from __future__ import annotations
 
-import json
-
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
-from django.views.decorators.vary import vary_on_headers
+from django.views.decorators.http import require_GET, require_POST
 
 from arbitration.questions.assisted import QuestionEdits
 from arbitration.strategies.rubrics import Rubric
 from workbench.accounts.permissions import Permission
-from workbench.collection_settings.strategy_fields import StrategyFields
-from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
-from workbench.review.blindness import after_blind_decisions, require_sight
 
-from . import comparison, presenters, rubrics, scoreboard, selectors, services
-from .estimates import Estimate, question_estimate
-from .forms import AskForm, CompareDecisionForm, CompareForm, KeywordsForm, ScopeFields
-from .models import Candidate, Run, dom_id_of
-from .strategies import strategy_descriptions, strategy_for
-
-
-@require_http_methods(["GET", "POST"])
-def ask(request: HttpRequest) -> HttpResponse:
-    """The question form; a posted question leads to its run."""
-    collection = _chosen_collection(request)
-    initial = {
-        "collection": collection,
-        "document": request.GET.get("document"),
-        "text": request.GET.get("q"),
-    }
-    initial |= {name: request.GET.getlist(name) for name in ScopeFields.base_fields if name in request.GET}
-    initial |= {n: request.GET[n] for n in ("strategy", *StrategyFields.base_fields) if n in request.GET}
-    form = AskForm(request.POST or None, user=request.user, collection=collection, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        cleaned = form.cleaned_data
-        try:
-            outcome = services.question_ask(
-                actor=request.user,
-                collection=cleaned["collection"],
-                text=cleaned["text"],
-                document=cleaned["document"],
-                strategy=cleaned["strategy"],
-                use_cache=not cleaned["fresh"],
-                follow_references=cleaned["follow_references"],
-                filters=form.filters(),
-                methods=cleaned["methods"],
-                options=form.options(),
-            )
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
-            if outcome.is_cached:
-                messages.info(
-                    request,
-                    _(
-                        "This was asked before: here is that run. Tick “Ignore earlier answers” to run it again."
-                    ),
-                )
-            return redirect("questions:run", pk=outcome.run.pk)
-    context = {
-        "form": form,
-        "collection": collection,
-        "recent": selectors.runs_listed(user=request.user)[:6],
-        "strategies": strategy_descriptions(),
-        "estimate": _estimate(form, collection),
-    }
-    return render(request, "runs/ask.html#estimate" if request.htmx else "runs/ask.html", context)
-
-
-def _estimate(form: AskForm, collection: Collection | None) -> Estimate | None:
-    """What the question will ask of a model, as the form stands; None where it is not complete."""
-    if collection is None:
-        return None
-    try:
-        strategy = strategy_for(collection=collection, wanted=form["strategy"].value() or "")
-        return question_estimate(
-            collection=collection, strategy=strategy, given=form.options_so_far(strategy)
-        )
-    except WorkbenchError:
-        return None
-
-
-def _chosen_collection(request: HttpRequest) -> Collection | None:
-    slug = request.POST.get("collection") or request.GET.get("collection")
-    visible = Collection.objects.visible_to(request.user, Permission.ASK)
-    return visible.filter(slug=slug).first() if slug else visible.first()
-
-
-@require_GET
-def run_list(request: HttpRequest) -> HttpResponse:
-    """Runs of the user's collections, newest first."""
-    context = presenters.run_list(user=request.user, query=request.GET)
-    return render(request, "runs/runs.html", context)
-
-
-@require_GET
-@vary_on_headers("HX-Request")
-def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """The run page: stages while it goes, then answer, candidates by role, and the tabs."""
-    run = selectors.run_for(user=request.user, pk=pk)
-    given, named = request.GET, frozenset(request.GET.getlist("card"))
-    if request.htmx and "rest" in given:
-        rest = presenters.rest_page(run=run, user=request.user, role=given["rest"], named=named)
-        return render(request, "runs/run.html#rest", rest)
-    context = presenters.run_page(
-        run=run, user=request.user, tab=given.get("tab", ""), everything="all" in given, named=named
-    )
-    return render(request, "runs/run.html#live" if request.htmx else "runs/run.html", context)
-
-
-@require_GET
-@after_blind_decisions
-def run_json(request: HttpRequest, pk: int) -> HttpResponse:
-    """The run in the audit format, as a file."""
-    run = selectors.run_for(user=request.user, pk=pk)
-    require_sight(user=request.user, runs=[run])
-    body = json.dumps(presenters.record(run), ensure_ascii=False, indent=2)
-    response = HttpResponse(body, content_type="application/json; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="run-{run.pk}.json"'
-    return response
+from . import rubrics, scoreboard, selectors, services
+from .forms import KeywordsForm
+from .models import Run
 
 
 @require_POST
@@ -180,75 +70,6 @@ def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     except WorkbenchError as error:
         messages.error(request, error.message)
     return redirect("questions:run", pk=pk)
-
-
-@require_GET
-@vary_on_headers("HX-Request")
-def evidence(request: HttpRequest, pk: int) -> HttpResponse:
-    """A candidate on its page: the exact lines boxed on the image, and the same text as text. With htmx only
-    the panel that stands beside the cards."""
-    candidate = selectors.candidate_for(user=request.user, pk=pk, as_card=True)
-    page_num = _evidence_page(request, candidate)
-    if request.htmx:
-        panel = presenters.evidence_panel(candidate=candidate, user=request.user, page_num=page_num)
-        return render(request, "runs/evidence.html#panel", panel)
-    context = presenters.evidence_page(candidate=candidate, page_num=page_num, user=request.user)
-    return render(request, "runs/evidence.html", context)
-
-
-def _evidence_page(request: HttpRequest, candidate: Candidate) -> int:
-    raw = request.GET.get("page", "")
-    if not raw:
-        return candidate.anchor_page_start
-    if not raw.isdecimal() or not 1 <= int(raw) <= max(candidate.document.page_count, 1):
-        raise Http404
-    return int(raw)
-
-
-@require_http_methods(["GET", "POST"])
-def compare(request: HttpRequest) -> HttpResponse:
-    """One question under several strategies."""
-    collection = _chosen_collection(request)
-    initial = {
-        "collection": collection,
-        "document": request.GET.get("document"),
-        "text": request.GET.get("q"),
-    }
-    form = CompareForm(request.POST or None, user=request.user, collection=collection, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        try:
-            started = comparison.comparison_start(actor=request.user, **form.cleaned_data)
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
-            return redirect(started)
-    return render(request, "runs/compare.html", {"form": form})
-
-
-@require_GET
-@after_blind_decisions
-def comparison_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """Roles side by side, disagreements first."""
-    found = comparison.comparison_for(user=request.user, pk=pk)
-    require_sight(user=request.user, runs=found.runs.all())
-    context = comparison.comparison_page(comparison=found, user=request.user)
-    template = "runs/comparison.html#live" if request.htmx else "runs/comparison.html"
-    return render(request, template, context)
-
-
-@require_POST
-def comparison_decide(request: HttpRequest, pk: int) -> HttpResponse:
-    """One decision for a candidate in every run."""
-    found = comparison.comparison_for(user=request.user, pk=pk)
-    form = CompareDecisionForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, _("Choose a candidate and a role."))
-        return redirect(found)
-    try:
-        comparison.comparison_decide(actor=request.user, comparison=found, **form.cleaned_data)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    return redirect(f"{found.get_absolute_url()}#{dom_id_of(form.cleaned_data['candidate_id'])}")
 
 
 @require_GET

@@ -36,6 +36,7 @@ UNIT_TESTS = (
     "tests/training",
     "tests/workbench/stack",
     "tests/test_docs.py",
+    "tests/test_house.py",
     "tests/test_readers.py",
     "tests/test_secrets.py",
     "tests/package/test_package.py",

@@ -1,17 +1,7 @@
-from django.apps import AppConfig
-
-from workbench.audit.listeners import listen
-
-from .events import EVENTS
+from workbench.infra import subscriptions
 
 
-class WebhooksConfig(AppConfig):
+class WebhooksConfig(subscriptions.SubscribingConfig):
     """Webhooks."""
 
     name = "workbench.webhooks"
-
-    def ready(self) -> None:
-        """Deliveries are written with the events of the trail."""
-        from .outbox import deliveries_write
-
-        listen(EVENTS, deliveries_write)

@@ -18,7 +18,7 @@ from workbench.accounts.models import User
 from workbench.api.tokens import token_create
 from workbench.audit.models import AuditEvent
 from workbench.labeling.models import Label
-from workbench.rerankers.champion import alias_version
+from workbench.rerankers.aliases import alias_version
 from workbench.rerankers.models import AliasName, ModelAlias, ModelVersion, ShadowScore, TrainingRun
 from workbench.rerankers.services import schedule_current
 

@@ -26,11 +26,11 @@ from workbench.accounts.models import MemberRole, Membership, User
 from workbench.checklists.services import question_set_create, round_fill, round_start
 from workbench.documents.models import Document
 from workbench.review.comments import comment_add
+from workbench.review.comparison import comparison_start
 from workbench.review.models import ItemStage
 from workbench.review.policy import policy_set
 from workbench.review.services import candidate_choose
 from workbench.runs import execution
-from workbench.runs.comparison import comparison_start
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 from workbench.runs.models import Candidate, Comparison, Run
 from workbench.synonyms.models import DictionaryEntry

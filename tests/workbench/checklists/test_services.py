@@ -29,6 +29,7 @@ from workbench.checklists.services import (
 from workbench.documents.models import Document, DocumentStatus
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.review.models import QueueItem, ReasonCode
+from workbench.review.results import run_result
 from workbench.review.services import (
     candidate_approve,
     candidate_override,
@@ -38,7 +39,6 @@ from workbench.review.services import (
 )
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 from workbench.runs.models import Run, RunStatus
-from workbench.runs.records import run_result
 
 pytestmark = pytest.mark.usefixtures("here")
 

@@ -18,7 +18,7 @@ from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
-from workbench.runs import cards
+from workbench.review import cards
 from workbench.runs.models import LLMCall, Run, RunStatus, Verdict
 
 ROLES = ["primary", "supporting", "tangential", "discarded"]

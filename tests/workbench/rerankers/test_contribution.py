@@ -16,7 +16,7 @@ from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.documents.models import Collection
 from workbench.rerankers import trainings
-from workbench.rerankers.champion import alias_version
+from workbench.rerankers.aliases import alias_version
 from workbench.rerankers.data import learning_data, training_plan
 from workbench.rerankers.models import ModelVersion, RunState, SnapshotLabel
 from workbench.rerankers.selectors import labels_since_last_training

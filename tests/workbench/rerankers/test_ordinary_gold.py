@@ -14,7 +14,7 @@ from training.snapshot import QuestionSides, Side
 from workbench.accounts.models import User
 from workbench.labeling.models import Label
 from workbench.labeling.selectors import labels_for_gold
-from workbench.rerankers.champion import alias_version
+from workbench.rerankers.aliases import alias_version
 from workbench.rerankers.data import learning_data
 from workbench.rerankers.models import Snapshot
 from workbench.rerankers.store import dataset_get

@@ -16,7 +16,7 @@ from tests.workbench.rerankers.makers import World, retrained, truths
 from tests.workbench.scene import make_run
 from training.labels import LabelSource
 from workbench.accounts.models import User
-from workbench.rerankers.champion import alias_version
+from workbench.rerankers.aliases import alias_version
 from workbench.rerankers.models import AliasName, ModelAlias, ShadowScore, TrainingRun
 from workbench.rerankers.services import schedule_current
 from workbench.rerankers.shadow import run_shadow

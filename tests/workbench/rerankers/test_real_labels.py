@@ -33,12 +33,8 @@ from workbench.documents.embedding import current_embedder
 from workbench.documents.ingest import text_hash
 from workbench.labeling.models import Label, LabelImport
 from workbench.rerankers import examples
-from workbench.rerankers.champion import (
-    alias_version,
-    champion_model,
-    champion_roll_back,
-    loaded_forget,
-)
+from workbench.rerankers.aliases import alias_version
+from workbench.rerankers.champion import champion_model, champion_roll_back, loaded_forget
 from workbench.rerankers.services import schedule_change
 from workbench.rerankers.store import dataset_get
 from workbench.runs.evaluation import LoadedSet, dataset_load

@@ -19,13 +19,8 @@ from training.run import train_model
 from training.snapshot import Snapshot as Rows
 from workbench.accounts.models import User
 from workbench.rerankers import seed
-from workbench.rerankers.champion import (
-    alias_version,
-    champion_model,
-    champion_services,
-    loaded_forget,
-    serving_now,
-)
+from workbench.rerankers.aliases import alias_version
+from workbench.rerankers.champion import champion_model, champion_services, loaded_forget, serving_now
 from workbench.rerankers.evaluation import deployed_for
 from workbench.rerankers.models import ModelVersion
 from workbench.rerankers.seed_build import (

@@ -10,8 +10,8 @@ from training.labels import LabelSource
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, WorkbenchError
+from workbench.rerankers.aliases import alias_version
 from workbench.rerankers.champion import (
-    alias_version,
     champion_model,
     champion_roll_back,
     is_servable,

@@ -480,7 +480,7 @@ class TestApi:
 
 def test_another_document_is_no_way_round_a_signature(cast: Cast, scene: Scene) -> None:
     """The rule holds for a comparison's joint decision as for any other."""
-    from workbench.runs.comparison import comparison_decide
+    from workbench.review.comparison import comparison_decide
 
     run = scene.run
     scene.comparison.runs.set([run])

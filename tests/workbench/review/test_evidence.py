@@ -15,6 +15,7 @@ from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import Label
 from workbench.review import rerun
+from workbench.review.candidates import candidates_of
 from workbench.review.evidence import evidence_add, retrieval_misses
 from workbench.review.models import ItemState, QueueItem, Regeneration, RegenerationState, ReviewAction
 from workbench.review.receipts import receipt_of
@@ -24,8 +25,8 @@ from workbench.review.regeneration import (
     regeneration_carry_out,
     regenerations_to_wake,
 )
+from workbench.review.results import run_audit, run_result
 from workbench.runs.models import Answer, Candidate, Run
-from workbench.runs.records import candidates_of, run_audit, run_result
 
 
 def add(cast: Cast, run: Run, **changed: Any) -> Candidate:

@@ -17,6 +17,7 @@ from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import Label
 from workbench.review import selectors
+from workbench.review.candidates import candidates_of
 from workbench.review.models import (
     Adjudication,
     ItemStage,
@@ -28,6 +29,7 @@ from workbench.review.models import (
 )
 from workbench.review.policy import policy_set
 from workbench.review.queue import queue_claim, queue_claim_next
+from workbench.review.results import candidate_role
 from workbench.review.second import dispute_adjudicate, second_review_add
 from workbench.review.selectors import current_review, standing_review
 from workbench.review.services import (
@@ -40,7 +42,6 @@ from workbench.review.services import (
     not_found_undo,
 )
 from workbench.runs.models import Candidate, RoleChoice, Run
-from workbench.runs.records import candidate_role, candidates_of
 
 pytestmark = pytest.mark.usefixtures("here")
 

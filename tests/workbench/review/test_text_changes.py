@@ -20,15 +20,16 @@ from workbench.documents.models import Document
 from workbench.documents.versions import version_accept, version_offer
 from workbench.exports.html import report_html
 from workbench.exports.run_report import run_report
+from workbench.review.candidates import candidates_of
 from workbench.review.carry_over import anchors_carry_over
 from workbench.review.models import CarriedState, ItemState, Notification, NotificationKind, TextChange
 from workbench.review.notifications import mail_send, wish_set
+from workbench.review.results import candidate_role
+from workbench.review.run_page import record
 from workbench.review.selectors import queue_open
 from workbench.review.services import candidate_approve, candidate_override
 from workbench.review.signing import run_reopen, signature_holds
 from workbench.runs.models import Candidate, ReviewState, Run
-from workbench.runs.presenters import record
-from workbench.runs.records import candidate_role, candidates_of
 
 pytestmark = pytest.mark.usefixtures("here")
 ClientAs = Callable[[User | None], Client]

@@ -9,8 +9,8 @@ from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import Label
+from workbench.review.comparison import compared, comparison_decide, comparison_start
 from workbench.review.models import ReasonCode, Review
-from workbench.runs.comparison import compared, comparison_decide, comparison_start
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 from workbench.runs.models import Comparison, Run
 

@@ -263,7 +263,7 @@ def test_a_worker_that_takes_a_run_over_asks_the_model_nothing_twice(
     run = asked(cast, document, use_cache=use_cache)
     run_detect(run_id=run.pk)
     with monkeypatch.context() as struck:
-        struck.setattr("workbench.runs.execution.labels_from_verdicts", _end_of_the_worker)
+        struck.setattr("workbench.runs.execution.verdicts_written.publish", _end_of_the_worker)
         with pytest.raises(KeyboardInterrupt):
             run_arbitrate(run_id=run.pk)
     calls = list(LLMCall.objects.filter(run=run).values_list("pk", "outcome", "stage"))
@@ -291,7 +291,7 @@ def test_a_strategy_without_a_model_sends_nothing_not_even_a_probe(
     assert not LLMCall.objects.exists()
 
 
-def _end_of_the_worker(**_: object) -> int:
+def _end_of_the_worker(_written: object) -> int:
     raise KeyboardInterrupt
 
 

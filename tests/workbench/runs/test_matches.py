@@ -14,8 +14,9 @@ from tests.workbench.cast import Cast
 from tests.workbench.scene import TokenHashEmbedder, make_document, make_run
 from workbench.documents import reembedding
 from workbench.documents.embedding import active_space
+from workbench.review import cards
 from workbench.review.blindness import Sight
-from workbench.runs import cards, execution
+from workbench.runs import execution
 from workbench.runs.matches import Matches, marked
 from workbench.runs.models import Candidate, CandidateText
 from workbench.runs.templatetags.evidence import found_by

@@ -184,7 +184,7 @@ def test_the_command_takes_both(
     cast: Cast, documents: dict[str, Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "workbench.runs.management.commands.ask.run_wait",
+        "workbench.review.management.commands.ask.run_wait",
         lambda *, run_id: carried_out(Run.objects.get(pk=run_id)),
     )
     out = StringIO()

@@ -6,10 +6,11 @@ import pytest
 
 from tests.workbench.cast import Cast
 from tests.workbench.scene import make_document, make_run
+from workbench.review.candidates import candidates_of
 from workbench.review.models import ReasonCode
+from workbench.review.results import run_audit, run_result
 from workbench.review.services import candidate_approve, candidate_override, candidate_unsure
 from workbench.runs.models import Answer, Candidate, RoleChoice, Run, Verdict
-from workbench.runs.records import candidates_of, run_audit, run_result
 
 pytestmark = pytest.mark.usefixtures("here")
 

@@ -62,7 +62,7 @@ class TestCacheKey:
         self, cast: Cast, document: Document, settings, monkeypatch: pytest.MonkeyPatch
     ) -> Callable[..., str]:
         settings.SEED_MODEL = True  # the version that is named here came with the product
-        monkeypatch.setattr("workbench.runs.answer_state.first_version", lambda: None)
+        monkeypatch.setattr("workbench.rerankers.champion.first_version", lambda: None)
 
         def make(**changed: object) -> str:
             given = {"collection": cast.alpha, "document": document, "text": TEXT, "strategy": "offline"}

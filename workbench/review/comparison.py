@@ -16,15 +16,18 @@ from workbench.accounts.permissions import Permission, permissions_in
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection, Document
 from workbench.errors import Conflict, WorkbenchError
-from workbench.review.models import ReasonCode, Review
-from workbench.review.selectors import current_review
-from workbench.review.services import candidate_approve, candidate_override
+from workbench.runs.matches import marked
+from workbench.runs.models import Candidate, Comparison, RoleChoice, Run, RunStatus
+from workbench.runs.records import anchor_of, verdict_of
+from workbench.runs.services import question_ask
+from workbench.runs.words import erased_words
 
 from . import cards
-from .matches import marked
-from .models import Candidate, Comparison, RoleChoice, Run, RunStatus
-from .records import anchor_of, candidate_role, candidates_of, verdict_of
-from .services import question_ask
+from .candidates import candidates_of
+from .models import ReasonCode, Review
+from .results import candidate_role
+from .selectors import current_review
+from .services import candidate_approve, candidate_override
 
 MOST_STRATEGIES = 6
 
@@ -207,7 +210,7 @@ def _row(row: ComparedCandidate) -> dict[str, Any]:
         "scope": anchor_of(candidate),
         "breadcrumb": candidate.breadcrumb,
         "snippet": marked(
-            text.snippet if text else cards.erased_words(),
+            text.snippet if text else erased_words(),
             candidate.matched_keywords,
             candidate.document.language,
         ),

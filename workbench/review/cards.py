@@ -6,41 +6,29 @@ The shape of a card is described at the top of ``templates/partials/_candidate_c
 from __future__ import annotations
 
 import re
-from datetime import datetime
-from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
 from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import number_format
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, collections_with
 from workbench.infra.addresses import keyed_address
-from workbench.review.blindness import Sight
-from workbench.review.models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction
-from workbench.review.selectors import UNDO_WINDOW, current_review, standing_review
+from workbench.runs.matches import Matches, marked
+from workbench.runs.models import Candidate, ReviewState, Run, RunStatus, Verdict, dom_id_of
+from workbench.runs.records import anchor_of, decider_fields, verdict_of
+from workbench.runs.words import METHOD_LABELS, erased_words
 
-from .matches import Matches, marked
-from .models import Candidate, ReviewState, Run, RunStatus, Verdict, dom_id_of
+from .blindness import Sight
+from .candidates import candidates_shown
+from .models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from .outline import HIDDEN, Outline, by_role
-from .records import anchor_of, candidate_role, candidates_shown, decider_fields, verdict_of
-from .selectors import run_spent
+from .results import candidate_role
+from .selectors import UNDO_WINDOW, current_review, standing_review
 
-METHOD_LABELS = {
-    "toc": gettext_lazy("Table of contents"),
-    "cooccurrence": gettext_lazy("Keywords together"),
-    "bm25": gettext_lazy("BM25 and codes"),
-    "pattern": gettext_lazy("Reference or alias"),
-    "embedding": gettext_lazy("Meaning"),
-    "toc_reasoning": gettext_lazy("A model's reading plan"),
-    "references": gettext_lazy("Cross-reference"),
-    "human": gettext_lazy("A person"),
-}
 NEEDS_PERSON = {
     "uncertain": gettext_lazy("Low confidence"),
     "embedding_only": gettext_lazy("Only its meaning is near the question; no word of it matches."),
@@ -117,11 +105,6 @@ def card_of(
     if reviewer is not None:
         card |= _addresses(candidate, verdict, reviewer, is_hidden=hidden)
     return card
-
-
-def erased_words() -> str:
-    """What stands where a text stood that was erased with its document."""
-    return _("This text was erased.")
 
 
 def _decision(candidate: Candidate, newest: Review | None, reviewer: User | None) -> dict[str, Any] | None:
@@ -406,74 +389,3 @@ def _not_found_reviews(run: Run) -> list[Review]:
     if not run.not_found:
         return []
     return list(run.reviews.filter(candidate__isnull=True).select_related("reviewer"))
-
-
-STAGE_LABELS = {
-    "parse": gettext_lazy("Question parsed"),
-    "dispatch": gettext_lazy("Detectors chosen"),
-    "detect": gettext_lazy("Detectors run"),
-    "aggregate": gettext_lazy("Candidates built"),
-    "triage": gettext_lazy("Clear cases settled"),
-    "arbitrate": gettext_lazy("Verdicts given"),
-    "check": gettext_lazy("Quotes checked"),
-    "answer": gettext_lazy("Answer written"),
-}
-
-
-def run_progress(*, run: Run) -> dict[str, Any]:
-    """The stages of a run for ``_progress.html``: what each took, and what models cost by now."""
-    states = {RunStatus.DONE: "ready", RunStatus.FAILED: "failed", RunStatus.CANCELLED: "cancelled"}
-    state = states.get(RunStatus(run.status), "queued" if run.status == RunStatus.QUEUED else "running")
-    stages = [
-        {
-            "label": STAGE_LABELS.get(stage["stage"], stage["stage"]),
-            "state": "done",
-            "elapsed_s": stage.get("ms", 0) / 1000,
-            "detail": stage.get("detail", ""),
-        }
-        for stage in run.stages
-    ]
-    if state == "running":
-        label = run.get_status_display()
-        stages.append({"label": label, "state": "running", "elapsed_s": _seconds_of_the_current_stage(run)})
-    return {
-        "dom_id": "run-progress",
-        "title": _("Progress"),
-        "state": state,
-        "elapsed_s": _seconds_of(run),
-        "spent": _spent_so_far(run),
-        "stages": stages,
-        "reason": run.failure_reason,
-        "cancel_url": None if run.is_ended else reverse("questions:cancel", args=[run.pk]),
-    }
-
-
-def spent_words(calls: int, usd: Decimal, unpriced: int) -> list[str]:
-    """How often models were asked, and what that cost if it cost anything. Calls of models without a price are said:
-    the sum is not the whole."""
-    words = [ngettext("%(n)d model call", "%(n)d model calls", calls) % {"n": calls}]
-    cost = number_format(usd, 4)
-    if unpriced:
-        at_least = [_("at least %(cost)s USD") % {"cost": cost}] if usd else []
-        unknown = ngettext("%(n)d call of unknown cost", "%(n)d calls of unknown cost", unpriced)
-        return [*words, *at_least, unknown % {"n": unpriced}]
-    return [*words, _("%(cost)s USD") % {"cost": cost}] if usd else words
-
-
-def _spent_so_far(run: Run) -> str:
-    """For the progress; nothing before a model has answered. A run that is done has its figures on its own row."""
-    calls, usd, unpriced = (0, Decimal(0), 0) if run.status == RunStatus.DONE else run_spent(run=run)
-    return ", ".join(spent_words(calls, usd, unpriced)) if calls else ""
-
-
-def _seconds_of(run: Run) -> float:
-    """How long the run takes by now, waiting included; of a run that is done, how long its stages took."""
-    if run.elapsed_ms is not None:
-        return run.elapsed_ms / 1000
-    return max(0.0, ((run.finished_at or timezone.now()) - run.created_at).total_seconds())
-
-
-def _seconds_of_the_current_stage(run: Run) -> float | None:
-    """Since the stage before it ended; None for a run of an older version, which did not note that."""
-    since = run.stages[-1].get("ended_at") if run.stages else run.created_at.isoformat()
-    return max(0.0, (timezone.now() - datetime.fromisoformat(since)).total_seconds()) if since else None

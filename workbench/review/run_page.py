@@ -7,7 +7,6 @@ from itertools import accumulate
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import QueryDict
 from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
@@ -18,30 +17,25 @@ from arbitration.contracts import CandidateScope
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.direction import shown_in_json
-from workbench.documents.models import Collection
 from workbench.documents.presenters import viewer
 from workbench.documents.selectors import PageView, page_view
-from workbench.review.blindness import comments_shown, hides, is_withheld, withheld_words
-from workbench.review.comments import handles_of
-from workbench.review.models import ReasonCode, TextChange
-from workbench.review.selectors import signing_of, standing_review, text_changes_of
+from workbench.runs import selectors
+from workbench.runs.models import Candidate, Run, dom_id_of
+from workbench.runs.progress import run_progress
+from workbench.runs.records import anchor_of, context_of, decider_fields, verdict_of
+from workbench.runs.rubrics import criteria_forms, rubric_of
+from workbench.runs.stand_in import stand_in_of
+from workbench.runs.words import METHOD_LABELS, erased_words, spent_words
 from workbench.trail.selectors import history_of
 
-from . import cards, selectors
-from .models import Candidate, Run, RunStatus, dom_id_of
+from . import cards
+from .blindness import comments_shown, hides, is_withheld, withheld_words
+from .candidates import candidates_of
+from .comments import handles_of
+from .models import ReasonCode, TextChange
 from .outline import of_role, outlines_of, tally_of
-from .records import (
-    anchor_of,
-    candidate_role,
-    candidates_of,
-    context_of,
-    decider_fields,
-    run_audit,
-    run_result,
-    verdict_of,
-)
-from .rubrics import criteria_forms, rubric_of
-from .stand_in import stand_in_of
+from .results import candidate_role, run_audit, run_result
+from .selectors import signing_of, standing_review, text_changes_of
 
 #: Tabs that tell the machine's roles in a way that no card can mask.
 TELLING_TABS = frozenset({"provenance", "calls", "history", "json"})
@@ -63,7 +57,7 @@ def run_page(
         "stand_in": stand_in_of(run),
         "tabs": _tabs(run, tab),
         "tabs_label": _("Views of this run"),
-        "progress": cards.run_progress(run=run),
+        "progress": run_progress(run=run),
         "again_url": _again_url(run) if Permission.ASK in may else "",
         "crumbs": [
             {"label": run.collection.name, "url": run.collection.get_absolute_url()},
@@ -111,7 +105,7 @@ def _facts(run: Run) -> list[str]:
     elapsed = run.elapsed_ms or 0
     short = _("%(ms)d ms") % {"ms": round(elapsed)}
     facts = [short if elapsed < SECOND_MS else _("%(s)s s") % {"s": number_format(elapsed / 1000, 1)}]
-    return [*facts, *cards.spent_words(run.llm_call_count, run.cost, run.unpriced_call_count)]
+    return [*facts, *spent_words(run.llm_call_count, run.cost, run.unpriced_call_count)]
 
 
 def _tabs(run: Run, active: str) -> list[dict[str, Any]]:
@@ -219,7 +213,7 @@ def answer_of(*, run: Run, reviewer: User | None) -> dict[str, Any]:
 
 def statement_of(body: dict[str, Any]) -> str:
     """The first words of an answer, or that it was erased with a document."""
-    return cards.erased_words() if "erased" in body else str(body.get("statement", ""))
+    return erased_words() if "erased" in body else str(body.get("statement", ""))
 
 
 def _sentences(run: Run, body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -268,7 +262,7 @@ def _provenance(run: Run, user: User) -> dict[str, Any]:
     ran = list(run.methods_run)
     methods = [
         {
-            "label": cards.METHOD_LABELS.get(name, name),
+            "label": METHOD_LABELS.get(name, name),
             "ran": name in ran,
             "reason": reasons.get(name, ""),
         }
@@ -387,57 +381,6 @@ def _text_change(change: TextChange) -> dict[str, Any]:
     }
 
 
-def run_list(*, user: User, query: QueryDict) -> dict[str, Any]:
-    """Runs of the user's collections with filters that live in the address."""
-    address = reverse("questions:runs")
-    page = selectors.run_page(user=user, query=query)
-    collections = Collection.objects.visible_to(user).order_by("name")
-    onward = query.copy()
-    onward["before"] = page.next_cursor
-    return {
-        "page": page,
-        "filters": {
-            "url": address,
-            "fields": [
-                {
-                    "name": "q",
-                    "label": _("Find a question"),
-                    "kind": "search",
-                    "value": query.get("q", ""),
-                    "grow": True,
-                },
-                {
-                    "name": "collection",
-                    "label": _("Collection"),
-                    "kind": "select",
-                    "value": query.get("collection", ""),
-                    "options": [("", _("All")), *((c.slug, c.name) for c in collections)],
-                },
-                {
-                    "name": "status",
-                    "label": _("Status"),
-                    "kind": "select",
-                    "value": query.get("status", ""),
-                    "options": [("", _("Any")), *((v, str(label)) for v, label in RunStatus.choices)],
-                },
-                {
-                    "name": "asked_by",
-                    "label": _("Asked by"),
-                    "kind": "select",
-                    "value": query.get("asked_by", ""),
-                    "options": [("", _("anybody")), ("me", _("me"))],
-                },
-            ],
-            "active": [],
-        },
-        "pager": {
-            "shown": len(page.items),
-            "next_url": f"{address}?{onward.urlencode()}" if page.next_cursor else "",
-            "first_url": address if query.get("before") else "",
-        },
-    }
-
-
 def evidence_page(*, candidate: Candidate, page_num: int, user: User) -> dict[str, Any]:
     """A candidate on a page of its document: the exact lines boxed on the image, and the same text as text."""
     verdict = verdict_of(candidate)
@@ -486,7 +429,7 @@ def _span_pages(anchor: CandidateScope, *, shown: int, address: str) -> list[dic
 
 def _box_note(view: PageView, anchor: CandidateScope) -> str:
     if view.document.erased_at:
-        return cards.erased_words()
+        return erased_words()
     marked = [line for line in view.lines if line.is_marked]
     if not marked:
         return (

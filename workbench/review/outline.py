@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from workbench.accounts.models import User
-from workbench.review.blindness import Sight
-from workbench.review.models import ItemState, Review
-from workbench.review.selectors import effective_role, newest_of
+from workbench.runs.models import RoleChoice, Run, demands_decision
 
-from .models import RoleChoice, Run, demands_decision
+from .blindness import Sight
+from .models import ItemState, Review
+from .selectors import effective_role, newest_of
 
 #: The group of the cards whose role is hidden.
 HIDDEN = "hidden"

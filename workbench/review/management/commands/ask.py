@@ -16,8 +16,9 @@ from workbench.documents.narrowing import ScopeFilter
 from workbench.documents.selectors import document_named
 from workbench.errors import WorkbenchError
 from workbench.infra.commands import JsonCommand
+from workbench.review.candidates import candidates_of
+from workbench.review.results import run_audit, run_result
 from workbench.runs.models import Run, RunStatus
-from workbench.runs.records import candidates_of, run_audit, run_result
 from workbench.runs.services import question_ask
 from workbench.runs.waiting import run_wait
 

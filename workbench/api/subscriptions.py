@@ -1,0 +1,9 @@
+"""Answers are forgotten with the role that they were given to."""
+
+from __future__ import annotations
+
+from workbench.audit.listeners import listen
+
+from .answers import answers_forget
+
+listen(["membership.revoked"], answers_forget)

@@ -1,0 +1,13 @@
+"""A host looks for copies of erased documents after its tasks and requests, and a worker says what its parsers lack."""
+
+from __future__ import annotations
+
+from celery.signals import task_postrun, worker_init
+from django.core.signals import request_finished
+
+from .copies import copies_sweep_if_due
+from .parser_doors import log_open_doors
+
+task_postrun.connect(copies_sweep_if_due, weak=False, dispatch_uid="documents.copies")
+worker_init.connect(log_open_doors, weak=False, dispatch_uid="documents.parser_doors")
+request_finished.connect(copies_sweep_if_due, weak=False, dispatch_uid="documents.copies")

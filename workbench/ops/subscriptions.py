@@ -1,0 +1,10 @@
+"""Tasks carry the request they come from, and are counted."""
+
+from __future__ import annotations
+
+from workbench.infra import task_context
+
+from .metrics import listeners
+
+task_context.connect()
+listeners.connect()

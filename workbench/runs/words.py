@@ -1,0 +1,37 @@
+"""Words for what a run tells: its detectors, what it spent, and texts that are gone."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+METHOD_LABELS = {
+    "toc": gettext_lazy("Table of contents"),
+    "cooccurrence": gettext_lazy("Keywords together"),
+    "bm25": gettext_lazy("BM25 and codes"),
+    "pattern": gettext_lazy("Reference or alias"),
+    "embedding": gettext_lazy("Meaning"),
+    "toc_reasoning": gettext_lazy("A model's reading plan"),
+    "references": gettext_lazy("Cross-reference"),
+    "human": gettext_lazy("A person"),
+}
+
+
+def erased_words() -> str:
+    """What stands where a text stood that was erased with its document."""
+    return _("This text was erased.")
+
+
+def spent_words(calls: int, usd: Decimal, unpriced: int) -> list[str]:
+    """How often models were asked, and what that cost if it cost anything. Calls of models without a price are said:
+    the sum is not the whole."""
+    words = [ngettext("%(n)d model call", "%(n)d model calls", calls) % {"n": calls}]
+    cost = number_format(usd, 4)
+    if unpriced:
+        at_least = [_("at least %(cost)s USD") % {"cost": cost}] if usd else []
+        unknown = ngettext("%(n)d call of unknown cost", "%(n)d calls of unknown cost", unpriced)
+        return [*words, *at_least, unknown % {"n": unpriced}]
+    return [*words, _("%(cost)s USD") % {"cost": cost}] if usd else words

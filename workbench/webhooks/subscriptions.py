@@ -1,0 +1,10 @@
+"""Deliveries are written with the events of the trail."""
+
+from __future__ import annotations
+
+from workbench.audit.listeners import listen
+
+from .events import EVENTS
+from .outbox import deliveries_write
+
+listen(EVENTS, deliveries_write)
