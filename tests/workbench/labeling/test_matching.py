@@ -18,10 +18,9 @@ from arbitration.pool import CandidatePool, PoolCandidate
 from tests.workbench.cast import Cast
 from tests.workbench.scene import HashEmbedder, Scene, make_document
 from workbench.accounts.models import User
+from workbench.infra.dispatch import task_named
 from workbench.labeling.matching import LEAST_SHARED, best_match, candidate_lines, matches
-from workbench.labeling.models import Label
 from workbench.labeling.transfer import ImportReport, labels_import
-from workbench.rerankers import tasks, unmatched
 from workbench.rerankers.data import learning_data, training_plan
 from workbench.rerankers.models import FeatureRow
 from workbench.rerankers.services import standing_current
@@ -205,11 +204,13 @@ def test_the_page_waits_for_the_worker_and_says_what_is_open(
     FeatureRow.objects.all().delete()
 
     def sent(task: object, *, import_id: int) -> None:
-        assert task is tasks.match
+        assert task == tasks.match.name
 
     monkeypatch.setattr(unmatched, "dispatch_on_commit", sent)
     assert unmatched.match_by_worker(labels, True).not_checked == 2
-    monkeypatch.setattr(unmatched, "dispatch_on_commit", lambda task, **arguments: task(**arguments))
+    monkeypatch.setattr(
+        unmatched, "dispatch_on_commit", lambda name, **arguments: task_named(name)(**arguments)
+    )
     found = unmatched.match_by_worker(labels, True)
 
     assert (found.places, found.not_checked) == ((1,), 0)
