@@ -20,7 +20,9 @@ from tests.workbench.scene import HashEmbedder, Scene, make_document
 from workbench.accounts.models import User
 from workbench.infra.dispatch import task_named
 from workbench.labeling.matching import LEAST_SHARED, best_match, candidate_lines, matches
+from workbench.labeling.models import Label
 from workbench.labeling.transfer import ImportReport, labels_import
+from workbench.rerankers import tasks, unmatched
 from workbench.rerankers.data import learning_data, training_plan
 from workbench.rerankers.models import FeatureRow
 from workbench.rerankers.services import standing_current
