@@ -175,11 +175,13 @@ def candidate_features(question: QuestionFacts, candidates: Sequence[FeatureInpu
         return np.zeros((0, len(FEATURE_NAMES)))
     words = _WordTable(question, candidates)
     alias, keyword, domain, depth, match, title, nested, bias, *measures = _known(candidates)
-    cooccurrence, pattern, rrf, length, lexical, by_lexical, by_semantic, by_structure = measures
+    cooccurrence, pattern, rrf, estimate, length, lexical, by_lexical, by_semantic, by_structure = measures
     semantic = _filled([c.semantic for c in candidates])
     hybrid = _filled([c.semantic if c.semantic_score is None else c.semantic_score for c in candidates])
     lexical_share, semantic_share = lexical / _top(lexical), _scaled(semantic)
-    late, late_plain = _filled([c.late for c in candidates]), _filled([c.late_plain for c in candidates])
+    late = np.array([c.late for c in candidates], dtype=np.float64)  # NaN where unknown, as the next
+    by_late, late = _reciprocal_ranks(late), _at_least(late)
+    late_plain = _at_least(np.array([c.late_plain for c in candidates], dtype=np.float64))
     before, after = _neighbours(candidates)
     columns = (
         hybrid,
@@ -227,8 +229,8 @@ def candidate_features(question: QuestionFacts, candidates: Sequence[FeatureInpu
         _standardised(late),
         late_plain,
         _scaled(late_plain),
-        _reciprocal_ranks([c.late for c in candidates]),
-        np.array([c.estimate for c in candidates]),
+        by_late,
+        estimate,
     )
     measured = np.stack(columns, axis=1)
     return np.concatenate([measured, *_compared(measured[:, _COMPARED])], axis=1)
@@ -249,7 +251,7 @@ def _compared(values: Floats) -> tuple[Floats, Floats]:
 #: What is read of a candidate as it is.
 _AS_IT_IS = attrgetter(
     *("alias_match", "keyword_match", "domain_type", "section_depth", "match_type", "title_similarity"),
-    *("has_nested_content", "bias", "cooccurrence", "pattern", "rrf"),
+    *("has_nested_content", "bias", "cooccurrence", "pattern", "rrf", "estimate"),
 )
 
 
@@ -479,9 +481,17 @@ def _filled(scores: Sequence[float | None]) -> Floats:
     return np.array([least if score is None else score for score in scores])
 
 
-def _reciprocal_ranks(scores: Sequence[float | None]) -> Floats:
-    """Of each score among those known, the greatest first; equal ones share the better rank, an unknown one has 0."""
-    values = np.array(scores, dtype=np.float64)  # NaN where unknown
+def _at_least(values: Floats) -> Floats:
+    """Unknown values (NaN) set to the least that is known, 0 when none is."""
+    is_unknown = np.isnan(values)
+    if is_unknown.all():
+        return np.zeros_like(values)
+    return np.where(is_unknown, np.nanmin(values), values)
+
+
+def _reciprocal_ranks(values: Floats) -> Floats:
+    """Of each value among those known, the greatest first; equal ones share the better rank, an unknown one (NaN) has
+    0."""
     is_known = ~np.isnan(values)
     known = np.sort(values[is_known])
     ranks = 1 + len(known) - known.searchsorted(values, side="right")

@@ -71,7 +71,8 @@ class TrainingConfig(BaseModel):
         return architectures
 
     def batch_for(self, rows: int) -> int:
-        """Rows a step: a sixteenth of all, between ``least_batch`` and ``batch_size``."""
+        """Rows a step: a sixteenth of all, between ``least_batch`` and ``batch_size``. scikit-learn divides the weight
+        decay by it, so that fewer rows hold the weights down the more, as a prior does."""
         return min(self.batch_size, max(self.least_batch, rows // 16), rows)
 
     def epochs_for(self, rows: int) -> int:
