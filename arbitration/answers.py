@@ -12,6 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from arbitration.answerability import answerability, in_words
 from arbitration.contracts import ConflictPair, QuoteCheck, Role
 from arbitration.decision import Decision
 from arbitration.evidence import LATE_WEIGHT, log_odds
@@ -70,7 +71,8 @@ class Answer(AnswerRecord):
 _STATEMENTS: dict[str, dict[str, str]] = {
     "en": {
         "extractive": "Direct quotes from the evidence:",
-        "nearest": "No strong match. The nearest passages, word for word; a person should decide whether they answer:",
+        "nearest": "No strong match{why}. The nearest passages, word for word; "
+        "a person should decide whether they answer:",
         "conflicts": "The evidence contradicts itself; see the conflicts.",
         "absent": "Not found. Searched for {terms} in {titles} titles and {lines} lines: no hit.",
         "discarded": "Not found. {count} passages checked; none answers this question. A person should confirm.",
@@ -79,7 +81,7 @@ _STATEMENTS: dict[str, dict[str, str]] = {
     },
     "es": {
         "extractive": "Citas directas de la evidencia:",
-        "nearest": "Sin coincidencia clara. Los pasajes más cercanos, palabra por palabra; "
+        "nearest": "Sin coincidencia clara{why}. Los pasajes más cercanos, palabra por palabra; "
         "una persona debe decidir si responden:",
         "conflicts": "La evidencia se contradice; véanse los conflictos.",
         "absent": "No encontrado. Se buscó {terms} en {titles} títulos y {lines} líneas: ninguna coincidencia.",
@@ -89,6 +91,7 @@ _STATEMENTS: dict[str, dict[str, str]] = {
         "undecided": "Respuesta pendiente: la evidencia está por revisar.",
     },
 }
+_Evidence = list[tuple[PoolCandidate, Verdict]]
 _FEWEST_WORDS = 4
 LIST_FACTOR = 8  # a list needs more sentences than another answer
 
@@ -106,7 +109,10 @@ def write_answer(
         return Answer(kind="undecided", language=language, statement=said["undecided"])
     is_near_only = all(verdict.role is Role.TANGENTIAL for _, verdict in evidence)
     chosen = _chosen(evidence, pool)
-    statement = said["nearest" if is_near_only else "extractive"]
+    statement = said["extractive"]
+    if is_near_only:
+        why = _why(pool, evidence, language) if decision.no_strong_match else ""
+        statement = said["nearest"].format(why=why)
     if decision.conflicts:
         statement = f"{said['conflicts']} {statement}"
     return Answer(
@@ -116,6 +122,12 @@ def write_answer(
         sentences=tuple(AnswerSentence(text=s.text, citations=(s.citation,)) for s in chosen),
         conflicts=decision.conflicts,
     )
+
+
+def _why(pool: CandidatePool, evidence: _Evidence, language: str) -> str:
+    """What the nearest passages speak of and what none says, after a colon; empty where nothing is known."""
+    words = in_words(answerability(pool, [candidate for candidate, _ in evidence]), language)
+    return f": {words}" if words else ""
 
 
 def _not_found(pool: CandidatePool, said: dict[str, str]) -> str:
@@ -134,9 +146,6 @@ def may_answer(verdict: Verdict) -> bool:
     if verdict.decided_by.kind == "person":
         return True
     return not (verdict.injection_suspected or (verdict.needs_person and verdict.decided_by.kind == "llm"))
-
-
-_Evidence = list[tuple[PoolCandidate, Verdict]]
 
 
 def _evidence(pool: CandidatePool, decision: Decision) -> _Evidence:

@@ -46,9 +46,6 @@ EXACT_TITLE_FLOOR, BARE_TITLE_FLOOR = 0.35, 0.15
 LATE_WEIGHT, WORDS_WEIGHT, OWN_WORDS = 12.0, 2.0, 0.3
 #: Intercept and slope from the log-odds of a candidate's share of all scores to how often such a passage is evidence.
 SHARE_INTERCEPT, SHARE_SLOPE = 0.1, 0.7
-#: Weight of the best candidate's share of all scores beside two cosines; and the sum below which a match is weak. There
-#: one in ten answerable questions lies, each labelled set one vote.
-STANDING_OUT, WEAK_BELOW = 0.2, 0.76
 
 
 def evidence_scores(pool: CandidatePool) -> dict[str, float]:
@@ -77,19 +74,6 @@ def _are_one_named_place(candidate: PoolCandidate, best: PoolCandidate) -> bool:
         and not candidate.signals.heading_only
         and (candidate.document_id, candidate.anchor.section_id) == (best.document_id, best.anchor.section_id)
     )
-
-
-def is_match_weak(pool: CandidatePool) -> bool:
-    """Whether even the nearest passages are too far away to be called an answer: the best match of the tokens, the best
-    cosine and, a little, how far the best stands out, taken together. Without vectors of tokens: whether no word of the
-    question stands anywhere."""
-    scores = match_scores(pool, word_estimates(pool))
-    if not scores:
-        return pool.absence.by_words
-    stands_out = max(_shares(scores).values())
-    signals = [candidate.signals for candidate in pool.candidates]
-    nearest = max(s.late or 0.0 for s in signals) + max(s.semantic or 0.0 for s in signals)
-    return nearest + STANDING_OUT * stands_out < WEAK_BELOW
 
 
 def _shares(scores: Mapping[str, float]) -> dict[str, float]:

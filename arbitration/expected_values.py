@@ -66,7 +66,8 @@ _VALUES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in 
 _ASKED: tuple[tuple[frozenset[ValueKind], str], ...] = (
     (
         frozenset({"duration", "date"}),
-        r"\bhow (?:long|soon|often|frequently|quickly|late)\b|\b(?:what|which) (?:is the )?(?:\w+ ){0,2}(?:period"
+        r"\bhow (?:long|soon|often|frequently|quickly|late)\b|\bhow much (?:advance |prior )?(?:warning|notice|time)\b"
+        r"|\b(?:what|which) (?:is the )?(?:\w+ ){0,2}(?:period"
         r"|term|interval|time limit|deadline"
         r"|frequency|duration|notice)\b|\bwithin (?:what|which|how)\b|\b(?:by|until|since|from) when\b"
         r"|\bhow many (?:\w+ )?"
@@ -85,8 +86,9 @@ _ASKED: tuple[tuple[frozenset[ValueKind], str], ...] = (
     (
         frozenset({"money", "percent"}),
         r"\bhow much\b|\b(?:what|which) (?:is the |are the |was the )?(?:\w+ ){0,3}(?:amount|price|fee|fees|rent"
-        r"|fine|penalty|cost|costs|salary|charge"
-        r"|deposit|deductible|budget|sum|royalty|cap|compensation)\b|\bup to what (?:amount|sum|value)\b"
+        r"|fine|penalty|cost|costs|salary|charge|ceiling|net worth"
+        r"|deposit|deductible|budget|sum|royalty|cap|compensation)\b(?! (?:list|concept|model|table|code|schedule)s?\b)"
+        r"|\bup to what (?:amount|sum|value)\b"
         r"|\bcuánto (?:cuesta|paga|cobra|es|vale|debe)\b|\bqué (?:importe|precio|cantidad|suma|coste)\b"
         r"|\bcuál es (?:el|la) (?:\w+ ){0,2}(?:importe|precio|renta|multa|tarifa|coste|sueldo|salario|fianza)\b",
     ),

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from arbitration.answerability import answerability, in_words
 from arbitration.contracts import DecidedBy, Role
-from arbitration.evidence import evidence_scores, is_match_weak
+from arbitration.evidence import evidence_scores
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.settings import Bars, EngineSettings
 from arbitration.strategies.base import Requirement, StrategyOutcome, StrategyServices, Verdict, by_reranker
 from arbitration.strategies.rules import RuleReading, Rules, role_by_bars
 
 _RULE_VERSION = "2"
-#: Why a person is asked about what would have been accepted.
-NO_STRONG_MATCH = "no_strong_match: among the nearest passages, and none comes close"
+#: Why a person is asked about what would have been accepted; what the passages speak of follows.
+NO_STRONG_MATCH = "no_strong_match"
 _RULES = DecidedBy(kind="rule", name="rules of detection", version=_RULE_VERSION)
 
 
@@ -48,10 +49,10 @@ class OfflineStrategy:
             verdicts = [
                 _kept_near(verdict) if verdict.candidate_id in near else verdict for verdict in verdicts
             ]
-        is_weak = learned is None and _is_weak(pool, [reading for _, reading in read])
-        if is_weak:
-            verdicts = [_only_near(verdict) for verdict in verdicts]
-        return StrategyOutcome(verdicts=tuple(verdicts), no_strong_match=is_weak)
+        weakness = "" if learned else _weakness(pool, read)
+        if weakness:
+            verdicts = [_only_near(verdict, weakness) for verdict in verdicts]
+        return StrategyOutcome(verdicts=tuple(verdicts), no_strong_match=bool(weakness))
 
 
 def _nearest(
@@ -77,17 +78,20 @@ def _kept_near(verdict: Verdict) -> Verdict:
     )
 
 
-def _is_weak(pool: CandidatePool, readings: Sequence[RuleReading]) -> bool:
-    """No strong match, unless the question names a place that is there."""
-    if any(1 in reading.fired for reading in readings):
-        return False
-    return is_match_weak(pool)
+def _weakness(pool: CandidatePool, read: Sequence[tuple[PoolCandidate, RuleReading]]) -> str:
+    """Why there is no strong match; empty where there is one, or where the question names a place that is there."""
+    if any(1 in reading.fired for _, reading in read):
+        return ""
+    found = answerability(pool, [candidate for candidate, _ in read])
+    if not found.is_weak:
+        return ""
+    return f"{NO_STRONG_MATCH}: {in_words(found, 'en') or 'among the nearest passages, and none comes close'}"
 
 
-def _only_near(verdict: Verdict) -> Verdict:
+def _only_near(verdict: Verdict, why: str) -> Verdict:
     if verdict.role not in {Role.PRIMARY, Role.SUPPORTING}:
         return verdict
-    return verdict.model_copy(update={"role": Role.TANGENTIAL}).for_person(NO_STRONG_MATCH)
+    return verdict.model_copy(update={"role": Role.TANGENTIAL}).for_person(why)
 
 
 def _beside_the_rules(verdict: Verdict, reading: RuleReading, estimate: float, bars: Bars) -> Verdict:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from arbitration.absence import exhaustive_terms, prove_absence
+from arbitration.answerability import answerability
 from arbitration.contracts import Role
-from arbitration.evidence import evidence_scores, is_match_weak
+from arbitration.evidence import evidence_scores
 from arbitration.pipeline import Asked, arbitrate, ask
 from arbitration.questions.intents import document_fact_of
 from arbitration.questions.parser import parse_question
@@ -98,13 +99,14 @@ def test_words_that_are_nowhere_prove_absence_only_where_meaning_fails_too(
 def test_a_weak_match_is_said_to_be_one_and_goes_to_a_person() -> None:
     found = asked("Which comet destroyed the dinosaurs?", RETENTION_POLICY)
 
-    assert is_match_weak(found.pool)
+    assert answerability(found.pool).is_weak
     assert found.decision.no_strong_match
     assert not found.decision.not_found
     assert found.result.no_strong_match
     assert found.decision.needs_person
     assert {v.role for v in found.decision.verdicts} <= {Role.TANGENTIAL, Role.DISCARDED}
-    assert found.answer.statement.startswith("No strong match.")
+    assert found.answer.statement.startswith("No strong match: ")
+    assert "none says «comet» or «dinosaurs»" in found.answer.statement
 
 
 def test_a_place_that_the_question_names_is_no_weak_match() -> None:
