@@ -20,8 +20,8 @@ setup:  ## the development environment in .venv
 check: setup  ## fast: lint, format, types, import contracts, templates, unit tests
 	@$(VENV) -m workbench.stack.gate check
 
-test: setup  ## everything that CI runs, with services of its own
-	@$(VENV) -m workbench.stack.gate test
+test: setup  ## everything that CI runs, with services of its own; APP=review for the tests of one app
+	@$(VENV) -m workbench.stack.gate test $(APP)
 
 faults: setup  ## every fault, every hostile file, thousands of odd requests: minutes to an hour
 	@WORKBENCH_FUZZ=full WORKBENCH_HOSTILE=all $(VENV) -m workbench.stack exec -- \

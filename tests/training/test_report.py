@@ -44,7 +44,7 @@ def test_confusion_counts_rejected_uncertain_and_accepted_by_role() -> None:
 
 
 def test_the_feature_that_tells_apart_is_the_important_one() -> None:
-    data = dataset(60, noise=0.2)
+    data = dataset(30, noise=0.2)
     model = Reranker(train(data, QUICK).chosen.model)
 
     importance = permutation_importance(data, model.probabilities, FEATURE_NAMES)

@@ -12,7 +12,7 @@ from training.fitting import ARCHITECTURES, BASELINE, NotEnoughData, TrainingCon
 from training.metrics import f1_score
 from training.reranker import TIE_BREAK, Reranker
 from training.snapshot import Dataset
-from training.trainer import choose_blend_weight, train
+from training.trainer import TrainingResult, choose_blend_weight, train
 
 
 def test_a_question_is_on_one_side_of_every_split() -> None:
@@ -47,10 +47,15 @@ def test_positives_of_too_few_questions_are_refused() -> None:
         train(Dataset.of(examples(2, pairs=10)), TrainingConfig(min_positives=2, folds=3))
 
 
+@pytest.fixture(scope="module")
+def trained() -> TrainingResult:
+    """Every architecture on the same pairs."""
+    return train(dataset(60, noise=0.2), TrainingConfig(epochs=20, batch_size=50))
+
+
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_each_architecture_learns_what_can_be_learned(architecture: str) -> None:
-    result = train(dataset(60, noise=0.2), TrainingConfig(epochs=20, batch_size=50))
-    candidate = next(one for one in result.candidates if one.architecture == architecture)
+def test_each_architecture_learns_what_can_be_learned(architecture: str, trained: TrainingResult) -> None:
+    candidate = next(one for one in trained.candidates if one.architecture == architecture)
 
     unseen = dataset(40, seed=9, noise=0.2)
     probabilities = Reranker(candidate.model).probabilities(unseen.features)

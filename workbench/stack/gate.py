@@ -1,8 +1,9 @@
-"""``python -m workbench.stack.gate check|test``: everything that must hold before a change lands.
+"""``python -m workbench.stack.gate check|test|test-all``: everything that must hold before a change lands.
 
 `check` needs no services. `test` is `check`, then services of its own on free ports, and against them
 Django's deployment and migration checks, the tests, and beside these the browser tests as a run of their own.
-Every step runs, so that one look shows all that is wrong; any failure fails the whole.
+`test-all` adds the tests marked `long` and `faults`, each at full size. Every step runs, so that one look shows
+all that is wrong; any failure fails the whole. `test ROOM` runs the tests of one app or folder, and nothing else.
 """
 
 from __future__ import annotations
@@ -45,6 +46,10 @@ UNIT_TESTS = (
 SERVICE_TESTS = ("tests/integration", "tests/faults", "tests/workbench")
 #: Named one by one where they stand among others: collecting thousands of tests to run twenty takes long.
 BROWSER_TESTS = ("tests/e2e", "tests/workbench/test_templates_browser.py")
+#: Marks of the long tail, which only `test-all` runs; each such test has a shorter one beside it.
+LONG_TAIL = ("long", "faults")
+#: The full size of tests that are smaller in the ordinary run.
+FULL_SIZE = {"WORKBENCH_FUZZ": "full", "WORKBENCH_HOSTILE": "all", "WORKBENCH_FULL_JOURNEYS": "1"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: Variables of a developer's shell that must not change what is tested.
 PERSONAL = (
@@ -105,12 +110,13 @@ def static_steps(root: Path) -> list[Step]:
     return steps
 
 
-def unit_step() -> Step:
+def unit_step(*, everything: bool = False) -> Step:
     """Tests that need no service."""
-    return Step("unit tests", _pytest("-n", "2", "-m", "not integration and not e2e", *UNIT_TESTS))
+    marks = _marks("not integration", "not e2e", everything=everything)
+    return Step("unit tests", _pytest("-n", "2", "-m", marks, *UNIT_TESTS), _size(everything))
 
 
-def service_steps() -> list[Step]:
+def service_steps(*, everything: bool = False) -> list[Step]:
     """What needs PostgreSQL and Valkey."""
     production = {
         "DJANGO_SETTINGS_MODULE": "workbench.settings.production",
@@ -120,21 +126,33 @@ def service_steps() -> list[Step]:
     return [
         Step("deployment check", (*manage, "check", "--deploy", "--fail-level", "WARNING"), production),
         Step("missing migrations", (*manage, "makemigrations", "--check", "--dry-run")),
-        # A file stays in one process, and all that share a running product in one (tests/conftest.py).
-        Step(
-            "tests with services",
-            _pytest(
-                *("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"),
-                *("-m", "not e2e and not bare and not faults", *SERVICE_TESTS),
-            ),
-        ),
-        # Playwright's sync API runs a loop of its own in this thread, which Django takes for async code.
-        Step(
-            "browser tests",
-            _pytest("-m", "e2e", *BROWSER_TESTS),
-            {"DJANGO_ALLOW_ASYNC_UNSAFE": "1"},
-        ),
+        service_tests(SERVICE_TESTS, everything=everything),
+        browser_tests(BROWSER_TESTS, everything=everything),
     ]
+
+
+def service_tests(paths: Sequence[str], *, everything: bool = False, bare: bool = False) -> Step:
+    """Tests of these paths that need no browser; those that need no service either only where `bare` says so."""
+    # A file stays in one process, and all that share a running product in one (tests/conftest.py).
+    together = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+    marks = _marks("not e2e", *(() if bare else ("not bare",)), everything=everything)
+    return Step("tests with services", _pytest(*together, "-m", marks, *paths), _size(everything))
+
+
+def browser_tests(paths: Sequence[str], *, everything: bool = False) -> Step:
+    """Tests of these paths that drive a browser."""
+    # Playwright's sync API runs a loop of its own in this thread, which Django takes for async code.
+    environment = {"DJANGO_ALLOW_ASYNC_UNSAFE": "1", **_size(everything)}
+    return Step("browser tests", _pytest("-m", _marks("e2e", everything=everything), *paths), environment)
+
+
+def _marks(*wanted: str, everything: bool) -> str:
+    """The expression for pytest's ``-m``; the long tail is left out unless everything is wanted."""
+    return " and ".join((*wanted, *(() if everything else (f"not {name}" for name in LONG_TAIL))))
+
+
+def _size(everything: bool) -> Mapping[str, str]:
+    return FULL_SIZE if everything else {}
 
 
 def run_steps(steps: Sequence[Step], run: Runner) -> list[Outcome]:
@@ -169,7 +187,7 @@ def summarise(outcomes: Sequence[Outcome]) -> int:
     return 1 if failed else 0
 
 
-def check(project: Project) -> list[Outcome]:
+def check(project: Project, *, everything: bool = False) -> list[Outcome]:
     """The steps without services: the static ones beside the tests, and told of after them."""
     environment = bytecode.kept(clean_environment(), project.root)
 
@@ -193,16 +211,54 @@ def check(project: Project) -> list[Outcome]:
     apart = ThreadPoolExecutor(1)
     try:
         ended = list(map(apart.submit, repeat(run_apart), steps))
-        tested = run_steps([unit_step()], lambda step: run(step).returncode)
+        tested = run_steps([unit_step(everything=everything)], lambda step: run(step).returncode)
         outcomes = [tell(step, future.result()) for step, future in zip(steps, ended, strict=True)]
     finally:
         apart.shutdown(cancel_futures=True)
     return [*outcomes, *tested]
 
 
-def test(project: Project) -> list[Outcome]:
+def test(project: Project, *, everything: bool) -> list[Outcome]:
     """The steps with services of their own."""
     ensure_browser()
+    *steps, browsing = service_steps(everything=everything)
+    # A browser waits for pages, and tests with services for workers: together they leave no core idle.
+    with (
+        services_of_their_own(project) as (run, environment, signals),
+        beside(browsing, environment, cwd=project.root) as ended,
+    ):
+        outcomes = run_steps(steps, run)
+        say(f"waiting for the {browsing.name}")
+        return [*outcomes, tell(browsing, ended(signals.wait))]
+
+
+def room(project: Project, name: str) -> list[Outcome]:
+    """The tests of one app, or of one folder of tests."""
+    paths = room_paths(project.root, name)
+    drives_a_browser = any(path.startswith(BROWSER_TESTS) for path in paths)
+    step = browser_tests(paths) if drives_a_browser else service_tests(paths, bare=True)
+    if drives_a_browser:
+        ensure_browser()
+    with services_of_their_own(project) as (run, _environment, _signals):
+        return run_steps([step], run)
+
+
+def room_paths(root: Path, name: str) -> list[str]:
+    """Where the tests of an app, or of a package of ours, lie. Raises StackError for a room without tests."""
+    places = {
+        path.name: path
+        for above in ("tests", "tests/workbench")
+        for path in (root / above).iterdir()
+        if path.is_dir() and any(path.rglob("test_*.py"))
+    }
+    if name not in places:
+        raise StackError(f"no tests of {name!r}; there are: {', '.join(sorted(places))}")
+    return [str(places[name].relative_to(root))]
+
+
+@contextmanager
+def services_of_their_own(project: Project) -> Iterator[tuple[Runner, Mapping[str, str], Signals]]:
+    """How to run a step against services that end with the block, their variables, and the signals meanwhile."""
     for name in PERSONAL:
         os.environ.pop(name, None)
     with Signals().installed() as signals, bringup.temporary(signals) as (supervisor, services):
@@ -213,12 +269,7 @@ def test(project: Project) -> list[Outcome]:
                 step.argv, {**environment, **step.environment}, cwd=project.root
             )
 
-        # A browser waits for pages, and tests with services for workers: together they leave no core idle.
-        *steps, browsing = service_steps()
-        with beside(browsing, environment, cwd=project.root) as ended:
-            outcomes = run_steps(steps, run)
-            say(f"waiting for the {browsing.name}")
-            return [*outcomes, tell(browsing, ended(signals.wait))]
+        yield run, environment, signals
 
 
 @contextmanager
@@ -293,15 +344,19 @@ def ensure_browser() -> None:
 
 
 def main(argv: Sequence[str], project: Project | None = None) -> int:
-    """Run `check` or `test`; 1 when anything failed, 2 for wrong use."""
-    if len(argv) != 1 or argv[0] not in {"check", "test"}:
-        print("usage: python -m workbench.stack.gate check|test", file=sys.stderr)
+    """Run what is asked for; 1 when anything failed, 2 for wrong use."""
+    what, *rooms = argv or [""]
+    if what not in {"check", "test", "test-all"} or len(rooms) > (what == "test"):
+        print("usage: python -m workbench.stack.gate check|test|test-all, or: test ROOM", file=sys.stderr)
         return 2
     project = project or Project()
     try:
-        outcomes = check(project)
-        if argv[0] == "test":
-            outcomes += test(project)
+        if rooms:
+            return summarise(room(project, rooms[0]))
+        everything = what == "test-all"
+        outcomes = check(project, everything=everything)
+        if what != "check":
+            outcomes += test(project, everything=everything)
     except StackError as error:
         say(str(error))
         return 1

@@ -28,6 +28,17 @@ _CODES = {
 }
 
 
+#: Scans: seconds of recognition each. One of them stays in the ordinary run.
+_SCANS = {
+    "pypdf__imagemagick-images.pdf",
+    "qpdf__unsupported-optimization.pdf",
+    "qpdf__encrypted-with-images.pdf",
+    "pdfjs__multiple-filters-length-zero.pdf",
+    "qpdf__damaged-inline-image.pdf",
+    "pdfminer__encrypted_doc_no_id.pdf",
+}
+
+
 def _manifest() -> list[tuple[str, str]]:
     """(file, password) of each row; empty where the data is absent, which the fixture then says."""
     folder = Path(os.environ.get("WORKBENCH_TEST_DATA", ROOT.parent / "shared" / "data")) / "hostile"
@@ -44,7 +55,13 @@ def _outcome(path: Path, password: str) -> ParsedDocument | ParseFailure:
         return failure
 
 
-@pytest.mark.parametrize(("name", "password"), _manifest() or [("", "")])
+@pytest.mark.parametrize(
+    ("name", "password"),
+    [
+        pytest.param(name, password, marks=pytest.mark.long if name in _SCANS else ())
+        for name, password in _manifest() or [("", "")]
+    ],
+)
 def test_a_hostile_file_ends_parsed_or_refused(shared_data: Path, name: str, password: str) -> None:
     outcome = _outcome(shared_data / "hostile" / "files" / name, password)
     if isinstance(outcome, ParseFailure):

@@ -203,7 +203,7 @@ def test_what_runs_in_the_foreground_and_in_the_gate_obeys_too(
 ) -> None:
     argv = (sys.executable, "-S", "-c", TELLS)
     monkeypatch.setattr(gate, "static_steps", lambda _root: [gate.Step("apart", argv)])
-    monkeypatch.setattr(gate, "unit_step", lambda: gate.Step("unit tests", argv))
+    monkeypatch.setattr(gate, "unit_step", lambda **_: gate.Step("unit tests", argv))
     with in_the_background():
         assert supervisor.run_in_foreground(argv, {}, cwd=tmp_path) == 0
         assert capfd.readouterr().out.split() == ["SIGHUP"], "nohup holds, the others are obeyed"

@@ -216,7 +216,7 @@ def test_check_runs_the_static_steps_and_the_unit_tests(
         return Step(text, (sys.executable, "-c", f"import sys; print('says {text}'); sys.exit({code})"))
 
     monkeypatch.setattr(gate, "static_steps", lambda root: [says("one", 0), says("two", 3)])
-    monkeypatch.setattr(gate, "unit_step", lambda: says("units", 0))
+    monkeypatch.setattr(gate, "unit_step", lambda **_: says("units", 0))
 
     outcomes = gate.check(Project())
 
@@ -293,7 +293,28 @@ def test_a_step_beside_others_ends_with_them(tmp_path: Path) -> None:
     assert not psutil.pid_exists(int(pid_file.read_text()))
 
 
-@pytest.mark.parametrize("argv", [[], ["everything"], ["check", "test"]])
+def test_the_long_tail_is_left_to_test_all() -> None:
+    """Nothing is left out of `test-all`, and `test` leaves out nothing but what is marked so."""
+
+    def marks(steps: list[Step]) -> list[str]:
+        return [step.argv[step.argv.index("-m", 3) + 1] for step in steps if "pytest" in step.argv]
+
+    short = marks([gate.unit_step(), *gate.service_steps()])
+    full = marks([gate.unit_step(everything=True), *gate.service_steps(everything=True)])
+    assert full == ["not integration and not e2e", "not e2e and not bare", "e2e"]
+    assert short == [f"{words} and not long and not faults" for words in full]
+
+
+def test_a_room_is_an_app_or_a_folder_of_tests() -> None:
+    assert gate.room_paths(ROOT, "review") == ["tests/workbench/review"]
+    assert gate.room_paths(ROOT, "training") == ["tests/training"]
+    with pytest.raises(StackError, match=r"no tests of 'attic'; there are: .*review"):
+        gate.room_paths(ROOT, "attic")
+
+
+@pytest.mark.parametrize(
+    "argv", [[], ["everything"], ["check", "test"], ["test-all", "review"], ["test", "a", "b"]]
+)
 def test_wrong_use_of_the_gate_is_status_2(argv: list[str]) -> None:
     assert gate.main(argv) == 2
     assert bootstrap.main(argv) == 2
