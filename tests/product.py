@@ -171,7 +171,10 @@ def running_product(extra: Mapping[str, str] | None = None) -> Iterator[RunningP
         )
         product = RunningProduct(f"http://127.0.0.1:{port}", Home(Path(folder)), environment, fake, process)
         try:
-            eventually(lambda: _answers(product), seconds=600, what="the product answers")
+            with httpx.Client(
+                base_url=product.address, timeout=20
+            ) as client:  # one: making it costs more than asking
+                eventually(lambda: _answers(product, client), seconds=600, what="the product answers")
             yield product
         finally:
             product.disconnect()
@@ -198,9 +201,9 @@ FOREIGN = frozenset(
 )
 
 
-def _answers(product: RunningProduct) -> bool:
+def _answers(product: RunningProduct, client: httpx.Client) -> bool:
     assert product.process.poll() is None, "the product stopped while starting"
     try:
-        return httpx.get(f"{product.address}/readyz", timeout=20).status_code == 200
+        return client.get("/readyz").status_code == 200
     except httpx.HTTPError:
         return False

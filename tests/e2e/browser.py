@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from shutil import which
 from typing import Any
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from tests.product import PASSWORD
@@ -79,24 +80,31 @@ class Visitor:
 
 
 #: Keeps, over all pages that a person opens, every control that a page moved while the pointer rested there, what the
-#: content security policy refused, and the largest layout shift of a page. The pointer stays where it was when the next
-#: page comes: what that page moves under it counts as well.
+#: content security policy refused, and the largest layout shift of a page: without what follows an input within half a
+#: second, as browsers count it, or its answer, which a busy machine gives later. The pointer stays where it was when
+#: the next page comes: what that page moves under it counts as well.
 WATCH_THE_POINTER = """
 (() => {
     if (!/^http/.test(location.protocol)) return;
     const kept = (name, otherwise) => JSON.parse(sessionStorage.getItem(`seen.${name}`) ?? otherwise);
     const keep = (name, value) => sessionStorage.setItem(`seen.${name}`, JSON.stringify(value));
     let [x, y] = kept("pointer", "[-1, -1]"), rested = 0, total = 0;
+    const answers = [];
     addEventListener("mousemove", (event) => {
         [x, y, rested] = [event.clientX, event.clientY, performance.now()];
         keep("pointer", [x, y]);
     }, true);
     addEventListener("securitypolicyviolation", (event) =>
         keep("refused", [...kept("refused", "[]"), `${event.violatedDirective} ${event.blockedURI}`]));
+    addEventListener("htmx:beforeSwap", (event) => {
+        if (["submit", "click", "change", "keydown"].includes(event.detail.requestConfig?.triggeringEvent?.type))
+            answers.push(performance.now());
+    });
     const holds = (rect) => x >= rect.left && x <= rect.right && y >= rect.top && y <= rect.bottom;
     new PerformanceObserver((list) => {
         for (const shift of list.getEntries()) {
-            if (!shift.hadRecentInput) total += shift.value;
+            const answered = answers.some((at) => at <= shift.startTime && shift.startTime < at + 500);
+            if (!shift.hadRecentInput && !answered) total += shift.value;
             keep("shift", Math.max(kept("shift", "0"), total));
             if (x < 0 || shift.startTime < rested) continue;
             for (const source of shift.sources) {
@@ -114,7 +122,7 @@ WATCH_THE_POINTER = """
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What a person met on all the pages of a sitting: controls that moved from, or to, under the resting pointer; what
-    the policy refused; the largest layout shift of a page (as browsers count it: without what follows an input)."""
+    the policy refused; the largest layout shift of a page, without what follows an input or its answer."""
 
     moved: list[str]
     refused: list[str]
@@ -202,6 +210,13 @@ def squeezed(page: Page) -> list[str]:
         [NARROWEST, LEAST_SHARE],
     )
     return list(found)
+
+
+def violations(page: Page) -> str:
+    """What axe finds wrong with the page, empty where that is nothing."""
+    axe = Axe("") if page.evaluate("'axe' in window") else Axe()
+    found = axe.run(page)
+    return found.generate_report() if found.violations_count else ""
 
 
 def blank_below(page: Page) -> int:

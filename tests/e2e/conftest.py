@@ -45,10 +45,9 @@ def sessions() -> dict[str, object]:
     return {}
 
 
-@pytest.fixture
-def visit(browser, product: RunningProduct, sessions: dict[str, object]) -> Iterator[Visit]:
-    """``visit("reviewer")`` is that demo user's browser; None is nobody's. Fails the test when one complained."""
-    contexts, visitors = [], []
+@pytest.fixture(scope="session")
+def window(browser, product: RunningProduct, sessions: dict[str, object]) -> Visit:
+    """``window("reviewer")`` opens a browser of that demo user's, who is signed in; None is nobody's."""
 
     def make(
         role: str | None, *, narrow: bool = False, scheme: str = "light", scripts: bool = True
@@ -62,17 +61,53 @@ def visit(browser, product: RunningProduct, sessions: dict[str, object]) -> Iter
             reduced_motion="reduce",
         )
         visitor = Visitor(context.new_page(), product.address)
-        contexts.append(context)
-        visitors.append(visitor)
         if role and role not in sessions:
             visitor.log_in(role)
             sessions[role] = context.storage_state()
         return visitor
 
+    return make
+
+
+@pytest.fixture
+def visit(window: Visit) -> Iterator[Visit]:
+    """``visit("reviewer")`` is a fresh browser of that demo user's. Fails the test when one complained."""
+    visitors: list[Visitor] = []
+
+    def make(role: str | None, **look: object) -> Visitor:
+        visitors.append(window(role, **look))
+        return visitors[-1]
+
     yield make
     complaints = [text for visitor in visitors for text in visitor.complaints]
-    for context in contexts:
-        context.close()
+    for visitor in visitors:
+        visitor.page.context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="module")
+def kept(window: Visit) -> Iterator[dict[str | None, Visitor]]:
+    """The browsers that tests of a module share, by role."""
+    visitors: dict[str | None, Visitor] = {}
+    yield visitors
+    for visitor in visitors.values():
+        visitor.page.context.close()
+
+
+@pytest.fixture
+def keep(window: Visit, kept: dict[str | None, Visitor]) -> Iterator[Visit]:
+    """``keep("reviewer")`` is the one browser of that demo user's in the module, for those who only look: scripts and
+    styles are fetched and compiled once. Fails the test when it complained."""
+
+    def one(role: str | None) -> Visitor:
+        if role not in kept:
+            kept[role] = window(role)
+        return kept[role]
+
+    yield one
+    complaints = [text for visitor in kept.values() for text in visitor.complaints]
+    for visitor in kept.values():
+        visitor.complaints.clear()
     assert complaints == []
 
 
