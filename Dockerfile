@@ -34,4 +34,4 @@ RUN SECRET_KEY=only-while-the-image-is-built DATABASE_URL=postgres://none@127.0.
 USER 10001:10001
 EXPOSE 8000
 STOPSIGNAL SIGTERM
-CMD ["gunicorn", "--bind=0.0.0.0:8000", "--worker-class=workbench.ops.server.GatheringWorker", "--preload", "--threads=4", "--no-control-socket", "workbench.wsgi:application"]
+CMD ["gunicorn", "--bind=0.0.0.0:8000", "--worker-class=workbench.operations.server.GatheringWorker", "--preload", "--threads=4", "--no-control-socket", "workbench.wsgi:application"]

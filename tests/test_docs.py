@@ -214,8 +214,8 @@ def test_the_index_of_decisions_is_complete() -> None:
 
 
 def test_the_readme_tells_the_demo_logins_and_questions() -> None:
-    from workbench.ops.demo.people import DEMO_PEOPLE
-    from workbench.ops.demo.questions import DEMO_QUESTIONS
+    from workbench.operations.demo.people import DEMO_PEOPLE
+    from workbench.operations.demo.questions import DEMO_QUESTIONS
 
     readme = (ROOT / "README.md").read_text("utf-8")
     asked = re.findall(r"^- \*([^*]+)\*", readme, re.MULTILINE)

@@ -38,11 +38,11 @@ NOT_READERS = {
     "arbitration.parsing.titles": "at most 200 characters",
     "arbitration.questions.lexicon": "single words and negative cues, in the parser's reader",
     "arbitration.strategies.consensus": "a verdict at the beginning of a reply, and short ids",
-    "workbench.ops.costs": "a month in an address",
-    "workbench.ops.demo.pdf": "our own demo",
+    "workbench.operations.costs": "a month in an address",
+    "workbench.operations.demo.pdf": "our own demo",
     "workbench.infra.metrics.files": "names of our own files",
     "workbench.settings.endpoints": "what the operator sets",
-    "workbench.ops.server": "the head of a request, which is bounded, in the tests of slow requests",
+    "workbench.operations.server": "the head of a request, which is bounded, in the tests of slow requests",
     "workbench.infra.request_log": "addresses, which the web server cuts",
 }
 

@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from workbench.documents import urls as documents_urls
-from workbench.ops import views as ops_views
+from workbench.operations import views as operations_views
 from workbench.people.views import choose_language
 from workbench.review import run_urls, version_urls
 from workbench.runs import urls as runs_urls
@@ -16,7 +16,7 @@ from workbench.runs import urls as runs_urls
 admin.site.login = secure_admin_login(admin.site.login)
 
 urlpatterns = [
-    path("", ops_views.home, name="home"),
+    path("", operations_views.home, name="home"),
     path("", include(([*documents_urls.urlpatterns, *version_urls.urlpatterns], "documents"))),
     path("", include(([*run_urls.urlpatterns, *runs_urls.urlpatterns], "questions"))),
     path("", include("workbench.review.urls")),
@@ -29,17 +29,16 @@ urlpatterns = [
     path("", include("workbench.archives.urls")),
     path("", include("workbench.webhooks.urls")),
     path("", include("workbench.people.urls")),
-    path("", include("workbench.ops.urls")),
+    path("", include("workbench.operations.urls")),
     path("", include("workbench.api.token_pages")),
     path("audit/", include("workbench.trail.urls")),
     path("api/v1/", include("workbench.api.urls")),
     path("accounts/", include("allauth.urls")),
     path("i18n/", choose_language, name="set_language"),
     path("backdoor/", admin.site.urls),
-    path("styleguide/", ops_views.styleguide, name="styleguide"),
-    path("healthz", ops_views.healthz, name="healthz"),
-    path("readyz", ops_views.readyz, name="readyz"),
-    path("metrics", ops_views.metrics, name="metrics"),
+    path("healthz", operations_views.healthz, name="healthz"),
+    path("readyz", operations_views.readyz, name="readyz"),
+    path("metrics", operations_views.metrics, name="metrics"),
 ]
 
 # Pages for people; for programs the same as problem+json.

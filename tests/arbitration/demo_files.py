@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.ops.demo.library import DEMO_DOCUMENTS
+from workbench.operations.demo.library import DEMO_DOCUMENTS
 
 REGULATION, CONTRACT = "regulation.pdf", "contract.txt"
 _SOURCES = {REGULATION: "regulation-on-client-records.pdf", CONTRACT: "master-services-agreement.txt"}

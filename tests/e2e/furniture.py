@@ -96,7 +96,7 @@ def _comparison(analyst: httpx.Client) -> str:
 def _newer_version(analyst: httpx.Client, product: RunningProduct) -> str:
     """The demo's policy with one rule changed, uploaded and accepted as its next version."""
     name = "information-security-policy.md"
-    source = Path(__file__).resolve().parents[2] / "workbench" / "ops" / "demo" / "documents" / name
+    source = Path(__file__).resolve().parents[2] / "workbench" / "operations" / "demo" / "documents" / name
     text = source.read_text(encoding="utf-8") + "\n\nThis version adds one sentence at its end.\n"
     upload = {"files": (name, text.encode(), "text/markdown")}
     answer = analyst.post("/collections/demo/upload/", files=upload)

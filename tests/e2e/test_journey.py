@@ -57,9 +57,9 @@ def test_from_upload_to_audit_on_a_paper(strategy: str, visit: Visit, paper: Pat
 
 def test_from_drop_to_audit_on_a_document_of_our_own(visit: Visit, tmp_path: Path) -> None:
     """The same way where the shared data is absent, with the file dropped on the page."""
-    from workbench.ops.demo.pdf import regulation_pdf
+    from workbench.operations.demo.pdf import regulation_pdf
 
-    folder = Path(__file__).resolve().parents[2] / "workbench" / "ops" / "demo" / "documents"
+    folder = Path(__file__).resolve().parents[2] / "workbench" / "operations" / "demo" / "documents"
     source = (folder / "regulation-on-client-records.source.txt").read_text(encoding="utf-8")
     title = "Regulation on the Storage of Client Records"
     pdf = tmp_path / "regulation-dropped.pdf"

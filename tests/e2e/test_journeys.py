@@ -76,9 +76,9 @@ def real_pdfs(folder: Path, number: int) -> list[Path]:
 
 def own_pdfs(folder: Path, number: int) -> list[Path]:
     """Variants of the demo's regulation."""
-    from workbench.ops.demo.pdf import regulation_pdf
+    from workbench.operations.demo.pdf import regulation_pdf
 
-    documents = Path(__file__).resolve().parents[2] / "workbench" / "ops" / "demo" / "documents"
+    documents = Path(__file__).resolve().parents[2] / "workbench" / "operations" / "demo" / "documents"
     source = (documents / "regulation-on-client-records.source.txt").read_text(encoding="utf-8")
     made = []
     for place in range(1, number + 1):

@@ -26,9 +26,9 @@ WRITES_FOR_MACHINES = {
     "workbench/exports/services.py",
     "workbench/labeling/agreement.py",
     "workbench/rerankers/drift.py",
-    "workbench/ops/costs.py",
-    "workbench/ops/operations_views.py",
-    "workbench/ops/trust.py",
+    "workbench/operations/costs.py",
+    "workbench/operations/operations_views.py",
+    "workbench/operations/trust.py",
     "workbench/review/as_of_views.py",
 }
 

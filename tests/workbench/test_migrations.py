@@ -215,7 +215,7 @@ def test_what_harms_nobody_is_not_found() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_migration_gives_up_rather_than_let_people_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody reads the table of migrations in a long transaction; people who come later are not held up."""
-    from workbench.ops.management.commands import migrate
+    from workbench.operations.management.commands import migrate
 
     monkeypatch.setattr(migrate, "MIGRATE_LOCK_SECONDS", 0.05)
     held, done = threading.Event(), threading.Event()
@@ -244,7 +244,7 @@ def test_a_migration_gives_up_rather_than_let_people_wait(monkeypatch: pytest.Mo
 
 @pytest.mark.django_db(transaction=True)
 def test_what_runs_beside_the_product_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.ops.management.commands import migrate
+    from workbench.operations.management.commands import migrate
 
     seen: list[str] = []
 

@@ -13,7 +13,7 @@ import pytest
 from workbench.stack.project import ROOT
 
 #: These go to the database directly, as docs/scaling.md says.
-DIRECT = {"workbench/ops/management/commands/migrate.py", "workbench/ops/backup.py"}
+DIRECT = {"workbench/operations/management/commands/migrate.py", "workbench/operations/backup.py"}
 KEPT_IN_A_SESSION = {
     "a lock that outlives its transaction": r"pg_(try_)?advisory_(un)?lock(_shared)?\b",
     "a setting that outlives its transaction": (

@@ -14,7 +14,7 @@ from django.test import RequestFactory
 from django.urls import include, path
 from django.utils import translation
 
-from workbench.ops.styleguide import example_context
+from workbench.devtools.styleguide import example_context
 from workbench.review.models import ReasonCode
 
 #: The shell's own links need only these, whatever pages exist.

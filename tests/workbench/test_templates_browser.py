@@ -15,7 +15,7 @@ from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.test import override_settings
 
-from workbench.ops.styleguide import AT, example_context
+from workbench.devtools.styleguide import AT, example_context
 from workbench.review.models import ReasonCode
 
 pytest.importorskip("playwright.sync_api")

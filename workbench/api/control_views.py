@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.infra.model_endpoints import model_endpoints
-from workbench.ops.control import LARGEST_BUDGET, budgets_change, llm_resume, llm_stop
-from workbench.ops.operations import may_operate
+from workbench.operations.control import LARGEST_BUDGET, budgets_change, llm_resume, llm_stop
+from workbench.operations.operations import may_operate
 from workbench.runs.gateway import endpoint_configured, endpoint_name, llm_control, spent_this_month
 from workbench.runs.models import LLMControl
 

@@ -12,8 +12,8 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.ops.costs import costs_of, month_in, month_named
-from workbench.ops.operations import may_operate
+from workbench.operations.costs import costs_of, month_in, month_named
+from workbench.operations.operations import may_operate
 from workbench.runs.models import LLMCall
 
 from .base import ApiViewSet

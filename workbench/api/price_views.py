@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.infra.model_endpoints import is_local, model_endpoints
-from workbench.ops.operations import may_operate
+from workbench.operations.operations import may_operate
 from workbench.runs.models import ModelPrice
 from workbench.runs.prices import (
     HIGHEST_PRICE,

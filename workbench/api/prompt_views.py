@@ -12,8 +12,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.ops.operations import may_operate
-from workbench.ops.prompts import prompt_list, prompt_page
+from workbench.operations.operations import may_operate
+from workbench.operations.prompts import prompt_list, prompt_page
 from workbench.runs.models import LLMCall
 
 from .base import ApiViewSet, number_parameter

@@ -11,7 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.ops.trust import trust_of, trusted_collections
+from workbench.operations.trust import trust_of, trusted_collections
 
 from .labeling_serializers import IntervalSerializer, ModelAgreementSerializer
 

@@ -1,0 +1,1 @@
+"""Names of the time before ``workbench.operations`` that configurations of installations still hold."""

@@ -46,7 +46,7 @@ INSTALLED_APPS = [
     "workbench.exports",
     "workbench.archives",
     "workbench.webhooks",
-    "workbench.ops",
+    "workbench.operations",
     "workbench.api",
     "workbench.erasure",
     "django.contrib.admin",
@@ -121,7 +121,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "workbench.ops.context_processors.shell",
+                "workbench.operations.context_processors.shell",
             ],
             # Builtins, so that Django 6 (which has partials itself) needs no template edit.
             "builtins": ["template_partials.templatetags.partials"],

@@ -34,4 +34,4 @@ def backend_of_production(backend: str, *, is_chosen: bool) -> str:
             "EMAIL_BACKEND prints mails, with links that set passwords, into the log of production. "
             "Set EMAIL_HOST to a mail server and leave EMAIL_BACKEND away."
         )
-    return "workbench.ops.mail.UnsentMail"
+    return "workbench.operations.mail.UnsentMail"

@@ -7,8 +7,10 @@ import os
 os.environ.setdefault("SECRET_KEY", "only-for-tests-and-never-for-a-server-that-anyone-can-reach")
 
 from .base import *  # noqa: F403
-from .base import DATABASES, STORAGES, env, environ
+from .base import DATABASES, INSTALLED_APPS, STORAGES, env, environ
 
+INSTALLED_APPS = [*INSTALLED_APPS, "workbench.devtools"]
+ROOT_URLCONF = "workbench.devtools.urls"
 SECRET_KEY = os.environ["SECRET_KEY"]
 if env.text("TEST_DATABASE_URL"):
     DATABASES["default"] |= environ.Env.db_url_config(env.text("TEST_DATABASE_URL"))

@@ -28,7 +28,7 @@ QUESTION_PROCESSES, OTHER_PROCESSES = 2, 3
 OTHER_NICE = 5
 #: Measured on two cores with fifty reviewers: see docs/performance.md.
 WEB_PROCESSES, WEB_THREADS = 2, 4
-WEB_WORKER = "workbench.ops.server.GatheringWorker"
+WEB_WORKER = "workbench.operations.server.GatheringWorker"
 #: Variables of another environment that would mislead ours.
 FOREIGN = ("VIRTUAL_ENV", "PYTHONHOME", "DATABASE_URL_FILE", "BROKER_URL_FILE", "SECRET_KEY_FILE")
 

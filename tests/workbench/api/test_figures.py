@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from tests.workbench.audit.conftest import as_superuser
 from tests.workbench.cast import Cast
-from tests.workbench.ops.test_operations import call
+from tests.workbench.operations.test_operations import call
 from tests.workbench.pages.conftest import queries_of, role_other_than
 from tests.workbench.pages.test_trust import decide
 from tests.workbench.scene import Scene

@@ -10,13 +10,13 @@ from django.test import Client
 
 from arbitration.prompting import PromptTemplate, load_prompt, parse_prompt, prompt_names
 from tests.workbench.cast import Cast
-from tests.workbench.ops.test_operations import call
+from tests.workbench.operations.test_operations import call
 from tests.workbench.pages.conftest import queries_of
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.api.tokens import token_create
-from workbench.ops import prompts
+from workbench.operations import prompts
 from workbench.runs.models import LLMCall
 
 ClientAs = Callable[[User | None], Client]

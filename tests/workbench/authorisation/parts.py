@@ -449,7 +449,7 @@ def labelled(scene: Scene, actor: User) -> None:
 
 def models_stopped(scene: Scene, actor: User) -> None:
     """The stop switch is on."""
-    from workbench.ops.control import llm_stop
+    from workbench.operations.control import llm_stop
 
     llm_stop(actor=User.objects.system(), reason="A test.")
 

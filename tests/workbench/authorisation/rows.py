@@ -24,7 +24,7 @@ CSV = "question,document,page,line_from,line_to,role\n"
 OPEN: list[Row] = [
     get("healthz", EVERYBODY),
     get("readyz", EVERYBODY),
-    # Off until it is set up; then for whoever has its token (tests/workbench/ops/test_metrics.py).
+    # Off until it is set up; then for whoever has its token (tests/workbench/operations/test_metrics.py).
     get("metrics", ""),
     post("set_language", SIGNED_IN, fields(language="es")),
     get("styleguide", ""),  # only where the product is being developed

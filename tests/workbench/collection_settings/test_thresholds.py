@@ -27,7 +27,7 @@ from workbench.collection_settings.models import CollectionGates, GateProposal
 from workbench.collection_settings.selectors import criteria_weights_of, gates_of
 from workbench.documents.embedding import active_space
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.ops.calibration import NothingToLearn, calibration_of_collection
+from workbench.operations.calibration import NothingToLearn, calibration_of_collection
 from workbench.review.services import candidate_override
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 from workbench.runs.models import Run

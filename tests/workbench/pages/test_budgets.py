@@ -18,7 +18,7 @@ from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs, grow, queries_of
 from tests.workbench.scene import Scene, make_document
 from workbench.accounts.models import MemberRole, Membership
-from workbench.ops.selectors import degraded, health
+from workbench.operations.selectors import degraded, health
 
 MOST_QUERIES = 15
 MOST_BYTES = 60_000

@@ -18,7 +18,7 @@ from django.urls import reverse
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import HTMX, ClientAs
 from tests.workbench.scene import Scene
-from workbench.ops.control import llm_resume, llm_stop
+from workbench.operations.control import llm_resume, llm_stop
 from workbench.runs.gateway import endpoint_name
 from workbench.runs.models import LLMCall, Question, Run
 from workbench.version import version

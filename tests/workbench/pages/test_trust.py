@@ -8,7 +8,7 @@ from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import ClientAs, queries_of, role_other_than
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
-from workbench.ops.trust import conduct_of, misses_by_month
+from workbench.operations.trust import conduct_of, misses_by_month
 from workbench.review.evidence import evidence_add
 from workbench.review.models import ReasonCode, Review, ReviewAction
 from workbench.runs.models import Candidate

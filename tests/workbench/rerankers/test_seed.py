@@ -18,12 +18,7 @@ from training.artifacts import read_artifact, write_artifact
 from training.run import train_model
 from training.snapshot import Snapshot as Rows
 from workbench.accounts.models import User
-from workbench.rerankers import seed
-from workbench.rerankers.aliases import alias_version
-from workbench.rerankers.champion import champion_model, champion_services, loaded_forget, serving_now
-from workbench.rerankers.evaluation import deployed_for
-from workbench.rerankers.models import ModelVersion
-from workbench.rerankers.seed_build import (
+from workbench.devtools.seed_build import (
     TRAINING_QUESTIONS,
     _Split,
     beats_rules,
@@ -31,6 +26,11 @@ from workbench.rerankers.seed_build import (
     shortfall,
     without_benchmark,
 )
+from workbench.rerankers import seed
+from workbench.rerankers.aliases import alias_version
+from workbench.rerankers.champion import champion_model, champion_services, loaded_forget, serving_now
+from workbench.rerankers.evaluation import deployed_for
+from workbench.rerankers.models import ModelVersion
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from workbench.accounts.permissions import Permission
 from workbench.api.tokens import token_create
 from workbench.documents.models import Document
 from workbench.labeling.selectors import labels_read
-from workbench.ops.trust import conduct_of
+from workbench.operations.trust import conduct_of
 from workbench.review.blindness import DecideFirst, hides, is_withheld, require_sight
 from workbench.review.enqueue import BLIND_PRIORITY
 from workbench.review.filters import QueueFilter, queue_filtered

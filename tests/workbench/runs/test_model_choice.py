@@ -24,7 +24,7 @@ from workbench.collection_settings.services import collection_change
 from workbench.documents.models import Collection, Document
 from workbench.errors import WorkbenchError
 from workbench.infra.model_endpoints import ModelEndpoint
-from workbench.ops.checks import model_endpoint_is_complete
+from workbench.operations.checks import model_endpoint_is_complete
 from workbench.runs import gateway
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 from workbench.runs.models import LLMCall, LLMEndpoint, Run

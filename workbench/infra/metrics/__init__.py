@@ -1,1 +1,1 @@
-"""What processes count, and the files in which they count together (:mod:`workbench.ops.metrics`)."""
+"""What processes count, and the files in which they count together (:mod:`workbench.operations.metrics`)."""

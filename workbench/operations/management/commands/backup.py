@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.infra.commands import JsonCommand
-from workbench.ops.backup import Backup, backup_write
+from workbench.operations.backup import Backup, backup_write
 
 
 class Command(JsonCommand):

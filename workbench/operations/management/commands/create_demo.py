@@ -12,7 +12,7 @@ from workbench.accounts.selectors import system_user
 from workbench.documents.intake import Waiting, documents_await
 from workbench.documents.models import Document
 from workbench.infra.commands import JsonCommand, as_table
-from workbench.ops.demo.services import Demo, demo_create
+from workbench.operations.demo.services import Demo, demo_create
 from workbench.rerankers.seed import seed_register
 
 #: Settings modules under which demo logins are expected.

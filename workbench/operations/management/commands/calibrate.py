@@ -15,7 +15,7 @@ from workbench.collection_settings.selectors import gates_of
 from workbench.collection_settings.services import proposal_create
 from workbench.documents.models import Collection
 from workbench.infra.commands import JsonCommand
-from workbench.ops.calibration import calibration_of_collection, calibration_of_folder
+from workbench.operations.calibration import calibration_of_collection, calibration_of_folder
 
 
 class Command(JsonCommand):

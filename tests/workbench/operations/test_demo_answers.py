@@ -12,8 +12,8 @@ from django.db.models import QuerySet
 from workbench.accounts.selectors import system_user
 from workbench.documents.intake import Waiting, documents_await
 from workbench.documents.models import Collection, Document
-from workbench.ops.demo.questions import DEMO_QUESTIONS, DemoQuestion
-from workbench.ops.demo.services import demo_create
+from workbench.operations.demo.questions import DEMO_QUESTIONS, DemoQuestion
+from workbench.operations.demo.services import demo_create
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 from workbench.runs.models import Candidate, Run
 from workbench.runs.services import question_ask

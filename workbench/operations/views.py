@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import connection
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
@@ -17,7 +16,6 @@ from workbench.review.waiting import waiting_for
 from . import selectors
 from .guide import first_questions
 from .metrics.page import metrics_page
-from .styleguide import example_context
 
 
 @require_GET
@@ -58,11 +56,3 @@ def readyz(request: HttpRequest) -> JsonResponse:
 def metrics(request: HttpRequest) -> HttpResponse:
     """Figures for Prometheus, for whoever has the token or asks from a named network; off until one is set up."""
     return metrics_page(request)
-
-
-@require_GET
-def styleguide(request: HttpRequest) -> HttpResponse:
-    """Every component of the design system in every state; only where the product is being developed."""
-    if not settings.DEBUG:
-        raise Http404
-    return render(request, "styleguide.html", example_context())

@@ -12,7 +12,7 @@ from django.core import mail
 from django.core.exceptions import ImproperlyConfigured
 from django.core.mail.backends.console import EmailBackend
 
-from workbench.ops import checks
+from workbench.operations import checks
 from workbench.settings.mail import CONSOLE, backend_of_production
 from workbench.stack.project import ROOT
 
@@ -49,7 +49,9 @@ def in_production(**variables: str) -> subprocess.CompletedProcess[str]:
 
 def test_production_without_a_mail_server_prints_no_mail() -> None:
     done = in_production()
-    assert (done.returncode, "sent 0 workbench.ops.mail.UnsentMail" in done.stdout) == (0, True), done.stderr
+    assert (done.returncode, "sent 0 workbench.operations.mail.UnsentMail" in done.stdout) == (0, True), (
+        done.stderr
+    )
     said = done.stdout + done.stderr
     assert "mail.not_sent" in said
     for word in ("password/reset", "A new password", "ada@example.org"):
@@ -76,7 +78,7 @@ def test_another_backend_stays_as_it_was_chosen() -> None:
         (CONSOLE, ["ops.E011"]),
         (f"{__name__}.Derived", ["ops.E011"]),
         (SMTP, []),
-        ("workbench.ops.mail.UnsentMail", []),
+        ("workbench.operations.mail.UnsentMail", []),
     ],
 )
 def test_the_deployment_check_names_a_backend_that_prints(
@@ -87,6 +89,6 @@ def test_the_deployment_check_names_a_backend_that_prints(
 
 
 def test_an_unsent_mail_is_no_failure(settings: Any) -> None:
-    settings.EMAIL_BACKEND = "workbench.ops.mail.UnsentMail"
+    settings.EMAIL_BACKEND = "workbench.operations.mail.UnsentMail"
     assert mail.send_mail("A", SECRET, None, ["ada@example.org"]) == 0
     assert mail.get_connection().send_messages([]) == 0

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from workbench.infra.commands import JsonCommand
-from workbench.ops.keys import KeysReport, keys_rotate
+from workbench.operations.keys import KeysReport, keys_rotate
 
 
 class Command(JsonCommand):

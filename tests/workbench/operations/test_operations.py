@@ -21,7 +21,7 @@ from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.documents.models import Document
 from workbench.errors import Conflict, NotAllowed
-from workbench.ops import control, prompts
+from workbench.operations import control, prompts
 from workbench.runs.gateway import BudgetGuard, endpoint_name, llm_control
 from workbench.runs.models import LLMCall, Run, RunStatus
 

@@ -7,9 +7,9 @@ import re
 import pypdfium2
 import pytest
 
-from workbench.ops.demo.library import DEMO_DOCUMENTS, FOLDER
-from workbench.ops.demo.pdf import parse_source, regulation_pdf
-from workbench.ops.demo.questions import DEMO_QUESTIONS
+from workbench.operations.demo.library import DEMO_DOCUMENTS, FOLDER
+from workbench.operations.demo.pdf import parse_source, regulation_pdf
+from workbench.operations.demo.questions import DEMO_QUESTIONS
 
 REGULATION = "regulation-on-client-records.pdf"
 

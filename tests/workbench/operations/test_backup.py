@@ -18,7 +18,7 @@ from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import audit_seal_all, audit_verify
 from workbench.documents.models import Document
-from workbench.ops.backup import MANIFEST, Backup, backup_restore, backup_write
+from workbench.operations.backup import MANIFEST, Backup, backup_restore, backup_write
 from workbench.review.rerun import run_again, runs_compared
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 from workbench.runs.models import Run

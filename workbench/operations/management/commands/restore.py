@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.infra.commands import JsonCommand
-from workbench.ops.backup import backup_restore
+from workbench.operations.backup import backup_restore
 
 from .backup import in_words, summary
 

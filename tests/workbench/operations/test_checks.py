@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workbench.ops import checks
+from workbench.operations import checks
 
 
 def ids(messages: list[Any]) -> list[str]:

@@ -17,7 +17,7 @@ from django.db import connection
 from django.test import Client
 
 from tests.workbench.cast import Cast
-from tests.workbench.ops.test_metrics import an_attempt
+from tests.workbench.operations.test_metrics import an_attempt
 from tests.workbench.scene import Scene
 from workbench.infra import tracing
 from workbench.runs.gateway import DatabaseLedger

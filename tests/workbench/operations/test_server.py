@@ -19,14 +19,14 @@ from pathlib import Path
 import pytest
 
 from tests.product import ROOT, eventually
-from workbench.ops.server import HEADER_BYTES, SHORT_BODY
+from workbench.operations.server import HEADER_BYTES, SHORT_BODY
 from workbench.stack.ports import free_port
 from workbench.stack.project import WEB_WORKER
 
 PATIENCE = 20.0
 _APPLICATION = """
 import hashlib
-from workbench.ops import server
+from workbench.operations import server
 {settings}
 def application(environ, start_response):
     length = int(environ.get("CONTENT_LENGTH") or 0)

@@ -35,7 +35,7 @@ from tests.workbench.scene import Scene
 from workbench.documents.models import Document
 from workbench.infra import dispatch
 from workbench.infra.metrics import counters, files
-from workbench.ops.metrics import figures, page, worker_port
+from workbench.operations.metrics import figures, page, worker_port
 from workbench.runs.gateway import DatabaseLedger
 from workbench.runs.models import Run, RunStatus
 from workbench.settings import env

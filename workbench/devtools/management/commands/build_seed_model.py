@@ -12,16 +12,10 @@ from arbitration.errors import ArbitrationError
 from arbitration.evaluation.datasets import load_dataset
 from arbitration.features import FEATURE_VERSION
 from training.artifacts import write_artifact
+from workbench.devtools.seed_build import beats_rules, seed_sets, seed_train, shortfall, training_documents
 from workbench.documents.embedding import active_space
 from workbench.infra.commands import JsonCommand
 from workbench.rerankers.seed import CARD, FOLDER
-from workbench.rerankers.seed_build import (
-    beats_rules,
-    seed_sets,
-    seed_train,
-    shortfall,
-    training_documents,
-)
 
 #: Sets that may be trained on, with what their licences ask to be said.
 LICENCES = {

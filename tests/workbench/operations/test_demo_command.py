@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 from workbench.accounts.models import MemberRole, Membership, User
 from workbench.audit.models import AuditEvent
 from workbench.documents.models import Collection, Document
-from workbench.ops.demo.library import DEMO_DOCUMENTS
-from workbench.ops.demo.people import DEMO_PEOPLE
+from workbench.operations.demo.library import DEMO_DOCUMENTS
+from workbench.operations.demo.people import DEMO_PEOPLE
 
 pytestmark = pytest.mark.django_db
 

@@ -1,0 +1,1 @@
+"""What makes and shows the product and is no part of it: no module of the product imports this one."""
