@@ -17,7 +17,7 @@ from arbitration.contracts import ConflictPair, QuoteCheck, Role
 from arbitration.decision import Decision
 from arbitration.evidence import LATE_WEIGHT, log_odds
 from arbitration.pool import CandidatePool, PoolCandidate
-from arbitration.sentences import Sentence, sentences_of
+from arbitration.sentences import Sentence, is_heading, sentences_of, without_heading
 from arbitration.strategies.base import CallRecord, StrategyServices, Verdict
 from arbitration.text import TermMatcher, supported_language, word_count
 
@@ -199,11 +199,19 @@ def _sentences(candidate: PoolCandidate, verdict: Verdict, rank: int, pool: Cand
         weights = [LATE_WEIGHT * match + estimate for match in candidate.sentence_matches]
     else:
         weights = _by_keywords(found, pool, language, rank)
-    return [
-        _Sentence(sentence.text, _citation(candidate, name, sentence), weight, (rank, index))
+    sentences = [
+        _Sentence(
+            without_heading(sentence.text, candidate.section_title),
+            _citation(candidate, name, sentence),
+            weight,
+            (rank, index),
+        )
         for index, (sentence, weight) in enumerate(zip(found, weights, strict=True))
         if word_count(sentence.text) >= _FEWEST_WORDS
     ]
+    return [
+        s for s in sentences if not is_heading(s.text) and word_count(s.text) >= _FEWEST_WORDS
+    ] or sentences
 
 
 def _by_keywords(sentences: Sequence[Sentence], pool: CandidatePool, language: str, rank: int) -> list[float]:

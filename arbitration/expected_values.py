@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
 from arbitration.questions.model import ParsedQuestion
-from arbitration.text import content_stems, normalise
+from arbitration.text import content_stems, normalise, words
 
 ValueKind = Literal["money", "percent", "duration", "date", "number"]
 
@@ -128,6 +128,13 @@ def expected_kinds(question: str) -> frozenset[ValueKind]:
     return next(
         (kinds for kinds, pattern in _QUESTIONS if pattern.search(question[:MOST_CHARACTERS])), frozenset()
     )
+
+
+def asking_words(question: str) -> tuple[str, ...]:
+    """The words by which a question asks for a value ("how long"): an answer need not repeat them."""
+    plain = question[:MOST_CHARACTERS]
+    found = next((match for _, pattern in _QUESTIONS if (match := pattern.search(plain))), None)
+    return tuple(words(found[0])) if found else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,18 @@ from itertools import pairwise
 
 _SENTENCE_END = re.compile(r"(?<=[.?!])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[A-Z0-9ÁÉÍÓÚÑ¿¡•o])")
 
+#: "9.1", "Article 7", "(b)" at the beginning of a clause.
+_CLAUSE = re.compile(
+    r"(?:(?:section|article|clause|art[íi]culo|cláusula|§) ?)?(?:\d{1,3}(?:\.\d{1,3}){0,5}|\([a-z0-9]{1,3}\))[.)]? ",
+    re.IGNORECASE,
+)
+_HEADING_WORDS = 7
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|be|shall|must|may|will|can|cannot|has|have|had|does|do|should"
+    r"|es|son|será|serán|debe|deben|podrá|podrán|puede|pueden|tiene|tienen|está|están)\b",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -52,6 +64,24 @@ class SentenceMap:
             )
             for begin, end in zip(self.begins, ends, strict=False)
         ]
+
+
+def without_heading(sentence: str, title: str | None) -> str:
+    """A sentence without its section's title before it, where a heading runs on into the text."""
+    heading = " ".join(title.split()) if title else ""
+    if not heading or not sentence.casefold().startswith(heading.casefold()):
+        return sentence
+    return sentence[len(heading) :].lstrip(" .:-–—") or sentence
+
+
+def is_heading(sentence: str) -> bool:
+    """Whether a sentence is a clause's number and name, such as "9.1 Right to audit.": few words, none of them a verb
+    that a short rule would have."""
+    found = _CLAUSE.match(sentence)
+    if found is None:
+        return False
+    name = sentence[found.end() :]
+    return len(name.split()) <= _HEADING_WORDS and _VERB.search(name) is None
 
 
 def sentences_of(text: str) -> list[Sentence]:

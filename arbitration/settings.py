@@ -92,7 +92,7 @@ class EngineSettings(BaseModel):
     max_output_tokens: int = Field(default=8192, ge=64)  # the most that any call may write
 
     # answers
-    answer_sentences: int = Field(default=6, ge=1)
+    answer_sentences: int = Field(default=4, ge=1)
 
     def bars(self, *, threshold: float | None, is_borrowed: bool = False) -> Bars:
         """The bars for a deployed model's probability, or (``None``) for the rules' estimate.

@@ -37,7 +37,12 @@ class OfflineStrategy:
         rules, bars = Rules(pool), services.bars(pool)
         ordered = sorted(pool.candidates, key=lambda c: -probabilities[c.candidate_id])
         read = [(candidate, rules.read(candidate)) for candidate in ordered]
-        verdicts = [_verdict(c, reading, probabilities[c.candidate_id], bars, decider) for c, reading in read]
+        verdicts = [
+            _verdict(
+                c, rules, role_by_bars(reading, probabilities[c.candidate_id], bars), probabilities, decider
+            )
+            for c, reading in read
+        ]
         if learned and services.is_borrowed:
             estimates, own_bars = evidence_scores(pool), pool.settings.bars(threshold=None)
             verdicts = [
@@ -102,12 +107,11 @@ def _beside_the_rules(verdict: Verdict, reading: RuleReading, estimate: float, b
     if verdict.role is Role.PRIMARY or by_rules not in {Role.PRIMARY, Role.SUPPORTING}:
         return verdict
     is_named = by_rules is Role.PRIMARY and 1 in reading.fired and estimate >= bars.named
-    said = f"{verdict.reason}; estimate of the rules {estimate:.2f}"
     if is_named or verdict.role is Role.TANGENTIAL:
-        changes = {"role": by_rules, "reason": said, "decided_by": _RULES}
+        changes = {"role": by_rules, "decided_by": _RULES}
         return verdict.model_copy(update={**changes, "needs_person": False, "needs_person_reasons": ()})
     if verdict.role is Role.DISCARDED:
-        changed = verdict.model_copy(update={"role": Role.TANGENTIAL, "reason": said})
+        changed = verdict.model_copy(update={"role": Role.TANGENTIAL})
         return changed.for_person("uncertain: the rules accept what the model that ships rejects")
     return verdict
 
@@ -120,17 +124,16 @@ def _decider(services: StrategyServices, learned: bool) -> DecidedBy:
 
 def _verdict(
     candidate: PoolCandidate,
-    reading: RuleReading,
-    probability: float,
-    bars: Bars,
+    rules: Rules,
+    role: Role,
+    probabilities: Mapping[str, float],
     decider: DecidedBy,
 ) -> Verdict:
-    role = role_by_bars(reading, probability, bars)
-    estimate = f"{'reranker p' if decider != _RULES else 'estimate'} = {probability:.2f}"
+    probability = probabilities[candidate.candidate_id]
     verdict = Verdict(
         candidate_id=candidate.candidate_id,
         role=role,
-        reason=f"{reading.text}; {estimate}",
+        reason=rules.reason(candidate, role),
         decided_by=decider,
         probability=probability,
         raw_score=probability,

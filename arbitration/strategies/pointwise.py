@@ -286,17 +286,16 @@ class _Grading:
     def _off_scale(self, candidate: PoolCandidate) -> Verdict:
         """A grade that is none says nothing, least of all that the passage deserves none."""
         said = "its grade was outside 0 to 10"
-        return self.fallback.verdict(candidate, self.rules.read(candidate), said).for_person(said)
+        return self.fallback.verdict(candidate, self.rules).for_person(said)
 
     def _graded(self, candidate: PoolCandidate, grade: int | None, decider: DecidedBy) -> Verdict:
         score = grade if grade is not None else 0
-        said = (
-            f"graded {grade} of 10" if grade is not None else f"left out: graded below {LOWEST_GRADE} of 10"
-        )
+        graded = f"{grade} of 10" if grade is not None else f"below {LOWEST_GRADE} of 10"
+        role = self.options.role(score)
         return Verdict(
             candidate_id=candidate.candidate_id,
-            role=self.options.role(score),
-            reason=said,
+            role=role,
+            reason=f"{self.rules.reason(candidate, role)} Graded {graded}.",
             decided_by=decider,
             raw_score=float(score),
             score_scale="0-10",
@@ -307,7 +306,7 @@ class _Grading:
         why = shard.failure.outcome if shard.failure else "no answer"
         self.notes.append(f"a batch of {len(shard.candidates)} was lost ({why}); the fallback scored it")
         said = f"its batch was lost ({why})"
-        verdicts = [self.fallback.verdict(c, self.rules.read(c), said) for c in shard.candidates.values()]
+        verdicts = [self.fallback.verdict(c, self.rules) for c in shard.candidates.values()]
         return [v if v.role is Role.DISCARDED else v.for_person(said) for v in verdicts]
 
 

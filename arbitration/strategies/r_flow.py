@@ -107,9 +107,12 @@ class _Flow:
         }
 
     @cached_property
+    def _rules(self) -> Rules:
+        return Rules(self._pool)
+
+    @cached_property
     def _readings(self) -> dict[str, RuleReading]:
-        rules = Rules(self._pool)
-        return {c.candidate_id: rules.read(c) for c in self._pool.candidates}
+        return {c.candidate_id: self._rules.read(c) for c in self._pool.candidates}
 
     @property
     def uncertain(self) -> list[PoolCandidate]:
@@ -125,7 +128,7 @@ class _Flow:
         verdict = Verdict(
             candidate_id=candidate.candidate_id,
             role=role,
-            reason=self._reason(candidate),
+            reason=self._rules.reason(candidate, role),
             decided_by=self._decider(triaged),
             **self._scores(candidate, self._base(candidate)),
         )
@@ -192,14 +195,6 @@ class _Flow:
             "score_scale": "0-1",
             "normalised_score": min(1.0, max(0.0, score)),
         }
-
-    def _reason(self, candidate: PoolCandidate) -> str:
-        estimate = "reranker p" if self._is_learned else "estimate"
-        probability = self._probabilities[candidate.candidate_id]
-        reading = self._readings[candidate.candidate_id]
-        triaged = self._routes[candidate.candidate_id]
-        gate = f"{triaged.zone} gate of '{self._gates.name}'; " if triaged.by == "gate" else ""
-        return f"{gate}{estimate} = {probability:.2f}; {reading.text}"
 
     def _decider(self, triaged: Triaged) -> DecidedBy:
         if triaged.by == "pattern":

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from arbitration.contracts import Role
 from arbitration.pool import CandidatePool, PatternKind, PoolCandidate
+from arbitration.reasons import ReasonWriter
 from arbitration.settings import Bars
 
 #: A meeting of keywords counts for rule 2 when it is at least this share of the best meeting in the pool.
@@ -24,22 +25,16 @@ _NAMED: dict[PatternKind, float] = {"reference": 0.6, "alias": 0.6, "family": 0.
 
 @dataclass(frozen=True, slots=True)
 class RuleReading:
-    """Which rules speak for or against a candidate, in words. ``is_measured``: late interaction compared it with the
-    question word by word, so that what meaning alone found is no blind guess."""
+    """Which rules speak for or against a candidate. ``is_measured``: late interaction compared it with the question
+    word by word, so that what meaning alone found is no blind guess."""
 
     fired: tuple[int, ...]
-    reasons: tuple[str, ...]
     is_measured: bool = False
 
     @property
     def accepts(self) -> bool:
         """Whether rule 1 or 2 fired."""
         return 1 in self.fired or 2 in self.fired
-
-    @property
-    def text(self) -> str:
-        """The reasons in one line."""
-        return "; ".join(self.reasons)
 
 
 def accepted_role(reading: RuleReading, probability: float, bars: Bars) -> Role:
@@ -68,26 +63,22 @@ class Rules:
         meetings = [c.signals.cooccurrence for c in pool.candidates]
         self._bar = MEETING_SHARE * max(meetings, default=0.0)
         self._exact_titles = any(_named(c) for c in pool.candidates)
+        self._writer = ReasonWriter(pool)
 
     def read(self, candidate: PoolCandidate) -> RuleReading:
-        """The rules that fired for a candidate, each with its reason."""
+        """The rules that fired for a candidate."""
         fired: list[int] = []
-        reasons: list[str] = []
         if _named(candidate):
             fired.append(1)
-            reasons.append(f"{_naming_reason(candidate)}; rule 1")
         if self._meets(candidate):
             fired.append(2)
-            reasons.append(f"{_meeting_reason(candidate)}; rule 2")
         if not fired and set(candidate.ranks) == {"embedding"}:
-            cosine = candidate.signals.semantic or 0.0
             fired.append(3)
-            reasons.append(f"found by meaning alone (cosine {cosine:.2f}), no keyword meets; rule 3")
-        return RuleReading(
-            tuple(fired),
-            tuple(reasons) or (_weak_reason(candidate),),
-            is_measured=candidate.signals.late is not None,
-        )
+        return RuleReading(tuple(fired), is_measured=candidate.signals.late is not None)
+
+    def reason(self, candidate: PoolCandidate, role: Role) -> str:
+        """Why a candidate has its role, in words (:mod:`arbitration.reasons`)."""
+        return self._writer.reason(candidate, role, is_named=_named(candidate), meets=self._meets(candidate))
 
     def _meets(self, candidate: PoolCandidate) -> bool:
         """A strong meeting. Two words of one phrase meeting (no second group) prove a mention only, so outside
@@ -112,20 +103,3 @@ def _named(candidate: PoolCandidate) -> bool:
     signals = candidate.signals
     by_title = signals.title_match == "exact" and "toc" in candidate.ranks and not signals.heading_only
     return by_title or (signals.pattern_kind != "none" and signals.pattern >= _NAMED[signals.pattern_kind])
-
-
-def _naming_reason(candidate: PoolCandidate) -> str:
-    return candidate.why.get("pattern") or candidate.why["toc"]
-
-
-def _meeting_reason(candidate: PoolCandidate) -> str:
-    terms = [t for t in candidate.signals.met_terms if " " not in t] or list(candidate.signals.met_terms)
-    named = " and ".join(f"'{term}'" for term in terms[:4])
-    place = f" under '{candidate.section_title}'" if candidate.section_title else ""
-    return f"{named} meet on one line{place}"
-
-
-def _weak_reason(candidate: PoolCandidate) -> str:
-    parts = [f"{method} rank {rank}" for method, rank in candidate.ranks.items()]
-    held = ", ".join(f"'{term}'" for term in candidate.matched_keywords[:4])
-    return f"{', '.join(parts)}; {f'holds {held}' if held else 'holds no keyword'}, but no rule speaks for it"

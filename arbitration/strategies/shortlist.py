@@ -16,7 +16,7 @@ from arbitration.evidence import evidence_scores
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.settings import Bars
 from arbitration.strategies.base import StrategyServices, Verdict
-from arbitration.strategies.rules import RuleReading, role_by_bars
+from arbitration.strategies.rules import Rules, role_by_bars
 from arbitration.strategies.streams import interleaved, stream_of
 
 #: The highest seed of an order.
@@ -59,13 +59,14 @@ class Fallback:
         decider = DecidedBy(kind="fallback", name=name, version=version)
         return cls(learned or evidence_scores(pool), decider, services.bars(pool))
 
-    def verdict(self, candidate: PoolCandidate, reading: RuleReading, why: str) -> Verdict:
+    def verdict(self, candidate: PoolCandidate, rules: Rules) -> Verdict:
         """The stand-in's verdict on a candidate that the model should have judged."""
         probability = self.probabilities[candidate.candidate_id]
+        role = role_by_bars(rules.read(candidate), probability, self.bars)
         verdict = Verdict(
             candidate_id=candidate.candidate_id,
-            role=role_by_bars(reading, probability, self.bars),
-            reason=f"{why}; {self.decided_by.name} p = {probability:.2f}; {reading.text}",
+            role=role,
+            reason=rules.reason(candidate, role),
             decided_by=self.decided_by,
             probability=probability,
             raw_score=10.0 * probability,

@@ -81,7 +81,8 @@ def test_the_reranker_decides_the_clear_and_people_the_rest_without_a_model(pool
     first, second, third = (verdict_of(outcome.verdicts, pool, n) for n in range(3))
     assert first.role in (Role.PRIMARY, Role.SUPPORTING)
     assert (first.decided_by.kind, first.decided_by.version) == ("mlp", "7")
-    assert first.reason.startswith("reranker p = 0.95; ")
+    assert first.probability == 0.95
+    assert "“Audit records are kept for seven years after the audit has closed”" in first.reason
     assert (second.role, second.needs_person) == (Role.TANGENTIAL, True)
     assert (third.role, third.needs_person) == (Role.DISCARDED, False)
     assert any("no language model" in note for note in outcome.notes)

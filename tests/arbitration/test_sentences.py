@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from arbitration.sentences import SentenceMap, sentences_of
+import pytest
+
+from arbitration.sentences import SentenceMap, is_heading, sentences_of, without_heading
 
 TEXT = "  First part\nends here. Second one (b) is\nlonger! A third"
 
@@ -22,3 +24,35 @@ def test_where_sentences_and_lines_begin() -> None:
     assert found.begins == (0, 22, 48)
     assert found.lines == (0, 11, 40)
     assert [found.flat[begin:].split()[0] for begin in found.begins] == ["First", "Second", "A"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "title", "left"),
+    [
+        ("2 Retention periods Records are kept.", "2 Retention periods", "Records are kept."),
+        ("RETENTION – Records are kept.", "Retention", "Records are kept."),
+        ("2 Retention periods", "2 Retention periods", "2 Retention periods"),
+        ("Records are kept.", "2 Retention periods", "Records are kept."),
+        ("Records are kept.", None, "Records are kept."),
+    ],
+)
+def test_a_title_that_runs_on_into_its_text_is_no_part_of_the_sentence(
+    sentence: str, title: str | None, left: str
+) -> None:
+    assert without_heading(sentence, title) == left
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("9.1 Right to audit.", True),
+        ("Article 7 Notification of breaches", True),
+        ("(b) Early payment.", True),
+        ("5.1 Rent is EUR 500.", False),
+        ("7 days after the notice the Supplier delivers the goods to the Client.", False),
+        ("Right to audit.", False),
+        ("", False),
+    ],
+)
+def test_a_clause_without_a_verb_is_a_heading(sentence: str, expected: bool) -> None:
+    assert is_heading(sentence) is expected

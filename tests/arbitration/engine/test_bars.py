@@ -72,5 +72,5 @@ def test_without_a_model_the_rules_have_bars_of_their_own() -> None:
 def test_a_rule_makes_primary_from_its_own_bar_on(
     fired: tuple[int, ...], probability: float, role: Role
 ) -> None:
-    reading = RuleReading(fired, ("said so",))
+    reading = RuleReading(fired)
     assert role_by_bars(reading, probability, SETTINGS.bars(threshold=None)) is role

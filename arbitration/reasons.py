@@ -1,0 +1,224 @@
+"""The reason of a verdict that no model gave, in words: what the passage says, what speaks for it, what against it.
+
+Detectors, ranks and probabilities are no part of it: they are evidence about the machine and stand beside the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from arbitration.contracts import Role
+from arbitration.expected_values import ValueKind, asking_words, expected_kinds, values_in
+from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.sentences import Sentence, is_heading, sentences_of, without_heading
+from arbitration.text import stem, supported_language, term_matcher, words
+
+#: Words of a quotation, and terms that a reason names.
+MOST_QUOTED = 15
+_MOST_TERMS, _MOST_MISSING = 4, 2
+#: A sentence of fewer words is a heading's number or what a table left over.
+_FEWEST_WORDS = 4
+
+_PARTS: dict[str, dict[str, str]] = {
+    "en": {
+        "states": "States “{quote}”.",
+        "says": "Says “{quote}”.",
+        "and": "and",
+        "or": "or",
+        "named": "The question names this place: {place}.",
+        "heading": "Its heading names the subject of the question: {place}.",
+        "heading_only": "It is a heading and no more.",
+        "together": "Names {terms} together",
+        "mentions": "Mentions {terms}",
+        "but_not": ", but not {missing}.",
+        "meaning": "Close to the question in meaning, but shares no word with it.",
+        "nothing": "Shares no word with the question.",
+        "term": "“{term}”",
+        "gives": "Gives the {value} asked for.",
+        "gives_none": "Gives no {value}.",
+    },
+    "es": {
+        "states": "Establece «{quote}».",
+        "says": "Dice «{quote}».",
+        "and": "y",
+        "or": "ni",
+        "named": "La pregunta nombra este lugar: {place}.",
+        "heading": "Su título nombra el asunto de la pregunta: {place}.",
+        "heading_only": "Es solo un título.",
+        "together": "Nombra juntos {terms}",
+        "mentions": "Menciona {terms}",
+        "but_not": ", pero no {missing}.",
+        "meaning": "Próximo a la pregunta por su sentido, pero sin palabras en común.",
+        "nothing": "No tiene palabras en común con la pregunta.",
+        "term": "«{term}»",
+        "gives": "Da {value} que se pide.",
+        "gives_none": "No da {value}.",
+    },
+}
+_VALUES: dict[str, dict[frozenset[ValueKind], tuple[str, str]]] = {
+    # What a value of these kinds is called where it is given, and where it is missing.
+    "en": {
+        frozenset({"duration", "date"}): ("period or date", "period or date"),
+        frozenset({"percent"}): ("percentage", "percentage"),
+        frozenset({"money", "percent"}): ("amount", "amount"),
+        frozenset({"number"}): ("number", "number"),
+    },
+    "es": {
+        frozenset({"duration", "date"}): ("el plazo o la fecha", "plazo ni fecha"),
+        frozenset({"percent"}): ("el porcentaje", "ningún porcentaje"),
+        frozenset({"money", "percent"}): ("el importe", "ningún importe"),
+        frozenset({"number"}): ("la cifra", "ninguna cifra"),
+    },
+}
+
+
+@dataclass(frozen=True)
+class ReasonWriter:
+    """Writes the reasons over one pool, in the question's language. ``is_named`` and ``meets`` of a candidate are what
+    the rules read: the question names its place, its keywords stand together."""
+
+    pool: CandidatePool
+
+    def reason(
+        self, candidate: PoolCandidate, role: Role, *, is_named: bool = False, meets: bool = False
+    ) -> str:
+        """Whole sentences for one verdict; the quotation in it is cut from the passage."""
+        sentence = self._best_sentence(candidate)
+        gives = self._value(candidate)
+        said = self._parts["states" if gives and role is Role.PRIMARY else "says"]
+        sentences = [
+            said.format(quote=self._quote(sentence, candidate)) if sentence else "",
+            self._place(candidate) if is_named else "",
+            self._terms(candidate, role, meets=meets),
+            self._parts["heading_only"] if candidate.signals.heading_only else "",
+            gives,
+            self._lacking_value(candidate) if not gives else "",
+        ]
+        return " ".join(filter(None, sentences))
+
+    @property
+    def _language(self) -> str:
+        return supported_language(self.pool.question.language)
+
+    @property
+    def _parts(self) -> Mapping[str, str]:
+        return _PARTS[self._language]
+
+    @cached_property
+    def _kinds(self) -> frozenset[ValueKind]:
+        return expected_kinds(self.pool.question.normalised)
+
+    @cached_property
+    def _asked(self) -> tuple[str, ...]:
+        """The single words of the question that a passage can be expected to have, those that ask aside."""
+        asking = {word.casefold() for word in asking_words(self.pool.question.normalised)}
+        return tuple(
+            keyword.term
+            for keyword in self.pool.question.keywords
+            if keyword.source == "question"
+            and not keyword.is_phrase
+            and keyword.term.casefold() not in asking
+        )
+
+    def _best_sentence(self, candidate: PoolCandidate) -> Sentence | None:
+        """The sentence nearest to the question; the first of those that say something where none was compared."""
+        found = sentences_of(candidate.anchor_text)
+        whole = [
+            place
+            for place, sentence in enumerate(found)
+            if len(sentence.text.split()) >= _FEWEST_WORDS and not is_heading(sentence.text)
+        ]
+        if not whole:
+            return found[0] if found else None
+        if len(candidate.sentence_matches) == len(found):
+            return found[max(whole, key=lambda place: candidate.sentence_matches[place])]
+        matcher = term_matcher(self.pool.question.terms(), self._language_of(candidate))
+        return found[max(whole, key=lambda place: len(matcher.matched(found[place].text)))]
+
+    def _quote(self, sentence: Sentence, candidate: PoolCandidate) -> str:
+        """At most :data:`MOST_QUOTED` words in a row of a sentence: those with most of the question in them, and the
+        value that it asks for."""
+        text = without_heading(sentence.text, candidate.section_title)
+        parts = text.split()
+        if len(parts) <= MOST_QUOTED:
+            return text.rstrip(" .;:,")
+        hits = self._hits(parts, candidate)
+        starts = range(len(parts) - MOST_QUOTED + 1)
+        start = max(starts, key=lambda first: (sum(hits[first : first + MOST_QUOTED]), -first))
+        return " ".join(parts[start : start + MOST_QUOTED]).rstrip(" .;:,")
+
+    def _hits(self, parts: Sequence[str], candidate: PoolCandidate) -> list[int]:
+        """What each word of a sentence says about the question: a value asked for counts more than a word of it."""
+        language = self._language_of(candidate)
+        asked = {stem(word, language) for term in self.pool.question.terms() for word in words(term)}
+        met = {match.met.casefold() for match in candidate.matched_words}
+        values = {
+            word
+            for value in values_in(" ".join(parts))
+            if value.kind in self._kinds
+            for word in value.text.split()
+        }
+        return [
+            2 * (part.strip(".,;:()") in values or part in values)
+            + any(stem(word, language) in asked or word.casefold() in met for word in words(part))
+            for part in parts
+        ]
+
+    def _place(self, candidate: PoolCandidate) -> str:
+        """The place that the question names; without quotation marks, as it need not stand in the passage."""
+        place = candidate.section_title or candidate.breadcrumb
+        if not place:
+            return ""
+        kind = "heading" if candidate.signals.pattern_kind == "none" else "named"
+        return self._parts[kind].format(place=_bare(place))
+
+    def _terms(self, candidate: PoolCandidate, role: Role, *, meets: bool) -> str:
+        """The words of the question that the passage has, and those that it lacks by word and by meaning."""
+        held = candidate.signals.met_terms if meets else candidate.matched_keywords
+        named = _single_words(held)[:_MOST_TERMS]
+        if not named:
+            return self._parts["nothing" if role is Role.DISCARDED else "meaning"]
+        sentence = self._parts["together" if meets else "mentions"].format(terms=self._listed(named, "and"))
+        missing = self._missing(candidate)
+        return sentence + (
+            self._parts["but_not"].format(missing=self._listed(missing, "or")) if missing else "."
+        )
+
+    def _listed(self, terms: Sequence[str], last: str) -> str:
+        """“a”, “b” and “c”. One or two words each: no quotation that would have to stand in the passage."""
+        quoted = [self._parts["term"].format(term=term) for term in terms]
+        return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {self._parts[last]} {quoted[-1]}"
+
+    def _missing(self, candidate: PoolCandidate) -> list[str]:
+        """Words of the question that the passage lacks; none where it is in another language."""
+        language = self._language_of(candidate)
+        if language != self._language:
+            return []
+        has = {stem(word, language) for term in candidate.matched_keywords for word in words(term)}
+        has |= {stem(match.asked, language) for match in candidate.matched_words}
+        return [word for word in self._asked if stem(word, language) not in has][:_MOST_MISSING]
+
+    def _value(self, candidate: PoolCandidate) -> str:
+        name = _VALUES[self._language].get(self._kinds)
+        if name is None or not candidate.signals.expected_value:
+            return ""
+        return self._parts["gives"].format(value=name[0])
+
+    def _lacking_value(self, candidate: PoolCandidate) -> str:
+        name = _VALUES[self._language].get(self._kinds)
+        return self._parts["gives_none"].format(value=name[1]) if name is not None else ""
+
+    def _language_of(self, candidate: PoolCandidate) -> str:
+        document = self.pool.document(candidate.document_id)
+        return supported_language(document.language if document else self.pool.question.language)
+
+
+def _single_words(terms: Sequence[str]) -> list[str]:
+    single = [term for term in terms if " " not in term]
+    return list(dict.fromkeys(single or [term for term in terms if len(term.split()) == 2]))
+
+
+def _bare(title: str) -> str:
+    return " ".join(title.translate(str.maketrans("", "", '“”«»"‘’')).split()).rstrip(".")

@@ -1,0 +1,92 @@
+"""Reasons in words: a lawyer can read them aloud."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from arbitration.contracts import Role
+from arbitration.grounding import check_quotes
+from arbitration.pipeline import Asked, ask
+from arbitration.reasons import MOST_QUOTED
+from tests.arbitration.engine.makers import (
+    RETENTION_POLICY,
+    HashEmbedder,
+    SectionText,
+    make_document,
+    make_store,
+)
+
+#: What a reason must not say: detectors, ranks, rules, probabilities, ids.
+MACHINE_WORDS = re.compile(
+    r"\b(?:rank|bm25|embedding|cooccurrence|toc|rule \d|estimate|cosine|p =)|\d\.\d\d|\bl\d+_"
+)
+
+LONG = make_document(
+    SectionText(
+        "4 Payment",
+        (
+            "Subject to the provisions of this part and to any right of retention that the Client may have, and",
+            "notwithstanding clause 9, the Client shall pay every undisputed invoice within thirty days of its receipt",
+            "by the accounts department.",
+        ),
+    ),
+    SectionText("5 Penalties", ("Whoever pays late owes interest of 2 per cent.",)),
+)
+
+
+def asked(question: str, document: object = RETENTION_POLICY, strategy: str = "offline") -> Asked:
+    embedder = HashEmbedder()
+    store = make_store(document, embedder=embedder)  # type: ignore[arg-type]
+    return ask(question=question, store=store, embedder=embedder, strategy=strategy)
+
+
+@pytest.mark.parametrize("strategy", ["offline", "r-flow"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How long are audit records kept?",
+        "What are the retention periods?",
+        "¿Cuánto tiempo se conservan los registros?",
+    ],
+)
+def test_no_reason_speaks_of_the_machine_and_each_says_what_stands_there(
+    question: str, strategy: str
+) -> None:
+    found = asked(question, strategy=strategy)
+    texts = {c.candidate_id: c.text for c in found.audit.candidates}
+    for candidate in found.audit.candidates:
+        reason = candidate.reason or ""
+        assert not MACHINE_WORDS.search(reason)
+        (quote, *_) = check_quotes(reason, [texts[candidate.candidate_id]]).quotes
+        assert quote.status in {"verified", "repaired"}
+
+
+def test_a_value_that_is_asked_for_is_named_where_it_stands_and_missed_where_it_does_not() -> None:
+    reasons = {
+        c.section_title: c.reason or "" for c in asked("How long are audit records kept?").audit.candidates
+    }
+    assert reasons["2 Retention periods"].endswith("Gives the period or date asked for.")
+    assert reasons["2 Retention periods"].startswith("States “Audit records are kept for seven years")
+    assert "but not “audit”" in reasons["1 Purpose"]
+    assert reasons["1 Purpose"].endswith("Gives no period or date.")
+
+
+def test_a_long_sentence_is_quoted_where_it_answers() -> None:
+    best = asked("Within how many days must the Client pay an invoice?", LONG).audit.candidates[0]
+    (quote,) = re.findall("“([^”]{30,})”", best.reason or "")
+    assert len(quote.split()) <= MOST_QUOTED
+    assert "thirty days" in quote
+    assert best.role is Role.PRIMARY
+
+
+def test_words_that_only_ask_are_not_missed() -> None:
+    for candidate in asked("How long are audit records kept?").audit.candidates:
+        assert "“long”" not in (candidate.reason or "")
+
+
+def test_a_spanish_question_has_spanish_reasons() -> None:
+    best = asked("¿Cuánto tiempo se conservan los registros de auditoría?").audit.candidates[0]
+    assert (best.reason or "").startswith("Dice «") or (best.reason or "").startswith("Establece «")
+    assert "pero no" not in (best.reason or "")  # an English text is not blamed for lacking Spanish words
