@@ -13,11 +13,13 @@ from arbitration.contracts import Role
 from arbitration.expected_values import ValueKind, asking_words, expected_kinds, values_in
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.sentences import Sentence, is_heading, sentences_of, without_heading
-from arbitration.text import stem, supported_language, term_matcher, words
+from arbitration.text import normalise, stem, supported_language, term_matcher, words
 
 #: Words of a quotation, and terms that a reason names.
 MOST_QUOTED = 15
 _MOST_TERMS, _MOST_MISSING = 4, 2
+#: Cosine from which two words say the same thing to a reader as well.
+_NEAR_WORDS = 0.6
 #: A sentence of fewer words is a heading's number or what a table left over.
 _FEWEST_WORDS = 4
 
@@ -34,9 +36,10 @@ _PARTS: dict[str, dict[str, str]] = {
         "mentions": "Mentions {terms}",
         "but_not": ", but not {missing}.",
         "meaning": "Close to the question in meaning, but shares no word with it.",
+        "other_words": "Says it in other words: {met} for {asked}.",
         "nothing": "Shares no word with the question.",
         "term": "“{term}”",
-        "gives": "Gives the {value} asked for.",
+        "gives": "Gives {value}.",
         "gives_none": "Gives no {value}.",
     },
     "es": {
@@ -51,25 +54,26 @@ _PARTS: dict[str, dict[str, str]] = {
         "mentions": "Menciona {terms}",
         "but_not": ", pero no {missing}.",
         "meaning": "Próximo a la pregunta por su sentido, pero sin palabras en común.",
+        "other_words": "Lo dice con otras palabras: {met} por {asked}.",
         "nothing": "No tiene palabras en común con la pregunta.",
         "term": "«{term}»",
-        "gives": "Da {value} que se pide.",
+        "gives": "Da {value}.",
         "gives_none": "No da {value}.",
     },
 }
 _VALUES: dict[str, dict[frozenset[ValueKind], tuple[str, str]]] = {
     # What a value of these kinds is called where it is given, and where it is missing.
     "en": {
-        frozenset({"duration", "date"}): ("period or date", "period or date"),
-        frozenset({"percent"}): ("percentage", "percentage"),
-        frozenset({"money", "percent"}): ("amount", "amount"),
-        frozenset({"number"}): ("number", "number"),
+        frozenset({"duration", "date"}): ("a period or date", "period or date"),
+        frozenset({"percent"}): ("a percentage", "percentage"),
+        frozenset({"money", "percent"}): ("an amount", "amount"),
+        frozenset({"number"}): ("a number", "number"),
     },
     "es": {
-        frozenset({"duration", "date"}): ("el plazo o la fecha", "plazo ni fecha"),
-        frozenset({"percent"}): ("el porcentaje", "ningún porcentaje"),
-        frozenset({"money", "percent"}): ("el importe", "ningún importe"),
-        frozenset({"number"}): ("la cifra", "ninguna cifra"),
+        frozenset({"duration", "date"}): ("un plazo o una fecha", "plazo ni fecha"),
+        frozenset({"percent"}): ("un porcentaje", "ningún porcentaje"),
+        frozenset({"money", "percent"}): ("un importe", "ningún importe"),
+        frozenset({"number"}): ("una cifra", "ninguna cifra"),
     },
 }
 
@@ -86,15 +90,14 @@ class ReasonWriter:
     ) -> str:
         """Whole sentences for one verdict; the quotation in it is cut from the passage."""
         sentence = self._best_sentence(candidate)
-        gives = self._value(candidate)
-        said = self._parts["states" if gives and role is Role.PRIMARY else "says"]
+        is_value_given = bool(candidate.signals.expected_value)
+        said = self._parts["states" if is_value_given and role is Role.PRIMARY else "says"]
         sentences = [
             said.format(quote=self._quote(sentence, candidate)) if sentence else "",
             self._place(candidate) if is_named else "",
             self._terms(candidate, role, meets=meets),
             self._parts["heading_only"] if candidate.signals.heading_only else "",
-            gives,
-            self._lacking_value(candidate) if not gives else "",
+            self._value(candidate),
         ]
         return " ".join(filter(None, sentences))
 
@@ -147,7 +150,9 @@ class ReasonWriter:
         hits = self._hits(parts, candidate)
         starts = range(len(parts) - MOST_QUOTED + 1)
         start = max(starts, key=lambda first: (sum(hits[first : first + MOST_QUOTED]), -first))
-        return " ".join(parts[start : start + MOST_QUOTED]).rstrip(" .;:,")
+        quote = " ".join(parts[start : start + MOST_QUOTED]).rstrip(" .;:,")
+        is_cut = start + MOST_QUOTED < len(parts)
+        return f"{'… ' if start else ''}{quote}{' …' if is_cut else ''}"
 
     def _hits(self, parts: Sequence[str], candidate: PoolCandidate) -> list[int]:
         """What each word of a sentence says about the question: a value asked for counts more than a word of it."""
@@ -179,7 +184,7 @@ class ReasonWriter:
         held = candidate.signals.met_terms if meets else candidate.matched_keywords
         named = _single_words(held)[:_MOST_TERMS]
         if not named:
-            return self._parts["nothing" if role is Role.DISCARDED else "meaning"]
+            return self._other_words(candidate, role)
         sentence = self._parts["together" if meets else "mentions"].format(terms=self._listed(named, "and"))
         missing = self._missing(candidate)
         return sentence + (
@@ -191,6 +196,19 @@ class ReasonWriter:
         quoted = [self._parts["term"].format(term=term) for term in terms]
         return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {self._parts[last]} {quoted[-1]}"
 
+    def _other_words(self, candidate: PoolCandidate, role: Role) -> str:
+        """Of a passage without a word of the question: the pair of words that late interaction found nearest."""
+        if role is Role.DISCARDED:
+            return self._parts["nothing"]
+        near = [match for match in candidate.matched_words if match.cosine >= _NEAR_WORDS]
+        if not near:
+            return self._parts["meaning"]
+        best = max(near, key=lambda match: match.weight * match.cosine)
+        term = self._parts["term"]
+        return self._parts["other_words"].format(
+            met=term.format(term=best.met), asked=term.format(term=best.asked)
+        )
+
     def _missing(self, candidate: PoolCandidate) -> list[str]:
         """Words of the question that the passage lacks; none where it is in another language."""
         language = self._language_of(candidate)
@@ -201,14 +219,12 @@ class ReasonWriter:
         return [word for word in self._asked if stem(word, language) not in has][:_MOST_MISSING]
 
     def _value(self, candidate: PoolCandidate) -> str:
+        """Whether the passage gives a value of the kind that is asked for; empty where none is."""
         name = _VALUES[self._language].get(self._kinds)
-        if name is None or not candidate.signals.expected_value:
+        if name is None:
             return ""
-        return self._parts["gives"].format(value=name[0])
-
-    def _lacking_value(self, candidate: PoolCandidate) -> str:
-        name = _VALUES[self._language].get(self._kinds)
-        return self._parts["gives_none"].format(value=name[1]) if name is not None else ""
+        gives = any(value.kind in self._kinds for value in values_in(normalise(candidate.anchor_text)))
+        return self._parts["gives" if gives else "gives_none"].format(value=name[0 if gives else 1])
 
     def _language_of(self, candidate: PoolCandidate) -> str:
         document = self.pool.document(candidate.document_id)

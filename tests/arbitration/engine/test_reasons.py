@@ -67,7 +67,7 @@ def test_a_value_that_is_asked_for_is_named_where_it_stands_and_missed_where_it_
     reasons = {
         c.section_title: c.reason or "" for c in asked("How long are audit records kept?").audit.candidates
     }
-    assert reasons["2 Retention periods"].endswith("Gives the period or date asked for.")
+    assert reasons["2 Retention periods"].endswith("Gives a period or date.")
     assert reasons["2 Retention periods"].startswith("States “Audit records are kept for seven years")
     assert "but not “audit”" in reasons["1 Purpose"]
     assert reasons["1 Purpose"].endswith("Gives no period or date.")
@@ -76,7 +76,8 @@ def test_a_value_that_is_asked_for_is_named_where_it_stands_and_missed_where_it_
 def test_a_long_sentence_is_quoted_where_it_answers() -> None:
     best = asked("Within how many days must the Client pay an invoice?", LONG).audit.candidates[0]
     (quote,) = re.findall("“([^”]{30,})”", best.reason or "")
-    assert len(quote.split()) <= MOST_QUOTED
+    assert len(quote.replace("…", "").split()) <= MOST_QUOTED
+    assert check_quotes(best.reason or "", [best.text]).all_stand
     assert "thirty days" in quote
     assert best.role is Role.PRIMARY
 
