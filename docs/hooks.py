@@ -47,6 +47,7 @@ def on_files(files: Files, config: Any) -> Files:
         "reference/api.md": operations(ROOT / "docs" / "openapi.yaml"),
         "reference/settings.md": settings(ROOT / ".env.example"),
         "reference/audit-format.md": audit_format(),
+        "reference/actions.md": actions(),
     }
     for name, content in made.items():
         files.append(File.generated(config, name, content=content))
@@ -82,14 +83,29 @@ def with_pictures(markdown: str, up: str) -> str:
     return BLOCK.sub(shown, markdown)
 
 
-def commands() -> str:
-    """``--help`` of every command that is ours."""
+def django_set_up() -> None:
+    """The product's modules can be imported from here on."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.test")
-    os.environ["COLUMNS"] = "100"
     import django
-    from django.core.management import get_commands, load_command_class
 
     django.setup()
+
+
+def actions() -> str:
+    """Every action of the audit trail, with what pages call it."""
+    django_set_up()
+    from workbench.audit.actions import Action
+
+    parts = ["# Actions of the audit trail", "", "| action | what happened |", "|---|---|"]
+    return "\n".join([*parts, *(f"| `{action.value}` | {action.label} |" for action in Action)]) + "\n"
+
+
+def commands() -> str:
+    """``--help`` of every command that is ours."""
+    os.environ["COLUMNS"] = "100"
+    django_set_up()
+    from django.core.management import get_commands, load_command_class
+
     ours = sorted((name, app) for name, app in get_commands().items() if str(app).startswith("workbench"))
     parts = ["# Commands", "", "As `manage.py COMMAND --help` prints them.", ""]
     for name, app in ours:

@@ -43,5 +43,5 @@ def test_every_role_has_a_tutorial_in_the_navigation() -> None:
     navigation = str(yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), Loader=yaml.BaseLoader)["nav"])
     for role in MemberRole.values:
         assert f"tutorials/{role}.md" in navigation
-    for name in ("commands", "api", "settings", "audit-format"):
+    for name in ("commands", "api", "settings", "audit-format", "actions"):
         assert f"reference/{name}.md" in navigation

@@ -50,7 +50,7 @@ def _write(count: int) -> None:
             with transaction.atomic():
                 audit_record(
                     actor=system,
-                    action="bench.written",
+                    action="comment.added",
                     object_type="bench",
                     object_id=number,
                     after={"number": number},

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from workbench.audit.actions import Action
 from workbench.audit.listeners import listen
 
 from .answers import answers_forget
 
-listen(["membership.revoked"], answers_forget)
+listen([Action.MEMBERSHIP_REVOKED], answers_forget)

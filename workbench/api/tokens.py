@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 
@@ -63,7 +64,7 @@ def token_create(*, actor: User, name: str, scopes: Sequence[str], days: int) ->
         )
         audit_record(
             actor=actor,
-            action="token.created",
+            action=Action.TOKEN_CREATED,
             obj=token,
             after={"name": name, "scopes": token.scopes, "expires_at": token.expires_at},
         )
@@ -78,7 +79,7 @@ def token_revoke(*, actor: User, token: ApiToken) -> None:
     with transaction.atomic():
         if not ApiToken.objects.filter(pk=token.pk, revoked_at__isnull=True).update(revoked_at=Now()):
             raise Conflict(_("This token is revoked already."))
-        audit_record(actor=actor, action="token.revoked", obj=token, before={"name": token.name})
+        audit_record(actor=actor, action=Action.TOKEN_REVOKED, obj=token, before={"name": token.name})
 
 
 def tokens_of(*, user: User) -> QuerySet[ApiToken]:

@@ -21,6 +21,7 @@ from arbitration.strategies.rubrics import PROPERTIES
 from arbitration.triage import GateCalibration
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.checklists.services import question_set_create
 from workbench.collection_settings.selectors import criteria_weights_of
@@ -91,7 +92,7 @@ def collection_export(
     figures = _figures(manifest, digest=_digest_of(target), slug=collection.slug)
     with transaction.atomic():
         audit_record(
-            actor=actor, action="collection.exported", obj=collection, collection_id=collection.pk,
+            actor=actor, action=Action.COLLECTION_EXPORTED, obj=collection, collection_id=collection.pk,
             after=_record(figures),
         )  # fmt: skip
     return figures
@@ -215,7 +216,7 @@ def _take_in(actor: User, archive: Archive, figures: ArchiveFigures, *, stored: 
     settings = archive.manifest.collection
     collection = collection_create(actor=actor, name=settings.name, slug=figures.collection)
     audit_record(
-        actor=actor, action="collection.imported", obj=collection, collection_id=collection.pk,
+        actor=actor, action=Action.COLLECTION_IMPORTED, obj=collection, collection_id=collection.pk,
         after=_record(figures) | {"slug_there": settings.slug, "made_at": archive.manifest.made_at.isoformat()},
     )  # fmt: skip
     origin = _("archive %(hash)s") % {"hash": figures.sha256[:16]}

@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -61,7 +62,7 @@ def archive_request(*, actor: User, collection: Collection) -> Transfer:
         file_name=f"{collection.slug}.zip",
     )
     with transaction.atomic():
-        _ask(transfer, actor=actor, action="archive.requested")
+        _ask(transfer, actor=actor, action=Action.ARCHIVE_REQUESTED)
     return transfer
 
 
@@ -88,7 +89,7 @@ def archive_upload(*, actor: User, file: File) -> Transfer:
     stored = ""
     try:
         with transaction.atomic():
-            _ask(transfer, actor=actor, action="archive.uploaded")
+            _ask(transfer, actor=actor, action=Action.ARCHIVE_UPLOADED)
             stored = _store(transfer, cast(BinaryIO, file))
             transfer.save(update_fields=["path", "size", "sha256"])
     except BaseException:
@@ -115,7 +116,7 @@ def archive_confirm(*, actor: User, transfer: Transfer, slug: str) -> None:
         )
         if not changed:
             raise Conflict(_("This archive is being taken in already, or was removed."), code="not_checked")
-        _record(actor, "archive.confirmed", transfer, {"slug": slug, "sha256": transfer.sha256})
+        _record(actor, Action.ARCHIVE_CONFIRMED, transfer, {"slug": slug, "sha256": transfer.sha256})
         _wake(transfer)
 
 
@@ -131,7 +132,7 @@ def archive_fetched(*, actor: User, transfer: Transfer) -> None:
     if transfer.state != TransferState.READY:
         raise Conflict(_("This archive was removed. Ask for it again."), code="removed")
     with transaction.atomic():
-        _record(actor, "archive.fetched", transfer, {"sha256": transfer.sha256})
+        _record(actor, Action.ARCHIVE_FETCHED, transfer, {"sha256": transfer.sha256})
 
 
 def _ask(transfer: Transfer, *, actor: User, action: str) -> None:
@@ -197,7 +198,11 @@ def _write(transfer: Transfer, heartbeat: Heartbeat, owner: str) -> None:
             path=transfer.path, size=transfer.size, sha256=transfer.sha256, figures=asdict(figures),
         )  # fmt: skip
         _record(
-            User.objects.system(), "archive.made", transfer, {"sha256": transfer.sha256}, actor_kind="worker"
+            User.objects.system(),
+            Action.ARCHIVE_MADE,
+            transfer,
+            {"sha256": transfer.sha256},
+            actor_kind="worker",
         )
 
 
@@ -284,7 +289,12 @@ def _fail(transfer: Transfer, owner: str, failure: str) -> None:
         except LeaseLost:
             return
         _record(
-            User.objects.system(), "archive.failed", transfer, {}, reason=failure[:300], actor_kind="worker"
+            User.objects.system(),
+            Action.ARCHIVE_FAILED,
+            transfer,
+            {},
+            reason=failure[:300],
+            actor_kind="worker",
         )
     folder_empty(transfer.folder)
 
@@ -325,6 +335,6 @@ def _remove(transfer: Transfer, *, actor: User) -> bool:
         ).update(state=TransferState.REMOVED, path="", changed_at=Now())
         if not changed:
             return False
-        _record(actor, "archive.removed", transfer, {"sha256": transfer.sha256})
+        _record(actor, Action.ARCHIVE_REMOVED, transfer, {"sha256": transfer.sha256})
     folder_empty(transfer.folder)
     return True

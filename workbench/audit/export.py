@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 from django.conf import settings
 from django.db import transaction
 
+from .actions import Action
 from .chain import SELECT_EVENT, canonical_event, iso_time, stream
 from .models import AuditEvent, AuditSeal
 from .services import audit_record, audit_seal
-from .verifier import BOUND, EXPORT_ACTION, EXPORT_FORMAT, GENESIS, Shown, Signature
+from .verifier import BOUND, EXPORT_FORMAT, GENESIS, Shown, Signature
 from .verify import snapshot
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def anchors_after(position: int) -> list[dict[str, Any]]:
     if head is None:
         return []
     seals = AuditSeal.objects.filter(
-        event__action=EXPORT_ACTION, position__gt=position, position__lt=head["position"]
+        event__action=Action.AUDIT_EXPORTED, position__gt=position, position__lt=head["position"]
     )
     exports = [
         {"position": seal.position, "hash": seal.hash, "time": iso_time(seal.sealed_at)}
@@ -100,7 +101,7 @@ def audit_export(*, actor: User, scope: ExportScope, to: TextIO) -> dict[str, An
     with transaction.atomic():
         event = audit_record(
             actor=actor,
-            action=EXPORT_ACTION,
+            action=Action.AUDIT_EXPORTED,
             obj=scope.collection,
             after=scope.as_json()
             | {name: header[name] for name in BOUND}

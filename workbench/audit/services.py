@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from django.db import DatabaseError, connection, models, transaction
 
+from .actions import Action
 from .chain import SELECT_EVENT, canonical_event
 from .listeners import listeners_of
 from .locks import LockSpace, advisory_lock
@@ -46,7 +47,7 @@ _NOBODY = {ActorKind.PERSON: "anonymous", ActorKind.SYSTEM: "system", ActorKind.
 def audit_record(
     *,
     actor: User | None,
-    action: str,
+    action: Action,
     obj: models.Model | None = None,
     object_type: str = "",
     object_id: str | int = "",
@@ -58,7 +59,7 @@ def audit_record(
 ) -> AuditEvent:
     """Writes one event in the caller's transaction: it stands if and only if the change stands.
 
-    ``action`` is dotted (``document.uploaded``). Give the object itself, or its type and id. Without
+    A new kind of event is a new member of :class:`Action`. Give the object itself, or its type and id. Without
     ``collection_id`` it is the object's own. ``before`` and ``after`` hold what changed; long text is
     replaced by its hash (``redaction.py``); a request that came with an API token adds ``api_token``, the token's key,
     to ``after``. Without ``actor_kind`` it is a person, or the system for the
@@ -68,6 +69,7 @@ def audit_record(
     """
     if not connection.in_atomic_block:
         raise RuntimeError(f"{action} must be recorded inside the transaction of its change.")
+    action = Action(action)  # so that nothing is on record that pages and documents have no word for
     kind = ActorKind(actor_kind) if actor_kind else _kind_of(actor)
     if obj is not None:
         object_type, object_id = object_type_of(obj), obj.pk
@@ -76,7 +78,7 @@ def audit_record(
         actor=actor,
         actor_name=str(actor) if actor else _NOBODY.get(kind, str(kind)),
         actor_kind=kind,
-        action=action,
+        action=action.value,
         object_type=object_type,
         object_id=str(object_id),
         collection_id=collection_id,

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection, Document
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -68,7 +69,7 @@ def question_set_create(
             )
             audit_record(
                 actor=actor,
-                action="question_set.created",
+                action=Action.QUESTION_SET_CREATED,
                 obj=question_set,
                 collection_id=collection.pk,
                 after={"name": question_set.name, "questions": len(questions)},
@@ -94,7 +95,7 @@ def question_set_change(*, actor: User, question_set: QuestionSet, questions: Se
         )
         audit_record(
             actor=actor,
-            action="question_set.changed",
+            action=Action.QUESTION_SET_CHANGED,
             obj=question_set,
             collection_id=question_set.collection_id,
             before={"questions": len(before)},
@@ -146,7 +147,7 @@ def round_start(
         )
         audit_record(
             actor=actor,
-            action="question_set.asked",
+            action=Action.QUESTION_SET_ASKED,
             obj=started,
             collection_id=collection.pk,
             after={
@@ -209,7 +210,7 @@ def cell_retry(*, actor: User, cell: Cell) -> None:
         Round.objects.filter(pk=cell.round_id).update(finished_at=None)
         audit_record(
             actor=actor,
-            action="question_set.cell_retried",
+            action=Action.QUESTION_SET_CELL_RETRIED,
             obj=cell,
             collection_id=collection.pk,
             after={"round": cell.round_id, "document": cell.document_id, "entry": cell.entry_id},
@@ -234,7 +235,7 @@ def _finish_one(round_id: int) -> bool:
         audit_record(
             actor=User.objects.system(),
             actor_kind="worker",
-            action="question_set.finished",
+            action=Action.QUESTION_SET_FINISHED,
             obj=ended,
             collection_id=ended.question_set.collection_id,
             after={

@@ -14,6 +14,7 @@ from arbitration.strategies.rubrics import PROPERTIES
 from arbitration.triage import GateCalibration, GateProfile
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
@@ -50,7 +51,7 @@ def proposal_create(
         )
         audit_record(
             actor=actor,
-            action="thresholds.proposed",
+            action=Action.THRESHOLDS_PROPOSED,
             obj=proposal,
             collection_id=collection.pk if collection else None,
             after=_record(profile) | {"source": proposal.source, "questions": proposal.questions},
@@ -111,7 +112,7 @@ def _apply(
         row = rows.get()
     audit_record(
         actor=actor,
-        action="thresholds.applied",
+        action=Action.THRESHOLDS_APPLIED,
         obj=row,
         collection_id=collection.pk,
         before=before,
@@ -133,7 +134,7 @@ def gates_remove(*, actor: User, collection: Collection, seen_revision: int, rea
             raise Conflict(_changed())
         audit_record(
             actor=actor,
-            action="thresholds.removed",
+            action=Action.THRESHOLDS_REMOVED,
             obj=current,
             collection_id=collection.pk,
             before=_record(current.profile),
@@ -206,7 +207,7 @@ def collection_change(
         Collection.objects.filter(pk=locked.pk).update(**new)
         audit_record(
             actor=actor,
-            action="collection.changed",
+            action=Action.COLLECTION_CHANGED,
             obj=locked,
             collection_id=locked.pk,
             before={name: value for name, value in before.items() if value != new[name]},

@@ -283,7 +283,8 @@ def _events() -> list[dict[str, Any]]:
         {
             "at": AT,
             "actor": "Ruth Okafor",
-            "action": "review.override",
+            "action": "verdict.overridden",
+            "action_label": "Verdict overridden",
             "object_label": "Run 214, p2_l14_l16",
             "object_url": "#run",
             "reason": "wrong passage",
@@ -300,12 +301,19 @@ def _events() -> list[dict[str, Any]]:
             "at": AT,
             "actor": "worker",
             "action": "run.finished",
+            "action_label": "Run finished",
             "object_label": "Run 214",
             "object_url": "#run",
             "changes": [{"field": "status", "before": "answering", "after": "done"}],
             "sequence": 8122,
         },
-        {"at": AT, "actor": "system", "action": "document.ingested", "object_label": "Data handling policy"},
+        {
+            "at": AT,
+            "actor": "worker",
+            "action": "document.ready",
+            "action_label": "Document ready",
+            "object_label": "Data handling policy",
+        },
     ]
 
 

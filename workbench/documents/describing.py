@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import NotAllowed, WorkbenchError
 from workbench.infra.storable import storable
@@ -61,7 +62,7 @@ def document_describe(
             return locked
         audit_record(
             actor=actor,
-            action="document.described",
+            action=Action.DOCUMENT_DESCRIBED,
             obj=locked,
             collection_id=locked.collection_id,
             before={name: _said(getattr(locked, name)) for name in changed},

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.infra.dispatch import dispatch_on_commit
@@ -63,7 +64,7 @@ def document_delete(*, actor: User, document: Document, reason: str) -> Document
         index_epoch_bump(collection_ids=[collection.pk])
         audit_record(
             actor=actor,
-            action="document.deleted",
+            action=Action.DOCUMENT_DELETED,
             obj=document,
             before={"status": locked.status},
             after={"erase_at": document.erase_at, "sha256": locked.sha256},
@@ -95,7 +96,7 @@ def document_keep(*, actor: User, document: Document, reason: str) -> Document:
         index_epoch_bump(collection_ids=[locked.collection_id])
         audit_record(
             actor=actor,
-            action="document.kept",
+            action=Action.DOCUMENT_KEPT,
             obj=locked,
             before={"erase_at": locked.erase_at},
             after={"status": locked.status_before},
@@ -136,7 +137,7 @@ def _ended() -> QuerySet[Document]:
 def hold_set(*, actor: User, collection: Collection, is_held: bool, reason: str) -> Collection:
     """Places a legal hold on the collection, or lifts it. Raises :class:`NotAllowed`, :class:`WorkbenchError` without a
     reason."""
-    action = "collection.hold_placed" if is_held else "collection.hold_lifted"
+    action = Action.COLLECTION_HOLD_PLACED if is_held else Action.COLLECTION_HOLD_LIFTED
     return _change(actor, collection, {"legal_hold": is_held}, reason, action=action)
 
 
@@ -157,7 +158,7 @@ def retention_set(
             code="bad_days",
         )
     values = {"retention_days": days, "erasure_delay_days": delay_days}
-    return _change(actor, collection, values, reason, action="collection.retention_changed")
+    return _change(actor, collection, values, reason, action=Action.COLLECTION_RETENTION_CHANGED)
 
 
 def _change(

@@ -25,6 +25,7 @@ from arbitration.documents import ParsedDocument
 from arbitration.errors import LLMFailure, ParseFailure
 from arbitration.parsing.isolation import OnRecognised, ParseLimits, parse_isolated
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.infra.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
 from workbench.infra.storable import storable
@@ -347,7 +348,7 @@ def _finish(
         audit_record(
             actor=User.objects.system(),
             actor_kind="worker",
-            action="document.ready",
+            action=Action.DOCUMENT_READY,
             obj=document,
             collection_id=document.collection_id,
             after={
@@ -378,7 +379,7 @@ def _fail(document: Document, code: str, reason: str, *, owner: str, seconds: fl
             audit_record(
                 actor=User.objects.system(),
                 actor_kind="worker",
-                action="document.failed",
+                action=Action.DOCUMENT_FAILED,
                 obj=document,
                 collection_id=document.collection_id,
                 after={"code": code},

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from arbitration.late_interaction import gives_tokens, packed_layout
 from arbitration.protocols import Embedder
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import NotAllowed
 
@@ -162,7 +163,7 @@ def space_activate(*, space: EmbeddingSpace, actor: User) -> bool:
         EmbeddingSpace.objects.filter(pk=space.pk).update(is_active=True)
         audit_record(
             actor=actor,
-            action="embedding_space.activated",
+            action=Action.EMBEDDING_SPACE_ACTIVATED,
             obj=space,
             before={"space": former.name},
             after={"space": space.name},

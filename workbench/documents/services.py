@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from workbench.accounts.memberships import roles_forget
 from workbench.accounts.models import MemberRole, Membership, User
 from workbench.accounts.permissions import Permission, has_permission, token_allows
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, Unavailable, WorkbenchError
 from workbench.infra.dispatch import dispatch_on_commit
@@ -64,7 +65,7 @@ def collection_create(*, actor: User, name: str, slug: str = "", description: st
                 )
             audit_record(
                 actor=actor,
-                action="collection.created",
+                action=Action.COLLECTION_CREATED,
                 obj=collection,
                 collection_id=collection.pk,
                 after={"slug": slug, "name": name},
@@ -126,7 +127,7 @@ def document_row_for(*, actor: User, collection: Collection, name: str, content:
         document.save(force_insert=True)
         audit_record(
             actor=actor,
-            action="document.uploaded",
+            action=Action.DOCUMENT_UPLOADED,
             obj=document,
             collection_id=collection.pk,
             after={"name": name, "sha256": sha256, "size": len(content)},
@@ -160,7 +161,7 @@ def _document_create(
     document.save(force_insert=True)
     audit_record(
         actor=actor,
-        action="document.uploaded",
+        action=Action.DOCUMENT_UPLOADED,
         obj=document,
         collection_id=collection.pk,
         after={"name": name, "sha256": sha256, "size": size},
@@ -238,7 +239,7 @@ def document_retry(*, actor: User, document: Document) -> Document:
         if changed != 1:
             raise Conflict(_("Only a failed or cancelled document can be retried."))
         audit_record(
-            actor=actor, action="document.retried", obj=document, collection_id=document.collection_id
+            actor=actor, action=Action.DOCUMENT_RETRIED, obj=document, collection_id=document.collection_id
         )
         dispatch_on_commit("documents.ingest", document_id=document.pk)
     document.refresh_from_db()
@@ -255,7 +256,7 @@ def document_cancel(*, actor: User, document: Document) -> Document:
         if changed != 1:
             raise Conflict(_("This document is not being worked on any more."))
         audit_record(
-            actor=actor, action="document.cancelled", obj=document, collection_id=document.collection_id
+            actor=actor, action=Action.DOCUMENT_CANCELLED, obj=document, collection_id=document.collection_id
         )
     document.refresh_from_db()
     return document

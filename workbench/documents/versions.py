@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from arbitration.text import normalise
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed
 from workbench.infra.dispatch import dispatch_on_commit
@@ -57,7 +58,7 @@ def version_offer(*, document_id: int) -> VersionOffer | None:
     audit_record(
         actor=User.objects.system(),
         actor_kind="worker",
-        action="version.offered",
+        action=Action.VERSION_OFFERED,
         obj=document,
         collection_id=document.collection_id,
         after={"older": older.pk},
@@ -97,7 +98,7 @@ def version_accept(*, actor: User, document: Document) -> VersionOffer:
         )
         offer.older = older
         offer.save(update_fields=["older"])
-        _decided(actor=actor, offer=offer, state=OfferState.ACCEPTED, action="version.accepted")
+        _decided(actor=actor, offer=offer, state=OfferState.ACCEPTED, action=Action.VERSION_ACCEPTED)
         index_epoch_bump(collection_ids=[document.collection_id])
         dispatch_on_commit("documents.carry_over", document_id=document.pk)
     document.refresh_from_db()
@@ -112,7 +113,7 @@ def version_decline(*, actor: User, document: Document) -> VersionOffer:
         offer = _offer_locked(document)
         if offer.state != OfferState.OPEN:
             raise Conflict(_("This was decided already: %(state)s.") % {"state": offer.get_state_display()})
-        _decided(actor=actor, offer=offer, state=OfferState.DECLINED, action="version.declined")
+        _decided(actor=actor, offer=offer, state=OfferState.DECLINED, action=Action.VERSION_DECLINED)
     offer.refresh_from_db()
     return offer
 

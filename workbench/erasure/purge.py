@@ -24,6 +24,7 @@ from django.utils import timezone
 
 from workbench.accounts.models import User
 from workbench.archives.transfers import archive_under_way, archives_erase
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.erasure import locked_rows
 from workbench.documents.lexical import index_forget
@@ -117,7 +118,7 @@ def _entomb(document: Document, figures: dict[str, int]) -> None:
     audit_record(
         actor=User.objects.system(),
         actor_kind="worker",
-        action="document.erased",
+        action=Action.DOCUMENT_ERASED,
         obj=document,
         before={
             "sha256": document.sha256,
@@ -200,7 +201,7 @@ def _settle(document: Document) -> bool:
             audit_record(
                 actor=User.objects.system(),
                 actor_kind="worker",
-                action="document.erasure_settled",
+                action=Action.DOCUMENT_ERASURE_SETTLED,
                 obj=document,
                 after={"sha256": document.sha256},
             )

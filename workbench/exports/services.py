@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -83,7 +84,7 @@ def _ask(export: Export, *, actor: User) -> Export:
         export.save(force_insert=True)
         audit_record(
             actor=actor,
-            action="export.requested",
+            action=Action.EXPORT_REQUESTED,
             obj=export,
             collection_id=export.collection_id,
             after={
@@ -195,7 +196,7 @@ def _finish(export: Export, owner: str, files: list[ExportFile], *, signed_by: s
         audit_record(
             actor=User.objects.system(),
             actor_kind="worker",
-            action="export.made",
+            action=Action.EXPORT_MADE,
             obj=export,
             collection_id=export.collection_id,
             after={"files": {file.name: file.sha256 for file in files}, "signed_by": signed_by or None},
@@ -211,7 +212,7 @@ def _fail(export: Export, owner: str, failure: str) -> None:
             audit_record(
                 actor=User.objects.system(),
                 actor_kind="worker",
-                action="export.failed",
+                action=Action.EXPORT_FAILED,
                 obj=export,
                 collection_id=export.collection_id,
                 reason=failure[:300],
@@ -225,7 +226,7 @@ def export_fetched(*, actor: User, file: ExportFile) -> None:
     with transaction.atomic():
         audit_record(
             actor=actor,
-            action="export.fetched",
+            action=Action.EXPORT_FETCHED,
             obj=file.export,
             collection_id=file.export.collection_id,
             after={"file": file.name, "sha256": file.sha256},
@@ -254,7 +255,7 @@ def _remove(export: Export) -> int:
             return 0
         audit_record(
             actor=User.objects.system(),
-            action="export.removed",
+            action=Action.EXPORT_REMOVED,
             obj=export,
             collection_id=export.collection_id,
         )

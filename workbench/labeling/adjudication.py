@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from arbitration.contracts import Role
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission, member_condition
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.runs.models import RoleChoice
@@ -63,7 +64,7 @@ def pair_adjudicate(*, actor: User, pair: Pair, role: str, comment: str = "") ->
         Pair.objects.filter(pk=locked.pk).update(state=PairState.SETTLED, gold_role=role)
         audit_record(
             actor=actor,
-            action="label.adjudicated",
+            action=Action.LABEL_ADJUDICATED,
             obj=label,
             collection_id=locked.collection_id,
             before={"roles": given},
@@ -84,7 +85,7 @@ def pair_set_aside(*, actor: User, pair: Pair, comment: str) -> None:
         Pair.objects.filter(pk=locked.pk).update(state=PairState.SET_ASIDE)
         audit_record(
             actor=actor,
-            action="labeling.pair_set_aside",
+            action=Action.LABELING_PAIR_SET_ASIDE,
             obj=locked,
             collection_id=locked.collection_id,
             before={"state": locked.state},

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from arbitration import bounded_json
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Line
 from workbench.errors import WorkbenchError
@@ -55,7 +56,9 @@ def project_tasks(*, actor: User, project: Project) -> list[dict[str, Any]]:
     passages = _Passages({pair.document_id for pair in pairs})
     tasks = [_task(pair, passages.text(pair)) for pair in pairs]
     with transaction.atomic():
-        audit_record(actor=actor, action="labeling.tasks_exported", obj=project, after={"pairs": len(tasks)})
+        audit_record(
+            actor=actor, action=Action.LABELING_TASKS_EXPORTED, obj=project, after={"pairs": len(tasks)}
+        )
     return tasks
 
 

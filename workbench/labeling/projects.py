@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import NotAllowed, WorkbenchError
@@ -41,7 +42,7 @@ def project_create(*, actor: User, project: Project) -> Project:
         project.save(force_insert=True)
         audit_record(
             actor=actor,
-            action="labeling.project_created",
+            action=Action.LABELING_PROJECT_CREATED,
             obj=project,
             after={
                 "name": project.name,
@@ -65,7 +66,7 @@ def project_supply(*, actor: User, project: Project, keep_waiting: int) -> None:
         locked.save(update_fields=["keep_waiting"])
         audit_record(
             actor=actor,
-            action="labeling.supply_changed",
+            action=Action.LABELING_SUPPLY_CHANGED,
             obj=project,
             before={"keep_waiting": before},
             after={"keep_waiting": keep_waiting},
@@ -79,7 +80,7 @@ def project_close(*, actor: User, project: Project, is_open: bool) -> None:
         if Project.objects.filter(pk=project.pk, is_open=not is_open).update(is_open=is_open):
             audit_record(
                 actor=actor,
-                action="labeling.project_opened" if is_open else "labeling.project_closed",
+                action=Action.LABELING_PROJECT_OPENED if is_open else Action.LABELING_PROJECT_CLOSED,
                 obj=project,
             )
 
@@ -104,7 +105,7 @@ def guideline_write(*, actor: User, project: Project, body: str) -> GuidelineVer
         )
         audit_record(
             actor=actor,
-            action="labeling.guidelines_written",
+            action=Action.LABELING_GUIDELINES_WRITTEN,
             obj=version,
             after={"number": version.number, "sha256": hashlib.sha256(body.encode()).hexdigest()},
         )

@@ -9,6 +9,7 @@ from django.db import transaction
 from arbitration.contracts import Role
 from training.labels import LabelSource
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.review.models import Adjudication, Review, ReviewAction, SecondReview
 from workbench.runs.models import Candidate, Run, Verdict
@@ -88,7 +89,7 @@ def labels_from_verdicts(*, run: Run, verdicts: Iterable[Verdict]) -> int:
     audit_record(
         actor=User.objects.system(),
         actor_kind="worker",
-        action="labels.recorded",
+        action=Action.LABELS_RECORDED,
         obj=run,
         collection_id=run.collection_id,
         after={"labels": len(labels), "source": SourceChoice.LLM},
@@ -105,7 +106,7 @@ def label_retract(*, label: Label, by: User, reason: str) -> LabelRetraction:
         if created:
             audit_record(
                 actor=by,
-                action="label.retracted",
+                action=Action.LABEL_RETRACTED,
                 obj=label,
                 before={"role": label.role, "source": label.source},
                 after=None,

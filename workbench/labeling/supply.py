@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from arbitration.evaluation.question_groups import question_hash
 from training.snapshot import QuestionSides, Side
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.checklists.models import QuestionSet
 from workbench.errors import WorkbenchError
@@ -66,7 +67,7 @@ def pairs_add_from_runs(
         pairs += [_pair(project, candidate, is_holdout=False) for candidate in chosen]
         supplied = pairs_store(project=project, pairs=pairs, known=known)
         if supplied.added or not actor.is_system:  # beat looks every hour; that nothing was new is no event
-            _record(actor, project, "labeling.pairs_added", supplied)
+            _record(actor, project, Action.LABELING_PAIRS_ADDED, supplied)
     return supplied
 
 
@@ -130,7 +131,12 @@ def elusion_draw(
         )
         sample.pairs.set([pair for pair in _known_pairs(project) if pair_key(pair) in drawn])
         _record(
-            actor, project, "labeling.elusion_drawn", supplied, sample=sample.pk, population=len(population)
+            actor,
+            project,
+            Action.LABELING_ELUSION_DRAWN,
+            supplied,
+            sample=sample.pk,
+            population=len(population),
         )
     return sample
 

@@ -27,6 +27,7 @@ from arbitration.contracts import Role
 from arbitration.evaluation.question_groups import question_key
 from training.snapshot import Side
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, WorkbenchError
@@ -140,7 +141,7 @@ def labels_import(
         Label.objects.bulk_create(labels, batch_size=2000)
         audit_record(
             actor=actor,
-            action="labels.imported",
+            action=Action.LABELS_IMPORTED,
             obj=batch,
             collection_id=collection.pk,
             after={"sha256": digest, "source": source, "labels": len(labels), "is_gold": is_gold},
@@ -189,7 +190,7 @@ def pairs_import(*, actor: User, project: Project, content: bytes, dry_run: bool
         supplied = pairs_store(project=project, pairs=new, known=len(rows) - len(new))
         audit_record(
             actor=actor,
-            action="labeling.pairs_imported",
+            action=Action.LABELING_PAIRS_IMPORTED,
             obj=project,
             after={
                 "sha256": hashlib.sha256(content).hexdigest(),

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from arbitration.contracts import Role
 from workbench.accounts.models import Membership, User
 from workbench.accounts.permissions import Permission, has_permission, roles_with
+from workbench.audit.actions import Action
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -258,7 +259,7 @@ def _label(*, actor: User, slot: Slot, role: str) -> Label:
     label.save(force_insert=True)
     audit_record(
         actor=actor,
-        action="label.recorded",
+        action=Action.LABEL_RECORDED,
         obj=label,
         collection_id=pair.collection_id,
         after={"pair": pair.pk, "role": role, "source": SourceChoice.ANNOTATOR},

@@ -29,6 +29,7 @@ from django.utils import timezone
 from psycopg import sql
 
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.models import AuditSeal
 from workbench.audit.services import audit_record, audit_seal_all, audit_verify
 from workbench.documents.models import Collection
@@ -114,7 +115,7 @@ def backup_write(*, folder: Path) -> Backup:
     )
     text = json.dumps(asdict(made), indent=1, sort_keys=True)
     (folder / MANIFEST).write_text(text + "\n", "utf-8")
-    _record("installation.backed_up", made, text)
+    _record(Action.INSTALLATION_BACKED_UP, made, text)
     return made
 
 
@@ -140,7 +141,7 @@ def backup_restore(*, folder: Path, replace: bool = False) -> Backup:
         _load(made, folder)
     _copy_files_in(made, folder / "files")
     shutil.rmtree(Path(settings.WORKBENCH_HOME) / "index", ignore_errors=True)
-    _record("installation.restored", made, (folder / MANIFEST).read_text("utf-8"))
+    _record(Action.INSTALLATION_RESTORED, made, (folder / MANIFEST).read_text("utf-8"))
     audit_seal_all()
     report = audit_verify(anchors={made.audit_position: made.audit_head} if made.audit_head else {})
     if not report.ok:

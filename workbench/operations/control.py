@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import administers
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.runs.gateway import llm_control
@@ -29,7 +30,7 @@ def llm_stop(*, actor: User, reason: str) -> None:
         if control.is_stopped:
             raise Conflict(_("The models are stopped already."))
         LLMControl.objects.filter(pk=control.pk).update(is_stopped=True, stop_reason=reason.strip())
-        audit_record(actor=actor, action="llm.stopped", obj=control, reason=reason)
+        audit_record(actor=actor, action=Action.LLM_STOPPED, obj=control, reason=reason)
     degraded_forget()
 
 
@@ -42,7 +43,7 @@ def llm_resume(*, actor: User, reason: str) -> None:
         LLMControl.objects.filter(pk=control.pk).update(is_stopped=False, stop_reason="")
         audit_record(
             actor=actor,
-            action="llm.resumed",
+            action=Action.LLM_RESUMED,
             obj=control,
             before={"stop_reason": control.stop_reason},
             reason=reason,
@@ -68,7 +69,7 @@ def budgets_change(
         LLMControl.objects.filter(pk=control.pk).update(**after)
         audit_record(
             actor=actor,
-            action="llm.budgets_changed",
+            action=Action.LLM_BUDGETS_CHANGED,
             obj=control,
             before=before,
             after=after,

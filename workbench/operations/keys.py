@@ -9,6 +9,7 @@ from django.db import transaction
 
 from workbench.accounts.models import User
 from workbench.accounts.second_factors import Renewed, second_factors_renew
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.webhooks.models import Webhook, WebhookState
 from workbench.webhooks.signing import is_under_present_key
@@ -40,7 +41,7 @@ def keys_rotate() -> KeysReport:
     with transaction.atomic():
         audit_record(
             actor=User.objects.system(),
-            action="installation.keys_rotated",
+            action=Action.INSTALLATION_KEYS_ROTATED,
             object_type="installation",
             object_id="keys",
             after={"second_factors": factors.renewed, "lost": factors.lost, "webhooks": len(report.webhooks)},

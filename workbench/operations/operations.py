@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import Membership
 from workbench.accounts.permissions import ROLE_PERMISSIONS, Permission, administers, member_condition
+from workbench.audit.actions import Action
 from workbench.audit.models import AuditEvent
 from workbench.checklists.models import Cell
 from workbench.documents.models import Collection, Document, DocumentStatus
@@ -288,12 +289,12 @@ def _cache(user: User) -> dict[str, Any]:
     if not administers(user):
         collections = collections.visible_to(user, Permission.AUDIT)
     counts = AuditEvent.objects.filter(
-        action__in=["question.asked", "question.repeated"],
+        action__in=[Action.QUESTION_ASKED, Action.QUESTION_REPEATED],
         created_at__gte=Now() - timedelta(days=DAYS),
         collection_id__in=collections.values("pk"),
     ).aggregate(
-        asked=Count("pk", filter=Q(action="question.asked")),
-        repeated=Count("pk", filter=Q(action="question.repeated")),
+        asked=Count("pk", filter=Q(action=Action.QUESTION_ASKED)),
+        repeated=Count("pk", filter=Q(action=Action.QUESTION_REPEATED)),
     )
     questions = counts["asked"] + counts["repeated"]
     return {

@@ -23,6 +23,7 @@ from workbench.accounts.door import failure_count
 from workbench.accounts.memberships import roles_forget
 from workbench.accounts.models import MemberRole, Membership, User
 from workbench.accounts.permissions import Permission, has_permission, token_acts
+from workbench.audit.actions import Action
 from workbench.audit.models import ActorKind
 from workbench.audit.services import audit_record
 from workbench.direction import shown
@@ -95,7 +96,7 @@ def invitation_send(*, actor: User, user: User, collection: Collection, build_ur
         body = render_to_string("accounts/email/invitation.txt", context)
         subject = _("Your invitation to %(collection)s") % {"collection": collection.name}
     with transaction.atomic():
-        audit_record(actor=actor, action="account.invited", obj=user, collection_id=collection.pk)
+        audit_record(actor=actor, action=Action.ACCOUNT_INVITED, obj=user, collection_id=collection.pk)
         # One line: a name must not add headers.
         send = partial(send_mail, shown(" ".join(subject.split())), shown(body), None, [user.email])
         transaction.on_commit(send, robust=True)
@@ -131,7 +132,7 @@ def membership_grant(*, actor: User, user: User, collection: Collection, role: s
         if created:
             audit_record(
                 actor=actor,
-                action="membership.granted",
+                action=Action.MEMBERSHIP_GRANTED,
                 obj=user,
                 collection_id=collection.pk,
                 after={"role": role},
@@ -160,7 +161,7 @@ def membership_revoke(
             raise Conflict(_("%(person)s does not hold this role any more.") % {"person": user})
         audit_record(
             actor=actor,
-            action="membership.revoked",
+            action=Action.MEMBERSHIP_REVOKED,
             obj=user,
             collection_id=collection.pk,
             before={"role": role},
@@ -179,7 +180,7 @@ def account_event_record(*, user: User | None, event: str, address: str = "", **
         return audit_record(
             actor=user,
             actor_kind=ActorKind.PERSON,
-            action=f"account.{event}",
+            action=Action(f"account.{event}"),
             obj=user,
             after={"address": address, **details} if address or details else None,
         )
@@ -194,7 +195,7 @@ def login_failure_record(*, email: str, address: str) -> AuditEvent:
         return audit_record(
             actor=None,
             actor_kind=ActorKind.PERSON,
-            action="account.login_failed",
+            action=Action.ACCOUNT_LOGIN_FAILED,
             obj=user,
             after={"address": address} if address else None,
         )
@@ -230,7 +231,7 @@ def second_factor_remove(*, actor: User, authenticator: Authenticator) -> None:
     with transaction.atomic():
         audit_record(
             actor=actor,
-            action="account.authenticator_removed",
+            action=Action.ACCOUNT_AUTHENTICATOR_REMOVED,
             obj=authenticator.user,
             before={"kind": str(authenticator.type)},
         )
@@ -258,7 +259,7 @@ def _user_create(
             )
             audit_record(
                 actor=actor,
-                action="account.created",
+                action=Action.ACCOUNT_CREATED,
                 obj=user,
                 collection_id=collection_id,
                 after={"email": email, "is_staff": is_staff},

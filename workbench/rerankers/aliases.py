@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 
@@ -79,7 +80,7 @@ def move_record(
     )
     audit_record(
         actor=actor,
-        action=f"model.{kind}",
+        action=Action(f"model.{kind}"),
         obj=version,
         before={"version": before.name if before else None},
         after={

@@ -7,6 +7,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.infra.storable import storable
 
@@ -30,7 +31,7 @@ def training_fail(*, run_id: int, reason: str, owner: str | None = None) -> bool
             audit_record(
                 actor=User.objects.system(),
                 actor_kind="worker",
-                action="training.failed",
+                action=Action.TRAINING_FAILED,
                 obj=TrainingRun.objects.get(pk=run_id),
                 reason=reason[:300],
             )

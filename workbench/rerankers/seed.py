@@ -19,6 +19,7 @@ from django.db.models.functions import Now
 from training.artifacts import ArtifactRefused, read_artifact
 from training.scorer import open_scorer
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 
@@ -87,7 +88,10 @@ def seed_install(*, actor: User, folder: Path | None = None) -> Seeded:
                 passed_at=Now() if card.get("serves", False) else None,
             )
             audit_record(
-                actor=actor, action="model.seed_registered", obj=version, after={"digest": manifest.version}
+                actor=actor,
+                action=Action.MODEL_SEED_REGISTERED,
+                obj=version,
+                after={"digest": manifest.version},
             )
     if not card.get("serves", False):
         return Seeded(version, is_champion=False, reason=str(card.get("why_not", "")))

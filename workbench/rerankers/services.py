@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, administers, permissions_anywhere
+from workbench.audit.actions import Action
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -104,7 +105,7 @@ def _run_create(*, actor: User, trigger: str, config: TrainingConfig | None) -> 
         requested_by=actor,
         config=config.model_dump(mode="json") if config else {},
     )
-    audit_record(actor=actor, action="training.requested", obj=run, after={"trigger": str(trigger)})
+    audit_record(actor=actor, action=Action.TRAINING_REQUESTED, obj=run, after={"trigger": str(trigger)})
     return run
 
 
@@ -121,7 +122,7 @@ def training_cancel(*, actor: User, run: TrainingRun) -> None:
         )
         if changed != 1:
             raise Conflict(_("This training has ended already."))
-        audit_record(actor=actor, action="training.cancelled", obj=run)
+        audit_record(actor=actor, action=Action.TRAINING_CANCELLED, obj=run)
 
 
 def trainings_sweep() -> list[int]:
@@ -185,7 +186,7 @@ def schedule_change(*, actor: User, **values: Any) -> TrainingSchedule:
             if before != values:
                 audit_record(
                     actor=actor,
-                    action="training.schedule_changed",
+                    action=Action.TRAINING_SCHEDULE_CHANGED,
                     obj=row,
                     before=before,
                     after=dict(values),
@@ -248,7 +249,10 @@ def schedule_follow(*, now: datetime) -> Considered | None:
 def _passed_over(reason: str) -> Considered:
     with transaction.atomic():
         audit_record(
-            actor=User.objects.system(), action="training.passed_over", obj=schedule_current(), reason=reason
+            actor=User.objects.system(),
+            action=Action.TRAINING_PASSED_OVER,
+            obj=schedule_current(),
+            reason=reason,
         )
     return Considered(None, reason)
 

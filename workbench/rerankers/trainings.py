@@ -30,6 +30,7 @@ from training.report import ModelReport, model_report, permutation_importance
 from training.run import TrainedModel, train_model
 from training.scorer import RerankerScorer, open_scorer
 from training.snapshot import Dataset
+from workbench.audit.actions import Action
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
@@ -177,7 +178,7 @@ class _Attempt:
             audit_record(
                 actor=run.requested_by,
                 actor_kind="worker",
-                action="training.decided",
+                action=Action.TRAINING_DECIDED,
                 obj=run,
                 after={
                     "version": version.name if version else None,

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, WorkbenchError
@@ -132,7 +133,7 @@ def _record(actor: User, approved: list[QueueItem], filters: QueueFilter) -> Non
             items = by_collection[collection.pk]
             audit_record(
                 actor=actor,
-                action="queue.bulk_approved",
+                action=Action.QUEUE_BULK_APPROVED,
                 obj=collection,
                 collection_id=collection.pk,
                 after={"filter": filters.query, "count": len(items), "items": [item.pk for item in items]},

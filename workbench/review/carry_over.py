@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 
 from arbitration.versions import AnchorMatch, VersionText, text_key
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Document, OfferState, VersionOffer
 from workbench.runs.models import Candidate
@@ -144,7 +145,7 @@ def _take(anchor: DecidedAnchor, *, newer: Document, key: str, match: AnchorMatc
         audit_record(
             actor=User.objects.system(),
             actor_kind="worker",
-            action="anchor.carried" if state == CarriedState.CARRIED else "anchor.reopened",
+            action=Action.ANCHOR_CARRIED if state == CarriedState.CARRIED else Action.ANCHOR_REOPENED,
             obj=anchor.candidate,
             collection_id=newer.collection_id,
             after={

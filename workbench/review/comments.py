@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import Membership, User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import NotAllowed, WorkbenchError
@@ -57,7 +58,7 @@ def comment_add(*, actor: User, run: Run, body: str, candidate: Candidate | None
         comment = Comment.objects.create(run=run, candidate=candidate, author=actor, body=body)
         audit_record(
             actor=actor,
-            action="comment.added",
+            action=Action.COMMENT_ADDED,
             obj=run,
             collection_id=run.collection_id,
             after={

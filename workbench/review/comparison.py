@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection, Document
 from workbench.errors import Conflict, WorkbenchError
@@ -61,7 +62,7 @@ def comparison_start(
         comparison.runs.set(runs)
         audit_record(
             actor=actor,
-            action="comparison.started",
+            action=Action.COMPARISON_STARTED,
             obj=comparison,
             collection_id=collection.pk,
             after={"strategies": names, "runs": [run.pk for run in runs]},

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from arbitration.contracts import CandidateScope, candidate_id
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.ingest import text_hash
 from workbench.documents.models import Document, DocumentStatus, Line, Section
@@ -181,7 +182,7 @@ def _around(document: Document, first: Line, last: Line) -> list[Line]:
 def _record(*, actor: User, candidate: Candidate, review: Review) -> None:
     audit_record(
         actor=actor,
-        action="evidence.added",
+        action=Action.EVIDENCE_ADDED,
         obj=candidate,
         collection_id=candidate.run.collection_id,
         before=None,

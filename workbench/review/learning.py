@@ -9,6 +9,7 @@ from django.db import IntegrityError, connection, transaction
 
 from arbitration.aliases import AliasProposal, propose_alias
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Document
 from workbench.errors import WorkbenchError
@@ -79,7 +80,7 @@ def _entry_propose(
             )
             audit_record(
                 actor=system,
-                action="vocabulary.proposed",
+                action=Action.VOCABULARY_PROPOSED,
                 obj=entry,
                 collection_id=entry.collection_id,
                 after={"term": term, "variant": variant, "kind": entry.kind, "review": review.pk},

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import NotAllowed, WorkbenchError
@@ -38,7 +39,7 @@ def policy_set(
         )
         audit_record(
             actor=actor,
-            action="review_policy.changed",
+            action=Action.REVIEW_POLICY_CHANGED,
             obj=collection,
             collection_id=collection.pk,
             before={"blind_share": before.blind_share, "second_share": before.second_share}

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import Membership, User
 from workbench.accounts.permissions import Permission, has_permission, roles_with
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 
@@ -153,7 +154,7 @@ def _claim(*, actor: User, item: QueueItem) -> None:
     if is_new:
         audit_record(
             actor=actor,
-            action="queue.claimed",
+            action=Action.QUEUE_CLAIMED,
             obj=item,
             collection_id=item.collection_id,
             after={"run": item.run_id},
@@ -182,7 +183,7 @@ def _free(*, actor: User, item: QueueItem, kept_for: int | None) -> None:
     )
     audit_record(
         actor=actor,
-        action="queue.released",
+        action=Action.QUEUE_RELEASED,
         obj=item,
         collection_id=item.collection_id,
         before={"claimed_by": item.claimed_by_id, "assigned_to": item.assigned_to_id},
@@ -215,7 +216,7 @@ def queue_hand_over(*, actor: User, item: QueueItem, to: User, note: str = "") -
         )
         audit_record(
             actor=actor,
-            action="queue.handed_over",
+            action=Action.QUEUE_HANDED_OVER,
             obj=locked,
             collection_id=locked.collection_id,
             before={"assigned_to": locked.assigned_to_id, "claimed_by": locked.claimed_by_id},

@@ -21,6 +21,7 @@ from arbitration.strategies.base import StrategyServices, Verdict
 from arbitration.written_answers import answer_with_model
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_any_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.embedding import active_space
 from workbench.documents.store import DatabaseCandidateStore
@@ -67,7 +68,7 @@ def answer_regenerate(*, actor: User, run: Run) -> Regeneration:
         regeneration = Regeneration.objects.create(run=locked, requested_by=actor)
         audit_record(
             actor=actor,
-            action="answer.requested",
+            action=Action.ANSWER_REQUESTED,
             obj=locked,
             collection_id=locked.collection_id,
             after={"regeneration": regeneration.pk},
@@ -147,7 +148,7 @@ def _store_answer(regeneration: Regeneration, owner: str, written: WrittenAnswer
         audit_record(
             actor=User.objects.system(),
             actor_kind="worker",
-            action="answer.regenerated",
+            action=Action.ANSWER_REGENERATED,
             obj=run,
             collection_id=run.collection_id,
             before={"version": last},
@@ -165,7 +166,7 @@ def _fail(regeneration: Regeneration, owner: str, failure: str) -> None:
             audit_record(
                 actor=User.objects.system(),
                 actor_kind="worker",
-                action="answer.failed",
+                action=Action.ANSWER_FAILED,
                 obj=regeneration.run,
                 collection_id=regeneration.run.collection_id,
                 reason=failure[:300],

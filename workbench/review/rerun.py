@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict
 from workbench.runs.models import Candidate, Run
@@ -43,7 +44,7 @@ def run_again(*, actor: User, run: Run) -> Run:
     with transaction.atomic():
         audit_record(
             actor=actor,
-            action="run.repeated",
+            action=Action.RUN_REPEATED,
             obj=outcome.run,
             collection_id=run.collection_id,
             after={"run": outcome.run.pk, "repeats": run.pk},

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, WorkbenchError
 from workbench.runs.models import Candidate, RoleChoice
@@ -74,7 +75,7 @@ def second_review_add(*, actor: User, candidate: Candidate, role: str, comment: 
         second_review_given.publish(SecondReviewGiven(second))
         audit_record(
             actor=actor,
-            action="verdict.second_reviewed",
+            action=Action.VERDICT_SECOND_REVIEWED,
             obj=locked,
             collection_id=run.collection_id,
             after={
@@ -155,7 +156,7 @@ def dispute_adjudicate(*, actor: User, candidate: Candidate, role: str, reason: 
         dispute_adjudicated.publish(DisputeAdjudicated(adjudication))
         audit_record(
             actor=actor,
-            action="verdict.adjudicated",
+            action=Action.VERDICT_ADJUDICATED,
             obj=locked,
             collection_id=run.collection_id,
             before={"role": before, "second_role": second.role},

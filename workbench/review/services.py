@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.runs.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus
@@ -250,7 +251,9 @@ def _not_found_decide(*, actor: User, run: Run, action: str, comment: str) -> Re
         item_settle(item, decided=True)
         audit_record(
             actor=actor,
-            action=f"not_found.{'confirmed' if action == ReviewAction.CONFIRM_NOT_FOUND else 'refuted'}",
+            action=Action.NOT_FOUND_CONFIRMED
+            if action == ReviewAction.CONFIRM_NOT_FOUND
+            else Action.NOT_FOUND_REFUTED,
             obj=locked,
             collection_id=locked.collection_id,
             before={"action": previous.action} if previous else None,
@@ -276,7 +279,7 @@ def not_found_undo(*, actor: User, run: Run) -> Review:
         item_settle(item, decided=standing is not None)
         audit_record(
             actor=actor,
-            action="not_found.undone",
+            action=Action.NOT_FOUND_UNDONE,
             obj=locked,
             collection_id=locked.collection_id,
             before={"action": undone.action, "review": undone.pk},
@@ -507,10 +510,10 @@ def _decides_not_found(candidate: Candidate, *, before: str | None, after: str |
 
 def _record(*, actor: User, review: Review, before: str | None, after: str | None) -> None:
     verbs = {
-        ReviewAction.APPROVE: "verdict.approved",
-        ReviewAction.OVERRIDE: "verdict.overridden",
-        ReviewAction.UNSURE: "verdict.unsure",
-        ReviewAction.UNDO: "verdict.undone",
+        ReviewAction.APPROVE: Action.VERDICT_APPROVED,
+        ReviewAction.OVERRIDE: Action.VERDICT_OVERRIDDEN,
+        ReviewAction.UNSURE: Action.VERDICT_UNSURE,
+        ReviewAction.UNDO: Action.VERDICT_UNDONE,
     }
     audit_record(
         actor=actor,

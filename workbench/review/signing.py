@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_any_permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -21,7 +22,7 @@ from .record import record_digest, signed_record
 
 #: So many wrong passwords inside the window, and signing is refused until they are older.
 MOST_FAILURES, FAILURE_WINDOW = 5, timedelta(minutes=10)
-_REFUSED = "signature.refused"
+_REFUSED = Action.SIGNATURE_REFUSED
 
 
 def run_sign(*, actor: User, run: Run, password: str, meaning: str, seen_sha256: str) -> Signature:
@@ -57,7 +58,7 @@ def run_sign(*, actor: User, run: Run, password: str, meaning: str, seen_sha256:
         Run.objects.filter(pk=locked.pk).update(review_state=ReviewState.SIGNED)
         audit_record(
             actor=actor,
-            action="run.signed",
+            action=Action.RUN_SIGNED,
             obj=locked,
             collection_id=locked.collection_id,
             before={"review_state": locked.review_state},
@@ -87,7 +88,7 @@ def run_reopen(*, actor: User, run: Run, reason: str) -> Reopening:
         Run.objects.filter(pk=locked.pk).update(review_state=ReviewState.IN_REVIEW, text_changed_at=None)
         audit_record(
             actor=actor,
-            action="run.reopened",
+            action=Action.RUN_REOPENED,
             obj=locked,
             collection_id=locked.collection_id,
             before={"review_state": locked.review_state, "signature": signature.pk},

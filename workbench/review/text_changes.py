@@ -18,6 +18,7 @@ from django.db.models.functions import Coalesce, Now
 from arbitration.contracts import Role
 from arbitration.versions import AnchorMatch, VersionLine, VersionText, text_key
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Document, DocumentStatus
 from workbench.documents.versions import versions_of
@@ -130,7 +131,7 @@ def _mark(run_id: int, *, versions: _Versions, accepted_by: User) -> bool:
         audit_record(
             actor=User.objects.system(),
             actor_kind="worker",
-            action="run.text_changed",
+            action=Action.RUN_TEXT_CHANGED,
             obj=run,
             collection_id=run.collection_id,
             after={

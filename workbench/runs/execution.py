@@ -33,6 +33,7 @@ from arbitration.strategies.registry import get_strategy
 from arbitration.triage import SAME_IN_OTHER_WORDS
 from arbitration.written_answers import answer_with_model
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.collection_settings.selectors import criteria_weights_of, gates_of
 from workbench.documents.embedding import active_space, current_embedder, require_encoder_of
@@ -182,7 +183,7 @@ def _fail(run: Run, owner: str, reason: str) -> None:
             audit_record(
                 actor=User.objects.system(),
                 actor_kind="worker",
-                action="run.failed",
+                action=Action.RUN_FAILED,
                 obj=run,
                 collection_id=run.collection_id,
                 reason=reason[:300],
@@ -480,7 +481,7 @@ def _answer(run: Run, owner: str, heartbeat: Heartbeat) -> None:
         audit_record(
             actor=User.objects.system(),
             actor_kind="worker",
-            action="run.finished",
+            action=Action.RUN_FINISHED,
             obj=run,
             collection_id=run.collection_id,
             after={

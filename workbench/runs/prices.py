@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from arbitration.adapters.endpoints import Price
 from workbench.accounts.models import User
 from workbench.accounts.permissions import administers
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import NotAllowed, WorkbenchError
 from workbench.infra.storable import storable
@@ -86,7 +87,7 @@ def price_set(
         )
         audit_record(
             actor=actor,
-            action="llm.price_set",
+            action=Action.LLM_PRICE_SET,
             obj=row,
             before=_said(before) if before else None,
             after={"model": model} | _said(new),
@@ -108,7 +109,7 @@ def price_remove(*, actor: User, model: str, reason: str) -> None:
         before = {"input": row.input, "cached_input": row.cached_input, "output": row.output}
         audit_record(
             actor=actor,
-            action="llm.price_removed",
+            action=Action.LLM_PRICE_REMOVED,
             obj=row,
             before={"model": model} | _said(before),
             reason=reason,

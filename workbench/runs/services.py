@@ -18,6 +18,7 @@ from arbitration.strategies.rubrics import Rubric
 from arbitration.text import exact_codes, normalise
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.collection_settings.strategy_options import options_for
 from workbench.documents.models import Collection, Document, DocumentStatus
@@ -171,7 +172,7 @@ def _run_create(
     )
     audit_record(
         actor=actor,
-        action="question.asked",
+        action=Action.QUESTION_ASKED,
         obj=run,
         collection_id=collection.pk,
         after={
@@ -227,7 +228,7 @@ def _record_repeat(*, actor: User, run: Run) -> None:
     with transaction.atomic():
         audit_record(
             actor=actor,
-            action="question.repeated",
+            action=Action.QUESTION_REPEATED,
             obj=run,
             collection_id=run.collection_id,
             after={"run": run.pk, "question": run.question_id},
@@ -246,7 +247,7 @@ def run_cancel(*, actor: User, run: Run) -> None:
         )
         if changed != 1:
             raise Conflict(_("This run has ended already."))
-        audit_record(actor=actor, action="run.cancelled", obj=run, collection_id=run.collection_id)
+        audit_record(actor=actor, action=Action.RUN_CANCELLED, obj=run, collection_id=run.collection_id)
 
 
 def _checked_text(text: str) -> str:

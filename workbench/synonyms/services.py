@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from arbitration.text import is_stop_word, normalise, words
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_any_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -60,7 +61,7 @@ def entry_add(
                 decided_by=actor,
                 decided_at=Now(),
             )
-            _record(actor=actor, action="vocabulary.added", entry=entry, before=None)
+            _record(actor=actor, action=Action.VOCABULARY_ADDED, entry=entry, before=None)
     except IntegrityError as error:
         raise Conflict(_("Somebody added this pair at the same moment.")) from error
     entry.refresh_from_db()
@@ -98,8 +99,8 @@ def _decide(*, actor: User, entry: DictionaryEntry, status: EntryStatus) -> Dict
 
 def _verb(before: EntryStatus, after: EntryStatus) -> str:
     if after == EntryStatus.APPROVED:
-        return "vocabulary.approved"
-    return "vocabulary.removed" if before == EntryStatus.APPROVED else "vocabulary.rejected"
+        return Action.VOCABULARY_APPROVED
+    return Action.VOCABULARY_REMOVED if before == EntryStatus.APPROVED else Action.VOCABULARY_REJECTED
 
 
 def _record(*, actor: User, action: str, entry: DictionaryEntry, before: EntryStatus | None) -> None:

@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, WorkbenchError
@@ -104,7 +105,7 @@ def _store(
             stored = DictionaryEntry.objects.bulk_create(entries)
             audit_record(
                 actor=actor,
-                action="vocabulary.imported",
+                action=Action.VOCABULARY_IMPORTED,
                 obj=collection,
                 after={
                     "sha256": hashlib.sha256(content).hexdigest(),

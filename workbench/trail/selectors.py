@@ -15,6 +15,7 @@ from django.urls import NoReverseMatch, reverse
 
 from workbench.accounts.models import Membership
 from workbench.accounts.permissions import Permission, roles_with
+from workbench.audit.actions import label_of
 from workbench.audit.models import AuditEvent, AuditEventQuerySet, object_type_of
 from workbench.audit.withholding import withheld_from
 from workbench.documents.models import Collection
@@ -78,6 +79,7 @@ class TrailRow:
     actor: str
     actor_kind: str
     action: str
+    action_label: str
     object_label: str
     object_url: str
     reason: str
@@ -179,6 +181,7 @@ def _row(event: AuditEvent, collections: Mapping[int, str]) -> TrailRow:
         actor=event.actor_name,
         actor_kind=event.actor_kind,
         action=event.action,
+        action_label=label_of(event.action),
         object_label=_object_label(event, collections),
         object_url=_object_url(event),
         reason=event.reason,

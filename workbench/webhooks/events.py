@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from workbench.audit.actions import Action
 from workbench.infra.addresses import public_address
 
 #: Sent when a person asks for a test; nobody subscribes to it.
@@ -28,25 +29,25 @@ class EventKind:
 
 
 EVENTS: dict[str, EventKind] = {
-    "document.ready": EventKind(_("a document is ready"), "documents:document", "api:document-detail"),
-    "document.failed": EventKind(
+    Action.DOCUMENT_READY: EventKind(_("a document is ready"), "documents:document", "api:document-detail"),
+    Action.DOCUMENT_FAILED: EventKind(
         _("a document could not be read"), "documents:document", "api:document-detail"
     ),
-    "run.finished": EventKind(_("a question is answered"), "questions:run", "api:run-detail"),
-    "run.failed": EventKind(_("a run failed"), "questions:run", "api:run-detail"),
-    "run.signed": EventKind(
+    Action.RUN_FINISHED: EventKind(_("a question is answered"), "questions:run", "api:run-detail"),
+    Action.RUN_FAILED: EventKind(_("a run failed"), "questions:run", "api:run-detail"),
+    Action.RUN_SIGNED: EventKind(
         _("the review of a run is finished and signed"), "questions:run", "api:run-detail"
     ),
-    "run.text_changed": EventKind(
+    Action.RUN_TEXT_CHANGED: EventKind(
         _("a new version changed the text of a signed run"), "questions:run", "api:run-detail"
     ),
-    "run.reopened": EventKind(_("a signed run is in review again"), "questions:run", "api:run-detail"),
-    "question_set.finished": EventKind(
+    Action.RUN_REOPENED: EventKind(_("a signed run is in review again"), "questions:run", "api:run-detail"),
+    Action.QUESTION_SET_FINISHED: EventKind(
         _("a round of a question set is finished"), "question_sets:round", "api:round-detail"
     ),
-    "export.made": EventKind(_("an export is ready"), "exports:export", "api:export-detail"),
-    "export.failed": EventKind(_("an export could not be made"), "exports:export", "api:export-detail"),
-    "training.decided": EventKind(
+    Action.EXPORT_MADE: EventKind(_("an export is ready"), "exports:export", "api:export-detail"),
+    Action.EXPORT_FAILED: EventKind(_("an export could not be made"), "exports:export", "api:export-detail"),
+    Action.TRAINING_DECIDED: EventKind(
         _("the gate decided on a trained model"), "models:training", of_installation=True
     ),
 }

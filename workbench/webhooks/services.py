@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -60,7 +61,7 @@ def webhook_create(
                 created_by=actor,
                 **values,
             )
-            _record(actor, "webhook.created", webhook, after=_told(values))
+            _record(actor, Action.WEBHOOK_CREATED, webhook, after=_told(values))
     except IntegrityError as error:
         raise Conflict(_("This address is registered already."), code="registered") from error
     webhook.refresh_from_db()
@@ -84,7 +85,7 @@ def webhook_change(
                 Webhook.objects.filter(pk=locked.pk).update(**changed)
                 _record(
                     actor,
-                    "webhook.changed",
+                    Action.WEBHOOK_CHANGED,
                     locked,
                     before=_told({name: before[name] for name in changed}),
                     after=_told(changed),
@@ -107,26 +108,26 @@ def webhook_secret_renew(*, actor: User, webhook: Webhook) -> str:
             previous_salt=locked.salt,
             previous_until=timezone.now() + OVERLAP,
         )
-        _record(actor, "webhook.secret_renewed", locked)
+        _record(actor, Action.WEBHOOK_SECRET_RENEWED, locked)
     webhook.refresh_from_db()
     return secret
 
 
 def webhook_pause(*, actor: User, webhook: Webhook) -> None:
     """Events are not told, and not kept for later, until it is resumed."""
-    _switch(actor, webhook, WebhookState.PAUSED, takes={WebhookState.ACTIVE}, action="webhook.paused")
+    _switch(actor, webhook, WebhookState.PAUSED, takes={WebhookState.ACTIVE}, action=Action.WEBHOOK_PAUSED)
 
 
 def webhook_resume(*, actor: User, webhook: Webhook) -> None:
     """Events are told again, whoever switched it off. What came meanwhile was not kept."""
     off = {WebhookState.PAUSED, WebhookState.DISABLED}
-    _switch(actor, webhook, WebhookState.ACTIVE, takes=off, action="webhook.resumed")
+    _switch(actor, webhook, WebhookState.ACTIVE, takes=off, action=Action.WEBHOOK_RESUMED)
 
 
 def webhook_remove(*, actor: User, webhook: Webhook) -> None:
     """It is gone for everybody; the record of it stays in the trail."""
     living = set(WebhookState) - {WebhookState.REMOVED}
-    _switch(actor, webhook, WebhookState.REMOVED, takes=living, action="webhook.removed")
+    _switch(actor, webhook, WebhookState.REMOVED, takes=living, action=Action.WEBHOOK_REMOVED)
 
 
 def webhook_disable(*, webhook: Webhook, reason: str) -> None:
@@ -138,7 +139,7 @@ def webhook_disable(*, webhook: Webhook, reason: str) -> None:
         if not changed:
             return
         _cancel_waiting(webhook)
-        _record(User.objects.system(), "webhook.disabled", webhook, reason=reason, actor_kind="worker")
+        _record(User.objects.system(), Action.WEBHOOK_DISABLED, webhook, reason=reason, actor_kind="worker")
         dispatch_on_commit("webhooks.tell", webhook_id=webhook.pk)
 
 
@@ -148,7 +149,7 @@ def webhook_test(*, actor: User, webhook: Webhook) -> Delivery:
         locked = _locked(actor, webhook)
         _require_active(locked)
         delivery = test_write(locked)
-        _record(actor, "webhook.tested", locked, after={"delivery": delivery.pk})
+        _record(actor, Action.WEBHOOK_TESTED, locked, after={"delivery": delivery.pk})
     return delivery
 
 
@@ -163,7 +164,7 @@ def delivery_repeat(*, actor: User, delivery: Delivery) -> None:
         if not _send_again(webhook, Delivery.objects.filter(pk=delivery.pk)):
             raise Conflict(_("This delivery is on its way."))
         dispatch_on_commit("webhooks.deliver", delivery_id=delivery.pk)
-        _record(actor, "webhook.redelivered", webhook, after={"delivery": delivery.pk})
+        _record(actor, Action.WEBHOOK_REDELIVERED, webhook, after={"delivery": delivery.pk})
 
 
 def deliveries_repeat_missed(*, actor: User, webhook: Webhook) -> int:
@@ -174,7 +175,7 @@ def deliveries_repeat_missed(*, actor: User, webhook: Webhook) -> int:
         missed = locked.deliveries.filter(state__in=MISSED)
         number = _send_again(locked, missed)
         if number:
-            _record(actor, "webhook.redelivered", locked, after={"deliveries": number})
+            _record(actor, Action.WEBHOOK_REDELIVERED, locked, after={"deliveries": number})
     return number
 
 

@@ -25,7 +25,7 @@ def actor(db: None) -> User:
 def record(actor: User) -> Record:
     """Records an event in a transaction of its own."""
 
-    def write(action: str = "thing.done", **details: Any) -> AuditEvent:
+    def write(action: str = "comment.added", **details: Any) -> AuditEvent:
         with transaction.atomic():
             return audit_record(**{"actor": actor, "action": action, **details})
 
@@ -35,7 +35,7 @@ def record(actor: User) -> Record:
 @pytest.fixture
 def sealed(record: Record) -> list[AuditEvent]:
     """Five events in the chain, positions 1 to 5."""
-    events = [record("thing.done", object_type="thing", object_id=number) for number in range(1, 6)]
+    events = [record("comment.added", object_type="thing", object_id=number) for number in range(1, 6)]
     assert audit_seal_all() == 5
     return events
 

@@ -25,9 +25,11 @@ def export(cast: Cast, record: Record, tmp_path: Path, capsys: pytest.CaptureFix
     """The trail of alpha (positions 2 and 4) out of a chain of six; the seventh event is not sealed."""
     for number in range(1, 7):
         collection = cast.alpha if number in {2, 4} else cast.beta
-        record("thing.done", collection_id=collection.pk, object_type="thing", object_id=number, reason="é ✓")
+        record(
+            "comment.added", collection_id=collection.pk, object_type="thing", object_id=number, reason="é ✓"
+        )
     audit_seal_all()
-    record("thing.done", collection_id=cast.alpha.pk)
+    record("comment.added", collection_id=cast.alpha.pk)
     file = tmp_path / "alpha.jsonl"
     call_command("export_audit", "--collection", "alpha", "--out", str(file))
     capsys.readouterr()

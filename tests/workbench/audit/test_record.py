@@ -23,14 +23,14 @@ from workbench.documents.models import Collection
 @pytest.mark.django_db(transaction=True)
 def test_an_event_outside_a_transaction_is_refused(actor: User) -> None:
     with pytest.raises(RuntimeError, match="inside the transaction"):
-        audit_record(actor=actor, action="thing.done")
+        audit_record(actor=actor, action="comment.added")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_event_goes_away_with_its_change(actor: User) -> None:
     @transaction.atomic
     def change() -> None:
-        audit_record(actor=actor, action="thing.done")
+        audit_record(actor=actor, action="comment.added")
         raise ValueError("the change fails")
 
     with pytest.raises(ValueError, match="change fails"):
@@ -42,7 +42,7 @@ def test_an_event_goes_away_with_its_change(actor: User) -> None:
 def test_an_event_keeps_actor_object_and_change(actor: User, record: Record) -> None:
     alpha = Collection.objects.create(slug="alpha", name="Alpha")
     event = record(
-        "collection.renamed", obj=alpha, before={"name": "A"}, after={"name": "Alpha"}, reason=" typo "
+        "collection.changed", obj=alpha, before={"name": "A"}, after={"name": "Alpha"}, reason=" typo "
     )
     event.refresh_from_db()
     assert (event.actor, event.actor_name, event.actor_kind) == (actor, "Ada", "person")
@@ -81,7 +81,7 @@ def test_the_request_id_comes_from_the_log_context(record: Record) -> None:
 def test_no_writer_chooses_the_time(actor: User) -> None:
     long_ago = dt.datetime(2001, 1, 1, tzinfo=dt.UTC)
     event = AuditEvent.objects.create(
-        actor=actor, actor_name="Ada", actor_kind="person", action="thing.done", created_at=long_ago
+        actor=actor, actor_name="Ada", actor_kind="person", action="comment.added", created_at=long_ago
     )
     event.refresh_from_db()
     assert event.created_at.year > 2001
@@ -90,7 +90,7 @@ def test_no_writer_chooses_the_time(actor: User) -> None:
 def test_no_writer_takes_an_id_that_is_still_to_come(record: Record) -> None:
     last = record().pk
     with pytest.raises(DatabaseError, match="comes from its sequence"), transaction.atomic():
-        AuditEvent.objects.create(pk=last + 1000, actor_name="x", actor_kind="system", action="thing.done")
+        AuditEvent.objects.create(pk=last + 1000, actor_name="x", actor_kind="system", action="comment.added")
 
 
 def test_a_person_with_events_cannot_be_deleted(actor: User, record: Record) -> None:

@@ -47,7 +47,7 @@ def test_an_event_that_commits_late_is_sealed_later(record: Record, actor: User)
     def slow_writer() -> int:
         try:
             with transaction.atomic():
-                event = audit_record(actor=actor, action="slow.write")
+                event = audit_record(actor=actor, action="comment.added")
                 written.set()
                 assert go_on.wait(WAIT)
             return event.pk
@@ -57,7 +57,7 @@ def test_an_event_that_commits_late_is_sealed_later(record: Record, actor: User)
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(slow_writer)
         assert written.wait(WAIT)
-        quick = record("quick.write")
+        quick = record("comment.added")
         assert audit_seal_all() == 1
         go_on.set()
         slow_id = future.result(WAIT)
@@ -79,7 +79,7 @@ def test_concurrent_writers_and_sealers_keep_one_chain(actor: User) -> None:
             for item in range(each):
                 with transaction.atomic():
                     audit_record(
-                        actor=actor, action="thing.done", object_type="w", object_id=f"{number}.{item}"
+                        actor=actor, action="comment.added", object_type="w", object_id=f"{number}.{item}"
                     )
         finally:
             connections.close_all()

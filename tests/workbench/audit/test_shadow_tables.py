@@ -195,7 +195,7 @@ def _dispute(cast: Cast, scene: Scene) -> None:
 
 STATES: dict[str, Callable[[Cast, Scene], object]] = {
     "plain": lambda cast, scene: None,
-    "waiting": lambda cast, scene: audit_record(actor=cast.admin, action="thing.done"),
+    "waiting": lambda cast, scene: audit_record(actor=cast.admin, action="comment.added"),
     "signed": lambda cast, scene: signed(scene.run, cast.reviewer),
     "held": lambda cast, scene: hold_set(
         actor=cast.admin, collection=cast.alpha, is_held=True, reason="A case."
@@ -311,7 +311,7 @@ def test_the_trails_queue_is_the_real_one(standing: tuple[Cast, Scene], forger: 
         shadow_tables_of("audit_event_queue")
         execute(
             "INSERT INTO public.audit_event (actor_name, actor_kind, action, object_type, object_id, reason,"
-            " request_id) VALUES ('Forger', 'system', 'thing.done', '', '', '', '')"
+            " request_id) VALUES ('Forger', 'system', 'comment.added', '', '', '', '')"
         )
         execute("SELECT 1 / count(*) FROM public.audit_pending")
 

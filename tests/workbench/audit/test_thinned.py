@@ -34,7 +34,7 @@ def export(cast: Cast, record: Record, tmp_path: Path) -> Path:
     """The trail of alpha (positions 2 and 4) out of a chain of six."""
     for number in range(1, 7):
         collection = cast.alpha if number in {2, 4} else cast.beta
-        record("thing.done", collection_id=collection.pk, object_type="thing", object_id=number)
+        record("comment.added", collection_id=collection.pk, object_type="thing", object_id=number)
     audit_seal_all()
     file = tmp_path / "alpha.jsonl"
     call_command("export_audit", "--collection", "alpha", "--out", str(file))
@@ -44,7 +44,7 @@ def export(cast: Cast, record: Record, tmp_path: Path) -> Path:
 @pytest.fixture
 def late(export: Path, record: Record, tmp_path: Path) -> Path:
     """Anchors made some time after the export: the chain has gone on, and the export's own link is among them."""
-    record("thing.done")
+    record("comment.added")
     audit_seal_all()
     anchors = tmp_path / "late.jsonl"
     call_command("anchor_audit", "--to", str(anchors))
@@ -66,7 +66,7 @@ def test_anchors_hold_the_exports_since_the_last(export: Path, late: Path, recor
 
     assert positions() == [7, 8]
     call_command("export_audit", "--out", str(export))
-    record("thing.done")
+    record("comment.added")
     audit_seal_all()
     call_command("anchor_audit", "--to", str(late))
     assert positions() == [7, 8, 9, 10]

@@ -162,7 +162,7 @@ def test_an_attack_is_found(
 def test_an_event_put_in_behind_the_triggers_is_found(sealed: Sealed, capsys: Capture) -> None:
     as_superuser(
         "INSERT INTO audit_event (id, actor_name, actor_kind, action, object_type, object_id, reason, request_id) "
-        "VALUES (100000, 'Eve', 'person', 'thing.done', '', '', '', '')"
+        "VALUES (100000, 'Eve', 'person', 'comment.added', '', '', '', '')"
     )
     report, message = verify(capsys)
     assert (report["ok"], report["first_broken"]) == (False, 100000)

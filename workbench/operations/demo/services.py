@@ -8,6 +8,7 @@ from django.core.files.base import ContentFile
 from django.db import transaction
 
 from workbench.accounts.models import User
+from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection, Document
 from workbench.documents.services import collection_create, document_upload
@@ -83,7 +84,7 @@ def _person(actor: User, collection: Collection, person: DemoPerson, *, password
     elif not user.check_password(password):
         user.set_password(password)
         user.save(update_fields=["password"])
-        audit_record(actor=actor, action="account.password_set", obj=user, reason="demo login")
+        audit_record(actor=actor, action=Action.ACCOUNT_PASSWORD_SET, obj=user, reason="demo login")
     membership_grant(actor=actor, user=user, collection=collection, role=person.role)
 
 
@@ -101,5 +102,5 @@ def _document(actor: User, collection: Collection, demo: DemoDocument) -> int:
         outcome = document_upload(actor=actor, collection=collection, file=file, name=demo.name)
         if not outcome.is_duplicate:
             Document.objects.filter(pk=outcome.document.pk).update(**cover)
-            audit_record(actor=actor, action="document.described", obj=outcome.document, after=cover)
+            audit_record(actor=actor, action=Action.DOCUMENT_DESCRIBED, obj=outcome.document, after=cover)
     return outcome.document.pk
