@@ -64,7 +64,7 @@ def test_an_address_of_many_rows_is_what_reverse_says() -> None:
 def test_scores_are_rounded_as_by_the_filter(value: float, language: str) -> None:
     with translation.override(language):
         shown = evidence.found_by([{"label": "BM25", "rank": None, "score": value, "why": ""}])
-        assert f"</span>{floatformat(value, 2)}</span>" in shown
+        assert f" {floatformat(value, 2)}</dd>" in shown
 
 
 HOSTILE = '<script>alert("x")</script>'
@@ -99,7 +99,6 @@ def test_lines_stay_text_and_say_what_is_known_of_them() -> None:
 
 def test_numbers_of_a_drawing_are_not_localised() -> None:
     with translation.override("es"):
-        assert "2,5" in evidence.gauge(2.5)
         assert 'width="2.5"' in evidence.gauge(2.5)
         assert 'x="0.5"' in evidence.gauge(2.5, "primary", 0.5)
         assert 'x="1.5"' in evidence.line_boxes([_line(1)])
@@ -113,7 +112,29 @@ def test_who_found_it_stays_text() -> None:
     ]
     shown = evidence.found_by(found, 4)
     assert "<script" not in shown
-    assert "rank </span>3" in shown
-    assert "score </span>0.13" in shown
-    assert shown.count("<dt>") == 1
-    assert "fused <b>4</b>" in shown
+    assert "rank 3, score 0.13<br>" in shown
+    assert shown.count("<dt>") == 3
+    assert "<dd>rank 4</dd>" in shown
+    summary, _, below = shown.partition("</summary>")
+    assert "rank" not in summary
+    assert "score" in below
+
+
+@pytest.mark.parametrize(
+    ("probability", "said"),
+    [
+        (0.0, "0 %, low"),
+        (0.17, "17 %, low"),
+        (0.3, "30 %, medium"),
+        (0.6, "60 %, high"),
+        (1.0, "100 %, high"),
+    ],
+)
+def test_a_probability_is_a_percentage_with_a_word(probability: float, said: str) -> None:
+    assert evidence.likelihood(probability) == said
+    assert said in evidence.gauge(probability)
+
+
+def test_rules_have_names_for_people_and_models_keep_their_own() -> None:
+    assert evidence.decider_name("rules of detection") == "Detection rules"
+    assert evidence.decider_name("gpt-5-mini") == "gpt-5-mini"

@@ -95,7 +95,6 @@ def card_of(
         "hide_machine": hidden,
         **_machine(None if hidden else verdict),
         **_words(candidate, whole=hidden or not is_brief, matches=matches),
-        **_reason(None if hidden else verdict, candidate, matches),
     }
     if run.question.document_id is None:
         card |= {
@@ -122,23 +121,6 @@ def matches_of(candidate: Candidate) -> Matches:
     """Which of its words meet the question's; none of a text that was erased."""
     text = getattr(candidate, "text", None)
     return Matches() if text is None else Matches.of(text.matched_words, candidate.document.language)
-
-
-#: Those that judge by what detectors measured, without reading.
-_BY_FIGURES = frozenset({"rule", "gate", "mlp", "logistic", "baseline"})
-#: Detectors that say by themselves why they found something: a title, a place that is named, words that meet.
-_SAY_WHY = frozenset({"toc", "pattern", "cooccurrence"})
-
-
-def _reason(verdict: Verdict | None, candidate: Candidate, matches: Matches) -> dict[str, Any]:
-    """The reason in one line. Where no title, place or meeting of words speaks for a passage, figures are all that is
-    on record: then the line says which words match, and the record stands among what found it."""
-    if verdict is None:
-        return {"reason": None, "reason_on_record": ""}
-    line = matches.sentence()
-    if line and verdict.decided_by_kind in _BY_FIGURES and not _SAY_WHY & set(candidate.methods):
-        return {"reason": line, "reason_on_record": verdict.reason}
-    return {"reason": verdict.reason, "reason_on_record": ""}
 
 
 def _words(candidate: Candidate, *, whole: bool, matches: Matches) -> dict[str, Any]:
@@ -182,6 +164,7 @@ def _machine(verdict: Verdict | None) -> dict[str, Any]:
     if verdict is None:
         return {
             "role": None,
+            "reason": None,
             "quotes": [],
             "counter_argument": "",
             "decided_by": None,
@@ -193,6 +176,7 @@ def _machine(verdict: Verdict | None) -> dict[str, Any]:
         }
     return {
         "role": verdict.role,
+        "reason": verdict.reason,
         "quotes": verdict.quotes,
         "counter_argument": verdict.counter_argument,
         "decided_by": decider_fields(verdict),

@@ -10,12 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from arbitration.text import WORD, fold, highlight_spans, stem
-
-#: Words named in a line; all are marked in the text.
-NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +38,6 @@ class Matches:
     def pairs(self) -> list[str]:
         """The words that meet by meaning, as people read them: ``laptop ↔ equipment``."""
         return [f"{asked} ↔ {met}" for asked, met in self.meant]
-
-    def sentence(self) -> str:
-        """What matches, in one sentence; empty where nothing does."""
-        same = [_("“%(word)s”") % {"word": word} for word in self.same[:NAMED]]
-        meant = [
-            _("“%(asked)s” meets “%(met)s”") % {"asked": asked, "met": met}
-            for asked, met in self.meant[:NAMED]
-        ]
-        parts = {"same": _listed(same), "meant": _listed(meant)}
-        if same and meant:
-            return _("Matches %(same)s; by meaning %(meant)s.") % parts
-        if same:
-            return _("Matches %(same)s.") % parts
-        return _("By meaning %(meant)s.") % parts if meant else ""
-
-
-def _listed(words: Sequence[str]) -> str:
-    if len(words) < 2:
-        return "".join(words)
-    return _("%(first)s and %(last)s") % {"first": ", ".join(words[:-1]), "last": words[-1]}
 
 
 def marked(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +18,6 @@ from workbench.review.blindness import Sight
 from workbench.runs import execution
 from workbench.runs.matches import Matches, marked
 from workbench.runs.models import Candidate, CandidateText
-from workbench.runs.templatetags.evidence import found_by
 from workbench.runs.templatetags.evidence import marked as shown
 
 TEXT = "Equipment that was misplaced is reported. Loss of equipment is kept on record."
@@ -87,38 +85,14 @@ class TestMarks:
         assert len(texts(parts)) == 5000
 
 
-class TestSentence:
-    def test_it_names_the_same_words_and_those_near_in_meaning(self) -> None:
-        matches = Matches.of(
-            [
-                word("retain", "retained", 0.3),
-                word("laptop", "Equipment", 0.2),
-                word("records", "records", 0.4),
-            ],
-            "en",
-        )
-
-        assert matches.sentence() == (
-            "Matches “records” and “retain”; by meaning “laptop” meets “Equipment”."
-        )
-        assert matches.pairs == ["laptop ↔ Equipment"]
-
-    @pytest.mark.parametrize(
-        ("words", "said"),
-        [
-            ([], ""),
-            ([word("days", "days")], "Matches “days”."),
-            ([word("lose", "misplaced")], "By meaning “lose” meets “misplaced”."),
-        ],
-    )
-    def test_it_says_nothing_that_is_not_there(self, words: list[dict[str, Any]], said: str) -> None:
-        assert Matches.of(words, "en").sentence() == said
-
-    def test_it_speaks_the_readers_language(self) -> None:
-        with translation.override("es"):
-            assert Matches.of([word("lose", "misplaced")], "en").sentence() != (
-                "By meaning “lose” meets “misplaced”."
-            )
+def test_words_near_in_meaning_are_named_in_pairs() -> None:
+    rows = [
+        word("retain", "retained", 0.3),
+        word("laptop", "Equipment", 0.2),
+        word("records", "records", 0.4),
+    ]
+    assert Matches.of(rows, "en").pairs == ["laptop ↔ Equipment"]
+    assert Matches.of(rows, "en").same == ("records", "retain")
 
 
 @pytest.fixture
@@ -169,27 +143,9 @@ class TestCard:
 
         hidden = card(candidate, cast, monkeypatch, hidden=True)
 
-        assert (hidden["meant"], hidden["reason"], hidden["reason_on_record"]) == ([], None, "")
+        assert (hidden["meant"], hidden["reason"]) == ([], None)
         assert all(part["meets"] == "" for part in hidden["snippet"] + hidden["context"])
         keywords = marked(
             cards.reflowed(candidate.text.anchor), candidate.matched_keywords, candidate.document.language
         )
         assert hidden["snippet"] == keywords
-
-    def test_where_only_figures_speak_the_reason_names_the_words(
-        self, candidate: Candidate, cast: Cast, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        CandidateText.objects.filter(pk=candidate.pk).update(matched_words=[word("laptop", "equipment")])
-        Candidate.objects.filter(pk=candidate.pk).update(methods=["embedding"])
-
-        thin = card(candidate, cast, monkeypatch, hidden=False)
-        Candidate.objects.filter(pk=candidate.pk).update(methods=["toc", "embedding"])
-        named = card(candidate, cast, monkeypatch, hidden=False)
-
-        on_record = candidate.verdict.reason
-        assert (thin["reason"], thin["reason_on_record"]) == (
-            "By meaning “laptop” meets “equipment”.",
-            on_record,
-        )
-        assert (named["reason"], named["reason_on_record"]) == (on_record, "")
-        assert "embedding rank 3 &lt;" in found_by([], None, "embedding rank 3 <")

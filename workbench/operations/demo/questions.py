@@ -35,7 +35,7 @@ DEMO_QUESTIONS = (
     DemoQuestion(
         "Within how many days must the Client pay an undisputed invoice?",
         shows=_(
-            "An amendment that contradicts the contract: two primary candidates that a person must weigh."
+            "An amendment replaces a clause of the contract: the text in force answers, the old one stays as context."
         ),
         expects={_CONTRACT: "within thirty (30) days", _AMENDMENT: "within forty-five (45) days"},
     ),

@@ -11,6 +11,7 @@ from django.utils.formats import get_format, number_format
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from workbench.runs.places import lines_range, lines_short
 
@@ -43,45 +44,65 @@ def listed(titles: Iterable[str]) -> SafeString:
 
 
 @register.simple_tag
-def found_by(
-    detectors: Sequence[Mapping[str, Any]], rrf_rank: int | None = None, on_record: str = ""
-) -> SafeString:
-    """Which detectors found a candidate, in one line; opened, each with its reason. ``detectors`` are {label, rank,
-    score, why}: rank from 1 or None, score or None. ``on_record``: the verdict's own reason, where another is shown.
+def found_by(detectors: Sequence[Mapping[str, Any]], rrf_rank: int | None = None) -> SafeString:
+    """How a candidate was found, folded: each detector with its rank, score and reason. ``detectors`` are {label, rank,
+    score, why}: rank from 1 or None, score or None.
 
     Markup in a function, as a page of cards shows it five times a card: as a template it was a quarter of the page.
     """
     rank_word, score_word = _("rank"), _("score")
-    items, reasons = [], []
+    rows = []
     for detector in detectors:
-        label = conditional_escape(detector["label"])
         rank, score = detector["rank"], detector["score"]
-        place = f' <b><span class="visually-hidden">{rank_word} </span>{_whole(rank)}</b>' if rank else ""
-        points = (
-            f' <span class="found__score"><span class="visually-hidden">{score_word} </span>'
-            f"{_hundredths(score)}</span>"
-            if score is not None
-            else ""
+        figures = [f"{rank_word} {_whole(rank)}"] if rank else []
+        figures += [f"{score_word} {_hundredths(score)}"] if score is not None else []
+        why = (
+            f'<br><span class="muted">{conditional_escape(detector["why"])}</span>' if detector["why"] else ""
         )
-        items.append(f' <span class="found__item">{label}{place}{points}</span>')
-        if detector["why"]:
-            reasons.append(f"<dt>{label}</dt><dd>{conditional_escape(detector['why'])}</dd>")
-    if on_record:
-        label = _("Reason on record")
-        reasons.append(f"<dt>{label}</dt><dd>{conditional_escape(on_record)}</dd>")
+        rows.append(f"<dt>{conditional_escape(detector['label'])}</dt><dd>{', '.join(figures)}{why}</dd>")
     if rrf_rank:
-        fused = f"{_('fused')} <b>{_whole(rrf_rank)}</b>"
-        items.append(f' <span class="found__item found__item--fused">{fused}</span>')
+        rows.append(f"<dt>{_('All together')}</dt><dd>{rank_word} {_whole(rrf_rank)}</dd>")
     return mark_safe(  # noqa: S308 - escaped
-        f'<details class="found"><summary><span class="reason__label">{_("Found by")}</span>{"".join(items)}</summary>'
-        f'<dl class="facts">{"".join(reasons)}</dl></details>'
+        f'<details class="found"><summary>{_("How it was found")}</summary>'
+        f'<dl class="facts">{"".join(rows)}</dl></details>'
     )
+
+
+#: From here on a probability is called high, and medium.
+_HIGH, _MEDIUM = 0.6, 0.3
+
+#: Rules by the names under which they are on record.
+_RULES = {
+    "rules of detection": gettext_lazy("Detection rules"),
+    "precedence": gettext_lazy("Precedence rule"),
+    "read along": gettext_lazy("Context rule"),
+    "pattern and alias match": gettext_lazy("Named place"),
+    "absence proved by the exhaustive keyword set": gettext_lazy("Absence check"),
+    "prefilter by reciprocal rank fusion": gettext_lazy("Shortlist"),
+    "prefilter by the reranker's order": gettext_lazy("Shortlist"),
+    "nobody yet": gettext_lazy("nobody yet"),
+}
+
+
+@register.filter
+def decider_name(name: str) -> str:
+    """What decided, as people call it; a model's name as it is."""
+    return str(_RULES.get(name, name))
+
+
+@register.filter
+def likelihood(probability: float) -> str:
+    """A probability in [0, 1] as people read it: ``17 %, low``."""
+    percent = {"percent": round(100 * probability)}
+    if probability >= _HIGH:
+        return _("%(percent)s %%, high") % percent
+    return (_("%(percent)s %%, medium") if probability >= _MEDIUM else _("%(percent)s %%, low")) % percent
 
 
 @register.simple_tag
 def gauge(probability: float | None, role: str | None = "", cut: float | None = None) -> SafeString:
-    """A calibrated probability in [0, 1] as a number and a bar, coloured by the role; nothing where there is none.
-    ``cut``: the threshold, drawn as a tick. Numbers of SVG are never localised: a comma would break them."""
+    """A calibrated probability in [0, 1] as a percentage with a word and a bar, coloured by the role; nothing where
+    there is none. ``cut``: the threshold, drawn as a tick. Numbers of SVG are never localised: a comma breaks them."""
     if probability is None:
         return SafeString("")
     tick = (
@@ -94,7 +115,7 @@ def gauge(probability: float | None, role: str | None = "", cut: float | None = 
         '<svg viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
         '<rect class="gauge__track" y="0.25" width="1" height="0.5"/>'
         f'<rect class="gauge__bar" y="0.25" width="{probability}" height="0.5"/>{tick}</svg>'
-        f'<span>{_hundredths(probability)}<span class="visually-hidden"> {_("probability of being evidence")}'
+        f'<span>{likelihood(probability)}<span class="visually-hidden"> {_("probability of being evidence")}'
         "</span></span></span>"
     )
 
