@@ -6,7 +6,11 @@ import os
 import sys
 from collections.abc import Sequence
 
+from workbench.infra.command_line import execute
 from workbench.paths import default_home
+from workbench.stack import client
+from workbench.stack.__main__ import main as stack
+from workbench.version import version
 
 USAGE = """usage: arbiter-workbench COMMAND
 
@@ -25,15 +29,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ.setdefault("WORKBENCH_HOME", str(default_home()))
     match arguments[:1]:
         case ["run" | "status" | "stop" | "serve" | "exec"]:
-            from workbench.stack.__main__ import main as stack
-
             return stack(arguments)
         case ["manage"]:
             manage(arguments[1:])
             return 0
         case ["--version" | "-V"]:
-            from workbench.version import version
-
             print(f"arbiter-workbench {version()}")  # noqa: T201
             return 0
         case ["-h" | "--help" | "help"]:
@@ -46,13 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def manage(arguments: Sequence[str], *, program: str = "arbiter-workbench manage") -> None:
     """Prepare the services that a Django command needs, then hand over to Django. Leaves by ``SystemExit`` where the
     command fails."""
-    from workbench.stack import client
-
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.dev")
     command_line = [program, *arguments]
     client.prepare_command(command_line)
-
-    from workbench.infra.command_line import execute
 
     execute(command_line)
 
