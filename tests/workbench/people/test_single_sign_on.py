@@ -93,7 +93,7 @@ def provider(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     monkeypatch.setattr(SingleSignOnAdapter, "get_requests_session", lambda self: fake)
     with override_settings(
         INSTALLED_APPS=[*project.INSTALLED_APPS, *APPS],
-        ROOT_URLCONF="tests.workbench.accounts.sign_on_urls",
+        ROOT_URLCONF="tests.workbench.people.sign_on_urls",
         SOCIALACCOUNT_PROVIDERS=PROVIDERS,
     ):
         from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
