@@ -22,6 +22,7 @@ SECONDS = max(10.0, 60.0 * SIZE / 100_000)  # the first reader also loads what i
 NOT_READERS = {
     "arbitration.adapters.openai_sdk": "error codes of an endpoint, at most 60 characters",
     "arbitration.aliases": "single words of a question",
+    "arbitration.answerability": "words of a question",
     "arbitration.candidates": "titles, which a parser cuts",
     "arbitration.detectors.patterns": "lines, in the engine's reader",
     "arbitration.evaluation.families.obliqa": "a data set that is chosen by hand",

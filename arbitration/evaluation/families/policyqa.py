@@ -1,11 +1,15 @@
 """PolicyQA in raw SQuAD form: one document per site, its segments in ``index`` order, spans in segments.
 
 The set has no label file; its ``raw_*.json`` files are recognised by their shape.
+
+Its questions were written for one segment each. Asked of the whole policy, the same question is answered by every
+segment that it, or another question on the same practice (``type``), is labelled with: all of them are its evidence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -63,8 +67,9 @@ def load(folder: Path, rows: Sequence[LabelRow]) -> tuple[list[DatasetDocument],
     if not sites:
         raise DatasetError(f"{folder} holds no raw_*.json in SQuAD form; add the labels' file")
     wanted = {row.qid for row in rows}
+    spans = {site.title: _spans_by_matter(site) for site in sites}
     questions = [
-        _question(site.title, segment, query)
+        _question(site.title, query, spans[site.title])
         for site in sites
         for segment in _in_order(site)
         for query in segment.qas
@@ -105,15 +110,33 @@ def _document(site: _Site) -> DatasetDocument:
     )
 
 
-def _question(site: str, segment: _Segment, query: _Query) -> EvalQuestion:
-    spans = dict.fromkeys(
-        (answer.answer_start, answer.answer_start + len(answer.text)) for answer in query.answers
-    )
+def _spans_by_matter(site: _Site) -> dict[str, list[SpanEvidence]]:
+    """The spans that answer each question and each practice of a site, in the order of its segments."""
+    found: dict[str, list[SpanEvidence]] = defaultdict(list)
+    for segment in _in_order(site):
+        for query in segment.qas:
+            for answer in () if query.is_impossible else query.answers:
+                end = answer.answer_start + len(answer.text)
+                span = SpanEvidence(site.title, answer.answer_start, end, unit_id=str(segment.index))
+                for matter in _matters(query):
+                    found[matter].append(span)
+    return found
+
+
+def _matters(query: _Query) -> list[str]:
+    """What a question is about: its own words, and its practice where it names one."""
+    words = f"words {' '.join(query.question.casefold().split())}"
+    return [words, f"practice {query.type}"] if query.type else [words]
+
+
+def _question(site: str, query: _Query, spans: Mapping[str, Sequence[SpanEvidence]]) -> EvalQuestion:
+    is_answered = bool(query.answers) and not query.is_impossible
+    evidence = dict.fromkeys(span for matter in _matters(query) for span in spans.get(matter, ()))
     return EvalQuestion(
         qid=query.id,
         text=query.question,
-        answerable=not query.is_impossible and bool(spans),
-        evidence=tuple(SpanEvidence(site, start, end, unit_id=str(segment.index)) for start, end in spans),
+        answerable=is_answered,
+        evidence=tuple(evidence) if is_answered else (),
         document_id=site,
         answer=query.answers[0].text if query.answers else None,
         category=query.type,

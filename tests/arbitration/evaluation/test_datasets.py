@@ -131,6 +131,35 @@ def test_policyqa_needs_no_label_file(tmp_path: Path) -> None:
     )
 
 
+def test_a_question_of_policyqa_is_answered_wherever_it_or_its_practice_is_labelled(tmp_path: Path) -> None:
+    def query(qid: str, question: str, practice: str, answer: str, start: int) -> dict[str, object]:
+        return {
+            "id": qid,
+            "question": question,
+            "type": practice,
+            "answers": [{"text": answer, "answer_start": start}],
+            "is_impossible": False,
+        }
+
+    paragraphs = [
+        {"index": 0, "context": "We sell maps.", "qas": [query("a", "Do you sell data?", "Sale", "sell", 3)]},
+        {"index": 1, "context": "Maps are sold.", "qas": [query("b", "Is data sold?", "Sale", "sold", 9)]},
+        {"index": 2, "context": "We do it too.", "qas": [query("c", "do you sell  data?", "Use", "do", 3)]},
+        {
+            "index": 3,
+            "context": "Cookies stay.",
+            "qas": [query("d", "Do cookies stay?", "Cookie", "stay", 8)],
+        },
+    ]
+    (tmp_path / "raw_dev.json").write_text(
+        json.dumps({"data": [{"title": "shop.example", "paragraphs": paragraphs}]}), encoding="utf-8"
+    )
+
+    found = {q.qid: {unit.unit_id for unit in q.evidence} for q in load_dataset(tmp_path).questions}  # type: ignore[union-attr]
+
+    assert found == {"a": {"0", "1", "2"}, "b": {"0", "1"}, "c": {"0", "2"}, "d": {"3"}}
+
+
 def test_a_bilingual_question_is_asked_in_four_variants_and_counts_once(tmp_path: Path) -> None:
     dataset = load_dataset(folders.xquad_folder(tmp_path / "x"))
 
@@ -231,13 +260,19 @@ def test_policyqa_offsets_point_at_the_answers(shared_data: Path) -> None:
     dataset = load_dataset(shared_data / "policyqa")
     texts = {(d.document_id, unit.unit_id): unit.text for d in dataset.documents for unit in d.units}
 
+    said: dict[tuple[str | None, str], set[str]] = {}
+    for question in dataset.questions:
+        for matter in (question.text.casefold().strip(), question.category):
+            said.setdefault((question.document_id, matter), set()).update(answers[question.qid])
     for question in dataset.questions:
         shown = {
             texts[unit.document_id, unit.unit_id][unit.start : unit.end]
             for unit in question.evidence
             if isinstance(unit, SpanEvidence)
         }
-        assert shown == answers[question.qid]
+        assert answers[question.qid] <= shown
+        matters = (question.text.casefold().strip(), question.category)
+        assert shown <= set().union(*(said[question.document_id, matter] for matter in matters))
 
 
 def test_natural_questions_name_a_document_of_the_folder_beside_them(tmp_path: Path) -> None:
