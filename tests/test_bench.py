@@ -13,7 +13,7 @@ import pytest
 
 from arbitration.features import FEATURE_NAMES
 from arbitration.strategies.settable import call_plan
-from tests.bench import year, year_plot
+from tests.bench import answerability, unseen, year, year_plot
 from tests.bench.corpora import Language, _places
 from tests.bench.growth import drawn, series
 from tests.bench.ingest import a_pdf
@@ -151,3 +151,36 @@ def test_the_year_is_drawn_as_well_formed_svg_for_light_and_dark(monkeypatch: py
         ]
         assert {"v2", "×", "the rules", "what serves", "● deployed"} <= set(texts)
         assert picture.count("<circle") == 3, "one where it serves, two gains"
+
+
+def test_answerability_is_fitted_so_that_one_answerable_question_in_ten_lies_below_the_bar() -> None:
+    rng = np.random.default_rng(3)
+
+    def a_set(count: int) -> list[answerability.Sample]:
+        near, far = rng.normal(0.55, 0.1, (count, 2)), rng.normal(0.35, 0.1, (count, 2))
+        return [
+            *(answerability.Sample(answerability.ANSWERABLE, *row) for row in near.tolist()),
+            *(answerability.Sample("absent", *row) for row in far.tolist()),
+        ]
+
+    sets = {name: a_set(200) for name in ("one", "two", "three")}
+    fit = answerability.fitted(sets)
+    assert (fit.weights > 0).all()
+    shares = {(name, kind): share for name, kind, share, _ in answerability.held_out(sets)}
+    for name in sets:
+        assert 0.04 < shares[name, answerability.ANSWERABLE] < 0.16
+        assert shares[name, "absent"] > 0.6
+
+
+def test_the_fewest_that_hold_a_promise_over_all_sets_are_kept() -> None:
+    def losses(needed: int) -> unseen.Losses:
+        lost = np.array([[float(limit < needed)] * 40 for limit in unseen.LIMITS])
+        return unseen.Losses(lost, np.ones_like(lost), tuple(map(str, range(40))))
+
+    sets = {"short": losses(3), "long": losses(20)}
+    assert unseen.first_limit(sets, 0.05) == unseen.LIMITS.index(20)
+    assert unseen.first_limit(sets, 0.6) == 0
+    assert unseen.first_limit(sets, 0.01) is None
+    told = {figure.what: figure for figure in unseen.figures(sets)}
+    assert told["long: lost unseen, as shipped"].value == 1.0
+    assert told["5% promised: cards a question"].beside == "at most 20 kept"

@@ -14,6 +14,10 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+#: What ships: at most this share of questions loses all evidence that was found with nobody asked, at so many cards a
+#: question for people; both means over the labelled sets (``python -m tests.bench unseen full``, docs/evaluation.md).
+SHIPPED_LOSS, SHIPPED_CARDS = 0.10, 8
+
 
 def controlled_risk(losses: npt.ArrayLike, groups: Sequence[str]) -> float:
     """The bound on the loss of a new group, in (0, 1]: the groups' mean losses, and one more group that loses all.

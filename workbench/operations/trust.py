@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -16,6 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from arbitration.evaluation.intervals import Interval
 from training.elusion import missed_rate
+from training.risk import SHIPPED_CARDS, SHIPPED_LOSS, controlled_risk, fewest_groups
 from workbench.accounts.models import User
 from workbench.accounts.permissions import member_condition_any
 from workbench.documents.collection_choice import collection_choice
@@ -63,6 +65,21 @@ class TimedShare(Share):
 def share(name: str, *, part: int, whole: int) -> Share:
     """``part`` of ``whole``, by the interval that rare cases need."""
     return Share(name, part, missed_rate(missed=part, judged=whole))
+
+
+@dataclass(frozen=True, slots=True)
+class LostUnseen:
+    """Of the questions whose evidence people decided on, those whose evidence the machine had all discarded. ``bound``
+    is the share that conformal risk control allows to promise, None while there are too few questions to promise the
+    share that ships."""
+
+    questions: Share
+    bound: float | None
+
+    @property
+    def bound_percent(self) -> int | None:
+        """The bound in per cent, rounded up, so that no more is promised than is held."""
+        return None if self.bound is None else math.ceil(100 * self.bound - 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +188,27 @@ def misses_by_month(*, collection: Collection) -> list[Share]:
     ]
 
 
+def lost_unseen(*, collection: Collection) -> LostUnseen:
+    """How many questions would have lost all their evidence, had nobody looked at what was discarded. A question asked
+    again is one question. Lines that no detector found are not counted here but under what was missed. One query."""
+    rows = list(
+        Review.objects.filter(
+            run__collection=collection,
+            role__in=_EVIDENCE,
+            machine_role__isnull=False,
+            superseded_by__isnull=True,
+            created_at__gt=Now() - WINDOW,
+        )
+        .order_by()
+        .values("run__question__normalised", "run__question__document_id")
+        .annotate(kept=Count("pk", filter=~Q(machine_role=RoleChoice.DISCARDED)))
+    )
+    losses = [float(row["kept"] == 0) for row in rows]
+    bound = controlled_risk(losses, [str(number) for number in range(len(losses))])
+    found = share(_("questions with evidence"), part=int(sum(losses)), whole=len(losses))
+    return LostUnseen(found, bound if len(losses) >= fewest_groups(SHIPPED_LOSS) else None)
+
+
 def trust_page(*, user: User, query: QueryDict) -> dict[str, Any]:
     """The figures of the collection that the address names, else of the first that the person may ask about."""
     chosen, filters = collection_choice(
@@ -190,6 +228,9 @@ def trust_page(*, user: User, query: QueryDict) -> dict[str, Any]:
         "misses": [replace(row, name=month_in_words(row.name)) for row in trust.misses],
         "elusion": trust.elusion,
         "models": trust.models,
+        "lost": lost_unseen(collection=chosen),
+        "shipped_share": round(100 * SHIPPED_LOSS),
+        "shipped_cards": SHIPPED_CARDS,
     }
 
 

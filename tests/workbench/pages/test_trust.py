@@ -6,9 +6,9 @@ from django.urls import reverse
 
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import ClientAs, queries_of, role_other_than
-from tests.workbench.scene import Scene
+from tests.workbench.scene import Scene, make_run
 from workbench.accounts.models import User
-from workbench.operations.trust import conduct_of, misses_by_month
+from workbench.operations.trust import conduct_of, lost_unseen, misses_by_month
 from workbench.review.evidence import evidence_add
 from workbench.review.models import ReasonCode, Review, ReviewAction
 from workbench.runs.models import Candidate
@@ -60,6 +60,34 @@ def test_evidence_that_a_person_added_counts_as_missed(cast: Cast, scene: Scene)
     assert (after.part, after.figure.n, after.figure.value) == (1, 1, 1.0)
 
 
+def test_a_question_whose_evidence_was_all_discarded_counts_as_lost(cast: Cast, scene: Scene) -> None:
+    def found(candidate: Candidate, machine_role: str) -> None:
+        Review.objects.create(
+            run=candidate.run,
+            candidate=candidate,
+            reviewer=cast.reviewer,
+            action=ReviewAction.APPROVE if machine_role == "supporting" else ReviewAction.OVERRIDE,
+            role="supporting",
+            machine_role=machine_role,
+            reason_code="" if machine_role == "supporting" else ReasonCode.WRONG_ROLE,
+        )
+
+    run = make_run(asker=cast.analyst, document=scene.document, text="Who may see the access records?")
+    discarded, kept = run.candidates.filter(verdict__role__isnull=False)[:2]
+    before = lost_unseen(collection=cast.alpha)
+    assert before.questions.part == 0
+
+    found(discarded, "discarded")
+    after = lost_unseen(collection=cast.alpha)
+    assert after.questions.part == 1
+    assert after.questions.figure.n == before.questions.figure.n + 1
+    assert after.bound is after.bound_percent is None  # nothing is promised on so few questions
+
+    found(kept, "supporting")
+    assert lost_unseen(collection=cast.alpha).questions.part == 0
+    assert lost_unseen(collection=cast.beta).questions.figure.n == 0
+
+
 def test_the_page_is_for_those_who_answer_for_the_verdicts(
     cast: Cast, client_as: ClientAs, scene: Scene
 ) -> None:
@@ -68,6 +96,7 @@ def test_the_page_is_for_those_who_answer_for_the_verdicts(
         page = client_as(person).get(address).content.decode()
         assert "Evidence the machine missed" in page
         assert "No sample of discarded candidates was drawn yet." in page
+        assert "As shipped, at most 10 % of questions lose all evidence" in page
     for person in (cast.analyst, cast.annotator):
         assert "No collection to look at" in client_as(person).get(address).content.decode()
     assert "Alpha" not in client_as(cast.outsider).get(f"{address}?collection=alpha").content.decode()

@@ -1,0 +1,138 @@
+"""Evidence lost unseen: how many of the nearest are kept for people, and how many questions then lose all evidence that
+was found without a person being asked about any of it. Conformal risk control (:mod:`training.risk`) finds the fewest
+for a promised share; each labelled set is held out in turn, and each has one vote. Questions in the same words are one
+group.
+
+Needs the shared test data and services: ``python -m workbench.stack exec --migrated -- python -m tests.bench unseen``;
+with ``full`` the first 300 questions of every set instead of the first 100.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from arbitration.contracts import Role
+from arbitration.decision import Decision, arbitrate
+from arbitration.evaluation.datasets import load_dataset
+from arbitration.evaluation.judge import Judge
+from arbitration.evaluation.question_groups import question_key
+from arbitration.evaluation.structured import line_maps
+from arbitration.pool import CandidatePool
+from arbitration.settings import EngineSettings
+from arbitration.strategies.registry import get_strategy
+from tests.bench.registry import Figure, Size, measurement
+from training.labelled_pools import labels_of_pool
+from training.risk import SHIPPED_CARDS, SHIPPED_LOSS, controlled_risk
+
+Floats = npt.NDArray[np.float64]
+
+SETS = (
+    *("natural", "arf_us_constitution", "mmlongbench_admin", "contractnli", "cuad", "policyqa", "h2o_evals"),
+    "financebench",
+)
+MOST = {"quick": 100, "full": 300}
+#: How many of the nearest are kept at most, and the promised shares.
+LIMITS = (3, 6, 9, 12, 16, 20, 24, 30, 36, 42, 48, 60)
+PROMISED = (0.05, 0.10)
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Of one set: ``lost`` (limits, questions) 0 or 1, ``cards`` (limits, questions) that people are asked about, and
+    the group of each question."""
+
+    lost: Floats
+    cards: Floats
+    groups: tuple[str, ...]
+
+    def risk(self, way: int) -> float:
+        """The bound on the share lost with the limit of this index."""
+        return controlled_risk(self.lost[way], self.groups)
+
+
+def settings_with(limit: int) -> EngineSettings:
+    """Keeping at most so many of the nearest; beyond the shipped limit those with a smaller share of the best too."""
+    shipped = EngineSettings()
+    share = shipped.near_share * min(1.0, shipped.near_limit / limit)
+    return shipped.model_copy(update={"near_limit": limit, "near_share": share})
+
+
+def first_limit(sets: Mapping[str, Losses], alpha: float) -> int | None:
+    """Index of the first limit from which on the mean bound over the sets stays within alpha; None where none does."""
+    held = [np.mean([one.risk(way) for one in sets.values()]) <= alpha for way in range(len(LIMITS))]
+    failing = [way for way, holds in enumerate(held) if not holds]
+    first = failing[-1] + 1 if failing else 0
+    return first if first < len(held) else None
+
+
+def lost_unseen(decision: Decision, pool: CandidatePool, evidence: Sequence[bool]) -> bool:
+    """Whether all evidence found is discarded and nobody is asked about any of it, nor to confirm a not-found."""
+    holders = {c.candidate_id for c, holds in zip(pool.candidates, evidence, strict=True) if holds}
+    verdicts = [verdict for verdict in decision.verdicts if verdict.candidate_id in holders]
+    asks = decision.no_strong_match or (decision.not_found and not pool.absence.proved)
+    seen = any(v.role is not Role.DISCARDED or v.needs_person for v in verdicts)
+    return bool(verdicts) and not seen and not asks
+
+
+def losses_of(folder: Path, *, limit: int) -> Losses:
+    """What every limit loses of a labelled set."""
+    from workbench.runs.evaluation import QuestionRunner, dataset_load
+
+    dataset = load_dataset(folder).limited(limit)
+    loaded = dataset_load(dataset=dataset, tell=lambda text: None)
+    runner, judge = QuestionRunner(loaded=loaded, strategies=[]), Judge(line_maps(dataset))
+    questions = [question for question in dataset.questions if question.is_ranked]
+    lost, cards = np.zeros((len(LIMITS), len(questions))), np.zeros((len(LIMITS), len(questions)))
+    for number, question in enumerate(questions):
+        pool = runner.pool(question)
+        ids = loaded.dataset_ids(question.collection)
+        evidence = labels_of_pool(pool, question, judge=judge, dataset_ids=ids)
+        for way, most in enumerate(LIMITS):
+            asked = pool.model_copy(update={"settings": settings_with(most)})
+            decision = arbitrate(pool=asked, strategy=get_strategy("offline"))
+            lost[way, number] = lost_unseen(decision, pool, evidence)
+            cards[way, number] = sum(v.needs_person or v.role is None for v in decision.verdicts)
+    return Losses(lost, cards, tuple(question_key(question.text) for question in questions))
+
+
+@measurement("unseen", needs_services=True)
+def measure(size: Size) -> Iterator[Figure]:
+    """What ships, by set; and for each promise what a set loses with the limit that the others ask for."""
+    data = Path(os.environ.get("WORKBENCH_TEST_DATA", "../shared/data"))
+    if not (data / "natural").is_dir():
+        print(f"unseen: no shared test data at {data}; set WORKBENCH_TEST_DATA", file=sys.stderr)
+        return
+    yield from figures({name: losses_of(data / name, limit=MOST[size]) for name in SETS})
+
+
+def figures(sets: Mapping[str, Losses]) -> Iterator[Figure]:
+    """The figures of :func:`measure`."""
+    shipped = LIMITS.index(EngineSettings().near_limit)
+    for name, one in sets.items():
+        yield Figure(f"{name}: lost unseen, as shipped", float(one.lost[shipped].mean()))
+        yield Figure(f"{name}: cards a question, as shipped", float(one.cards[shipped].mean()))
+    bound = np.mean([one.risk(shipped) for one in sets.values()])
+    cards = np.mean([one.cards[shipped].mean() for one in sets.values()])
+    yield Figure("bound as shipped, each set one vote", float(bound), "", SHIPPED_LOSS, "at most")
+    yield Figure("cards as shipped, each set one vote", float(cards), "", SHIPPED_CARDS, "at most")
+    for alpha in PROMISED:
+        for name, one in sets.items():
+            way = first_limit({other: own for other, own in sets.items() if other != name}, alpha)
+            if way is not None:
+                kept = f"at most {LIMITS[way]} kept, {one.cards[way].mean():.1f} cards"
+                yield Figure(
+                    f"{alpha:.0%} promised, {name} held out: lost", float(one.lost[way].mean()), beside=kept
+                )
+        way = first_limit(sets, alpha)
+        if way is not None:
+            cards = np.mean([one.cards[way].mean() for one in sets.values()])
+            yield Figure(
+                f"{alpha:.0%} promised: cards a question", float(cards), beside=f"at most {LIMITS[way]} kept"
+            )
