@@ -13,7 +13,7 @@ import pytest
 
 from arbitration.features import FEATURE_NAMES
 from arbitration.strategies.settable import call_plan
-from tests.bench import answerability, unseen, year, year_plot
+from tests.bench import answerability, unseen, year, year_chances, year_plot
 from tests.bench.corpora import Language, _places
 from tests.bench.growth import drawn, series
 from tests.bench.ingest import a_pdf
@@ -120,7 +120,7 @@ def test_the_year_reviews_trains_and_decides_by_the_products_own_rules(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     simulated = an_installation(monkeypatch)
-    rules_f1, _mrr = simulated._unseen(None)
+    rules_f1, _mrr = year.f1_of(simulated.unreviewed, None)
     first, second = simulated.live()
 
     assert (first.labels, second.labels) == (300, 600)
@@ -136,6 +136,25 @@ def test_the_year_reviews_trains_and_decides_by_the_products_own_rules(
     assert "deployed" in (first.outcome, second.outcome), (first.reason, second.reason)
     assert second.serves_f1 > rules_f1
     assert year.table([first, second]).count("\n") == 3
+
+
+def test_more_blind_cards_bring_the_first_deployment_forward(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated = an_installation(monkeypatch)
+    lived = list(year_chances.months_reviewed(simulated, months=2))
+
+    few, many = (
+        year_chances.chances(lived, share=share, policy=simulated.policy, redraws=10) for share in (0.04, 0.9)
+    )
+
+    assert [len(month.cards) for month in lived] == [300, 600]
+    assert all(month.unseen_f1 > 0 for month in lived)
+    assert (
+        np.mean(few.differ[2])
+        < np.mean(many.differ[2])
+        <= (year_chances.differing(lived[1].champion, lived[1].challenger))
+    )
+    assert few.by(1) <= few.by(2)
+    assert few.by(1) < many.by(1)
 
 
 def test_the_year_is_drawn_as_well_formed_svg_for_light_and_dark(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,7 +136,7 @@ def decide(
         return GateDecision("refused", obstacles, gold.digest, None, None, None, is_first, way)
     before, after = _figures(champion, gold), _figures(challenger, gold)
     gain = paired_gain(gold, champion, challenger, policy=policy)
-    kept = _no_gain(before, after, gain, policy, way)
+    kept = _no_gain(before, after, gain, policy, way, differing(champion, challenger))
     refused = _regressions(before, after, policy) if not kept else ()
     outcome: Outcome = "kept" if kept else "refused" if refused else "deployed"
     reasons = kept or refused or (_gain_in_words(before, after, gain),)
@@ -181,8 +181,16 @@ def _figures(contender: Contender, gold: Dataset) -> Figures:
     )
 
 
+def differing(champion: Contender, challenger: Contender) -> int:
+    """On how many gold pairs the two decide differently. The others say nothing of which has the greater F1, except
+    through how great it is: F1 rises exactly where the sum of 2 * label - F1 of the champion over the pairs that the
+    challenger adds is greater than over those that it drops."""
+    old, new = (side.probabilities >= side.threshold for side in (champion, challenger))
+    return int((old != new).sum())
+
+
 def _no_gain(
-    before: Figures, after: Figures, gain: Interval, policy: GatePolicy, way: Way
+    before: Figures, after: Figures, gain: Interval, policy: GatePolicy, way: Way, differ: int
 ) -> tuple[str, ...]:
     old, new = before.metrics.f1, after.metrics.f1
     if new == old:
@@ -198,7 +206,8 @@ def _no_gain(
         )
         return (
             f"F1 rises from {old:.4f} to {new:.4f}, but {_interval_in_words(gain)} holds zero and {why}: "
-            f"{before.version} is kept",
+            f"{before.version} is kept. They decide differently on {differ} of {after.metrics.pairs} gold pairs: more "
+            "such pairs are needed to tell",
         )
     return ()
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,13 +28,22 @@ import numpy as np
 import numpy.typing as npt
 
 from arbitration.contracts import Role
+from arbitration.evaluation.question_groups import question_key
 from arbitration.evidence import evidence_scores
 from arbitration.features import FEATURE_VERSION, pool_features
 from arbitration.settings import EngineSettings
 from tests.bench.registry import Figure, Size, measurement
 from training.crossfit import Recipe, cross_fitted
 from training.fitting import NotEnoughData, TrainingConfig
-from training.gate import Contender, GateDecision, GatePolicy, decide, gold_counts, gold_missing, way_of
+from training.gate import (
+    Contender,
+    GateDecision,
+    GatePolicy,
+    decide,
+    gold_counts,
+    gold_missing,
+    way_of,
+)
 from training.gold import all_gold_labels, gold_dataset, gold_labels
 from training.labels import LabelRow, LabelSource, resolve
 from training.metrics import f1_score, ranked_judgements
@@ -237,7 +246,7 @@ class Year:
     def _month(
         self, month: int, gold: Dataset, decision: GateDecision, before: str, challenger: TrainedModel | None
     ) -> Month:
-        f1, mrr = self._unseen(self.champion.model if self.champion else None)
+        f1, mrr = f1_of(self.unreviewed, self.champion.model if self.champion else None)
         return Month(
             month=month,
             labels=len(self.labels),
@@ -252,26 +261,27 @@ class Year:
             high=decision.gain.high if decision.gain else None,
             outcome=decision.outcome,
             reason="; ".join(decision.reasons),
-            unseen_f1=self._unseen(challenger)[0] if challenger else None,
+            unseen_f1=f1_of(self.unreviewed, challenger)[0] if challenger else None,
             serves=self.champion.name if self.champion else RULES,
             serves_f1=f1,
             serves_mrr=mrr,
         )
 
-    def _unseen(self, model: TrainedModel | None) -> tuple[float, float]:
-        """F1 over all candidates of the questions nobody reviewed, and MRR over those with an answer."""
-        labels = np.concatenate([one.labels for one in self.unreviewed])
-        lists = [one.question for one in self.unreviewed for _ in one.labels]
-        if model is None:
-            scores = np.concatenate([one.estimates for one in self.unreviewed])
-            bar = EngineSettings().rules_accept
-        else:
-            scores = model.scorer.probabilities(np.concatenate([one.features for one in self.unreviewed]))
-            bar = model.scorer.threshold
-        ranks = [
-            1.0 / judged.first_hit for judged in ranked_judgements(labels, scores, lists) if judged.first_hit
-        ]
-        return f1_score(labels, scores >= bar), float(np.mean(ranks))
+
+def f1_of(questions: Sequence[Asked], model: TrainedModel | None) -> tuple[float, float]:
+    """Of a model, or of the rules: F1 over all candidates of the questions, and MRR over those with an answer."""
+    labels = np.concatenate([one.labels for one in questions])
+    lists = [one.question for one in questions for _ in one.labels]
+    if model is None:
+        scores = np.concatenate([one.estimates for one in questions])
+        bar = EngineSettings().rules_accept
+    else:
+        scores = model.scorer.probabilities(np.concatenate([one.features for one in questions]))
+        bar = model.scorer.threshold
+    ranks = [
+        1.0 / judged.first_hit for judged in ranked_judgements(labels, scores, lists) if judged.first_hit
+    ]
+    return f1_score(labels, scores >= bar), float(np.mean(ranks))
 
 
 def _recipe(model: TrainedModel, rows: Dataset) -> Recipe:
@@ -291,7 +301,7 @@ def measure(_size: Size) -> Iterator[Figure]:
     found = described(folder)
     questions, unreviewed = found[UNREVIEWED:], found[:UNREVIEWED]
     year = Year(questions, unreviewed)
-    rules_f1, rules_mrr = year._unseen(None)
+    rules_f1, rules_mrr = f1_of(unreviewed, None)
     months = lived(year)
     report = {"rules_f1": rules_f1, "rules_mrr": rules_mrr, "months": [asdict(month) for month in months]}
     REPORT.parent.mkdir(parents=True, exist_ok=True)
@@ -354,8 +364,11 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def described(folder: Path) -> list[Asked]:
-    """The questions of the chosen regulations in an order drawn once, with their candidates, found by the product."""
+def described(
+    folder: Path, documents: Collection[str] | None = DOCUMENTS, months: int = MONTHS
+) -> list[Asked]:
+    """Questions on the chosen documents (None: on all) in an order drawn once, with their candidates, found by the
+    product; those that nobody reviews, and enough for so many months. Of equal questions one."""
     from arbitration.evaluation.datasets import load_dataset
     from arbitration.evaluation.judge import Judge
     from arbitration.evaluation.structured import line_maps
@@ -363,13 +376,17 @@ def described(folder: Path) -> list[Asked]:
     from workbench.runs.evaluation import QuestionRunner, dataset_load
 
     whole = load_dataset(folder)
-    chosen = [q for q in whole.questions if q.is_ranked and {e.document_id for e in q.evidence} <= DOCUMENTS]
+    kept = {document.document_id for document in whole.documents}
+    if documents is not None:
+        kept &= set(documents)
+    ranked = [q for q in whole.questions if q.is_ranked and {e.document_id for e in q.evidence} <= kept]
+    chosen = list({question_key(q.text): q for q in ranked}.values())
     order = np.random.default_rng(SEED).permutation(len(chosen))
-    needed = UNREVIEWED + -(-MONTHS * REVIEWS // (BEST + AT_RANDOM)) + MONTHS
+    needed = UNREVIEWED + -(-months * REVIEWS // (BEST + AT_RANDOM)) + months
     drawn = [chosen[place] for place in order[:needed]]
     dataset = replace(
         whole,
-        documents=tuple(document for document in whole.documents if document.document_id in DOCUMENTS),
+        documents=tuple(document for document in whole.documents if document.document_id in kept),
         questions=tuple(drawn),
     )
     loaded = dataset_load(dataset=dataset, tell=lambda text: print(text, file=sys.stderr, flush=True))
