@@ -35,6 +35,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "exception": "Limits the rule on {place}: “{what}”.",
         "rule": "The rule to which the passage on {place} is an exception.",
         "place": "p. {page}, lines {first}-{last}",
+        "line": "p. {page}, line {first}",
     },
     "es": {
         "definition": "Define «{what}», que usa el pasaje de la {place}.",
@@ -42,6 +43,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "exception": "Limita la regla de la {place}: «{what}».",
         "rule": "La regla de la que el pasaje de la {place} es una excepción.",
         "place": "pág. {page}, líneas {first}-{last}",
+        "line": "pág. {page}, línea {first}",
     },
 }
 _QUOTED_WORDS = 15
@@ -155,7 +157,10 @@ class _Table:
     def _companion(self, candidate: PoolCandidate, user: PoolCandidate, kind: str, what: str) -> Companion:
         words = _REASONS[supported_language(self.pool.question.language)]
         anchor = user.anchor
-        place = words["place"].format(page=anchor.page_start, first=anchor.line_start, last=anchor.line_end)
+        kind_of_place = "line" if anchor.line_start == anchor.line_end else "place"
+        place = words[kind_of_place].format(
+            page=anchor.page_start, first=anchor.line_start, last=anchor.line_end
+        )
         reason = words[kind].format(what=what, place=place)
         return Companion(candidate.candidate_id, user.candidate_id, kind, reason)
 

@@ -67,11 +67,13 @@ class SentenceMap:
 
 
 def without_heading(sentence: str, title: str | None) -> str:
-    """A sentence without its section's title before it, where a heading runs on into the text."""
+    """A sentence without its section's title before it, with or without its number, where a heading runs on into the
+    text."""
     heading = " ".join(title.split()) if title else ""
-    if not heading or not sentence.casefold().startswith(heading.casefold()):
-        return sentence
-    return sentence[len(heading) :].lstrip(" .:-–—") or sentence
+    for part in (heading, _CLAUSE.sub("", heading, count=1)):
+        if part and sentence.casefold().startswith(part.casefold()):
+            return sentence[len(part) :].lstrip(" .:-–—") or sentence
+    return sentence
 
 
 def is_heading(sentence: str) -> bool:

@@ -32,6 +32,7 @@ def test_where_sentences_and_lines_begin() -> None:
         ("2 Retention periods Records are kept.", "2 Retention periods", "Records are kept."),
         ("RETENTION – Records are kept.", "Retention", "Records are kept."),
         ("2 Retention periods", "2 Retention periods", "2 Retention periods"),
+        ("AUDIT AND RECORDS 9.1 Right to audit.", "9. AUDIT AND RECORDS", "9.1 Right to audit."),
         ("Records are kept.", "2 Retention periods", "Records are kept."),
         ("Records are kept.", None, "Records are kept."),
     ],
