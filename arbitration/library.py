@@ -17,6 +17,9 @@ from types import TracebackType
 from typing import Any, Literal
 
 from arbitration.adapters.endpoints import Endpoint
+from arbitration.adapters.onnx_embedder import default_embedder
+from arbitration.adapters.openai_chat import OpenAIChat
+from arbitration.adapters.probe import probe
 from arbitration.documents import ParsedDocument
 from arbitration.errors import (
     ArbitrationError,
@@ -218,8 +221,6 @@ def chosen_embedder(choice: EmbedderChoice) -> Embedder | None:
         return choice
     if choice != "shipped":
         raise ArbitrationError(f'There is no embedder \'{choice}\'; use "shipped", "none" or an object.')
-    from arbitration.adapters.onnx_embedder import default_embedder
-
     return default_embedder()
 
 
@@ -228,10 +229,6 @@ def open_endpoint(endpoint: Endpoint) -> ChatModel:
 
     Raises :class:`~arbitration.errors.StrategyUnavailable` where that is impossible.
     """
-    # Here and not above: the client is large, and most programs ask no model.
-    from arbitration.adapters.openai_chat import OpenAIChat
-    from arbitration.adapters.probe import probe
-
     if endpoint.capabilities is None:
         try:
             endpoint = replace(endpoint, capabilities=probe(endpoint))
