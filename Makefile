@@ -7,6 +7,8 @@ UV := env -u VIRTUAL_ENV .venv/bin/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
 
+FRAMEWORKS := --extra langchain --extra llamaindex --extra haystack
+
 .PHONY: run setup check test faults bench load live-test docs site client lock audit
 .DEFAULT_GOAL := run
 
@@ -50,7 +52,7 @@ client: setup  ## a typed Python client of the API, generated into var/client
 
 lock: setup  ## lock the dependencies again, with hashes
 	@$(COMPILE) pyproject.toml --extra s3 --output-file requirements.lock
-	@$(COMPILE) pyproject.toml --extra dev --extra server --constraint requirements.lock --output-file requirements-dev.lock
+	@$(COMPILE) pyproject.toml --extra dev --extra server --extra mcp $(FRAMEWORKS) --constraint requirements.lock --output-file requirements-dev.lock
 	@$(COMPILE) pyproject.toml --extra server --constraint requirements-dev.lock --output-file requirements-image.lock
 	@echo uv | $(COMPILE) - --output-file requirements-uv.lock
 

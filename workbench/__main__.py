@@ -1,10 +1,11 @@
-"""``arbiter-workbench run | manage | status | stop``: the installed product's command line."""
+"""``arbiter-workbench run | manage | mcp | status | stop``: the installed product's command line."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 from workbench.infra.command_line import execute
 from workbench.paths import default_home
@@ -16,6 +17,7 @@ USAGE = """usage: arbiter-workbench COMMAND
 
   run [--no-demo]      the whole product until Ctrl-C; HOST, PORT and WORKBENCH_HOME count
   manage COMMAND ...   a command of the product, such as: manage ask "How long are records kept?" --collection demo
+  mcp [--http]         the product for agents; WORKBENCH_URL and WORKBENCH_TOKEN count
   status               what runs
   stop                 stop what runs
   --version            the version
@@ -33,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         case ["manage"]:
             manage(arguments[1:])
             return 0
+        case ["mcp"]:
+            return _mcp(arguments[1:])
         case ["--version" | "-V"]:
             print(f"arbiter-workbench {version()}")  # noqa: T201
             return 0
@@ -41,6 +45,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
     print(USAGE, file=sys.stderr)  # noqa: T201
     return 2
+
+
+def _mcp(arguments: Sequence[str]) -> int:
+    if find_spec("mcp") is None:
+        print("The MCP server needs the extra mcp: pip install 'arbiter-workbench[mcp]'", file=sys.stderr)  # noqa: T201
+        return 1
+    from workbench.mcp.server import main as serve  # the extra may be missing
+
+    return serve(arguments)
 
 
 def manage(arguments: Sequence[str], *, program: str = "arbiter-workbench manage") -> None:

@@ -214,16 +214,17 @@ class RunViewSet(RunReviewActions, mixins.ListModelMixin, mixins.RetrieveModelMi
     @extend_schema(responses={(200, "application/json"): OpenApiTypes.OBJECT})
     @action(detail=True, methods=["get"])
     def record(self, request: Request, pk: str) -> Response:
-        """The run in the audit format: RetrievalResult and AuditedRetrievalResult."""
+        """The run in the audit format: RetrievalResult and AuditedRetrievalResult; and its answer."""
         run = self.get_object()
         require_sight(user=request.user, runs=[run])
-        rows = candidates_of(run)
+        rows, answer = candidates_of(run), run.answers.last()
         return Response(
             {
                 "run_id": run.pk,
                 "strategy": run.strategy,
                 "result": run_result(run, rows).model_dump(mode="json"),
                 "audit": run_audit(run, rows).model_dump(mode="json"),
+                "answer": answer.body if answer else None,
             }
         )
 

@@ -40,7 +40,7 @@ UNIT_TESTS = (
     "tests/test_house.py",
     "tests/test_readers.py",
     "tests/test_secrets.py",
-    "tests/package/test_package.py",
+    "tests/package",
 )
 #: The tests that start the product wait most of the time: they come first, and the others fill the other core.
 SERVICE_TESTS = ("tests/integration", "tests/faults", "tests/workbench")
