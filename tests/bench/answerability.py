@@ -6,7 +6,7 @@ one vote; in it the answerable weigh as much as the absent. The bar is the highe
 questions below it, over the sets that are not held out, is one in ten.
 
 Needs the shared test data and services: ``python -m workbench.stack exec --migrated -- python -m tests.bench
-answerability``; with ``full`` all questions of every set instead of the first 150.
+answerability``; with ``full`` as many questions as docs/evaluation.md names instead of the first 100.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ FITTED = {
     "policyqa": False,
 }
 MEASURED = {"financebench": True, "h2o_evals": True}
-MOST = {"quick": 150, "full": 400}
+#: The most questions of each: the first so many.
+QUICK, FULL = 100, {"contractnli": 400, "cuad": 300, "policyqa": 300, "h2o_evals": 200}
 #: What each kind of absent question weighs beside the others of its set.
 KINDS = {"absent": 1.0, "elsewhere": 1.0, "without evidence": 0.3}
 ANSWERABLE = "answerable"
@@ -149,7 +150,7 @@ def _overlap(one: PoolCandidate, other: PoolCandidate) -> bool:
     )
 
 
-def samples_of(folder: Path, *, swaps: bool, limit: int) -> list[Sample]:
+def samples_of(folder: Path, *, swaps: bool, limit: int | None) -> list[Sample]:
     """The questions of a labelled set, asked as they are, elsewhere, and without their evidence."""
     from workbench.runs.evaluation import QuestionRunner, dataset_load
 
@@ -194,7 +195,7 @@ def measure(size: Size) -> Iterator[Figure]:
         print(f"answerability: no shared test data at {data}; set WORKBENCH_TEST_DATA", file=sys.stderr)
         return
     read = {
-        name: samples_of(data / name, swaps=swaps, limit=MOST[size])
+        name: samples_of(data / name, swaps=swaps, limit=FULL.get(name) if size == "full" else QUICK)
         for name, swaps in {**FITTED, **MEASURED}.items()
     }
     sets = {name: read[name] for name in FITTED}
