@@ -11,7 +11,10 @@ RUN python -m venv /opt/venv \
     && /opt/venv/bin/python -m pip uninstall --yes uv
 
 FROM python:3.12-slim
-ENV PATH=/opt/venv/bin:$PATH \
+# The tag that it is built from; shown at the foot of every page.
+ARG WORKBENCH_VERSION=
+ENV WORKBENCH_VERSION=$WORKBENCH_VERSION \
+    PATH=/opt/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     DJANGO_SETTINGS_MODULE=workbench.settings.production \

@@ -72,6 +72,9 @@ def test_the_command_tells_its_version_and_its_use(built: Built, programs: Path,
     said = run(programs / "arbiter-workbench", "--version", cwd=tmp_path).stdout
     assert said.split()[1] in built.wheel.name
 
+    image = run(programs / "arbiter-workbench", "--version", cwd=tmp_path, WORKBENCH_VERSION="2.0.1").stdout
+    assert image == "arbiter-workbench 2.0.1\n"
+
     assert "arbiter-workbench COMMAND" in run(programs / "arbiter-workbench", "--help", cwd=tmp_path).stdout
     wrong = subprocess.run(
         [programs / "arbiter-workbench", "dance"], capture_output=True, text=True, check=False
