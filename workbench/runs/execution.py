@@ -38,6 +38,7 @@ from workbench.audit.services import audit_record
 from workbench.collection_settings.selectors import criteria_weights_of, gates_of
 from workbench.documents.embedding import active_space, current_embedder, require_encoder_of
 from workbench.documents.ingest import text_hash
+from workbench.documents.models import WORKING_STATUSES, Document
 from workbench.documents.store import DatabaseCandidateStore
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
@@ -206,6 +207,7 @@ def _store(run: Run) -> DatabaseCandidateStore:
 def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
     clock = StageClock(run)
     key = run_cache_key(run=run)  # an alias may have been approved, or a document come, since it was asked
+    unread = _unread_documents(run)
     store, embedder = _store(run), current_embedder()
     require_encoder_of(store.space, embedder=embedder)
     question, notes = question_read(run=run, documents=store.profile().documents)
@@ -226,7 +228,9 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             run,
             owner,
             status=RunStatus.DETECTED,
-            parsed_question=storable_json(_question_record(pool) | {"similar_run": similar}),
+            parsed_question=storable_json(
+                _question_record(pool) | {"similar_run": similar, "unread_documents": unread}
+            ),
             methods_run=[outcome.method for outcome in pool.outcomes if outcome.status == "ran"],
             methods_skipped=[*pool.plan.methods_skipped, *_failed_methods(pool)],
             skipped_reasons=dict(pool.plan.skipped_reasons) | _failed_methods(pool),
@@ -259,6 +263,13 @@ def _failed_methods(pool: CandidatePool) -> dict[str, str]:
     return {
         outcome.method: f"failed: {outcome.error}" for outcome in pool.outcomes if outcome.status == "failed"
     }
+
+
+def _unread_documents(run: Run) -> int:
+    """How many documents of a collection that is asked are still being read, and so are not searched."""
+    if run.question.document_id is not None:
+        return 0
+    return Document.objects.filter(collection=run.collection, status__in=WORKING_STATUSES).count()
 
 
 def _question_record(pool: CandidatePool) -> dict[str, Any]:
