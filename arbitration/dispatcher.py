@@ -57,6 +57,8 @@ def decide(
 
 
 _Choice = dict[MethodName, tuple[bool, str]]
+#: For a method that has no rule below.
+ALWAYS = (True, "searches for every question")
 
 
 def _forced(facts: DispatchFacts, forced: Sequence[MethodName]) -> _Choice:
@@ -81,7 +83,7 @@ def _by_rule(facts: DispatchFacts) -> _Choice:
     choice["embedding"] = _embedding(facts, chosen_any)
     choice["toc_reasoning"] = _toc_reasoning(facts)
     choice["references"] = _references(facts)
-    return choice
+    return {method: choice.get(method, ALWAYS) for method in METHODS}
 
 
 def _toc(facts: DispatchFacts) -> tuple[bool, str]:

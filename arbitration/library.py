@@ -37,7 +37,13 @@ from arbitration.protocols import CandidateStore, ChatModel, Embedder, Scorer
 from arbitration.questions.dictionary import Dictionary
 from arbitration.results import Finding, finding_of
 from arbitration.settings import EngineSettings
-from arbitration.strategies.base import Requirement, Strategy, StrategyServices
+from arbitration.strategies.base import (
+    Requirement,
+    Strategy,
+    StrategyServices,
+    asks_if_there_is_one,
+    needs_model,
+)
 from arbitration.strategies.registry import STRATEGIES, get_strategy
 from arbitration.written_answers import answer_with_model
 
@@ -51,9 +57,6 @@ _HOW_TO_GET: dict[Requirement, str] = {
     "scorer": "a trained reranker: give Arbiter a scorer",
     "embedder": 'an encoder: leave out embedder="none"',
 }
-
-#: Decides most candidates without a model, and asks one about the uncertain where there is one.
-_ASKS_IF_THERE_IS_ONE = frozenset({"r-flow"})
 
 
 class Arbiter:
@@ -184,9 +187,7 @@ class Arbiter:
             raise StrategyUnavailable(
                 f"Strategy '{strategy.name}' needs {needs}. Without: strategy=\"offline\"."
             )
-        if self._endpoint is None or not (
-            "chat" in strategy.requires or strategy.name in _ASKS_IF_THERE_IS_ONE
-        ):
+        if self._endpoint is None or not (needs_model(strategy) or asks_if_there_is_one(strategy)):
             return None
         if self._chat is None:
             self._chat = open_endpoint(self._endpoint)

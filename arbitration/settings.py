@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 MethodName = Literal["toc", "cooccurrence", "bm25", "pattern", "embedding", "toc_reasoning", "references"]
-METHODS: tuple[MethodName, ...] = (
-    "toc",
-    "cooccurrence",
-    "bm25",
-    "pattern",
-    "embedding",
-    "toc_reasoning",
-    "references",
-)
+METHODS: tuple[MethodName, ...] = get_args(MethodName)
 
 
 class Bars(NamedTuple):

@@ -186,6 +186,21 @@ def order_of(strategy: Strategy) -> Literal["role", "score"]:
     return "score" if getattr(strategy, "orders_by_score", False) else "role"
 
 
+def needs_model(strategy: Strategy) -> bool:
+    """Whether it cannot run without a language model."""
+    return bool({"chat", "logprobs"} & set(strategy.requires))
+
+
+def asks_if_there_is_one(strategy: Strategy) -> bool:
+    """Whether it decides without a language model, and asks one about what is uncertain where there is one."""
+    return getattr(strategy, "asks_if_there_is_one", False)
+
+
+def reads_gates(strategy: Strategy) -> bool:
+    """Whether the thresholds of a collection have a say in what it decides."""
+    return getattr(strategy, "reads_gates", False)
+
+
 class Calls:
     """Collects what model calls cost, from any thread, and turns failures into records."""
 

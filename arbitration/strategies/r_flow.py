@@ -57,6 +57,12 @@ class RFlowStrategy:
     description: str = "Pattern match, gates and reranker; a language model only for the uncertain."
     requires: tuple[Requirement, ...] = ()
     verifies: bool = True
+    reads_gates: bool = True
+
+    @property
+    def asks_if_there_is_one(self) -> bool:
+        """A language model judges what is uncertain, where there is one."""
+        return self.verifies
 
     def decide(self, pool: CandidatePool, *, services: StrategyServices) -> StrategyOutcome:
         """One verdict per candidate, ordered by score."""
@@ -248,6 +254,7 @@ class SemanticGatesStrategy:
     name: str = "semantic+gates"
     description: str = "Baseline: cosine and keyword score through the gates."
     requires: tuple[Requirement, ...] = ("embedder",)
+    reads_gates: bool = True
 
     def decide(self, pool: CandidatePool, *, services: StrategyServices) -> StrategyOutcome:
         """Candidates by total score; the gates' zones are their roles."""

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 import arbitration
 from arbitration.settings import EngineSettings
+from arbitration.strategies import base
 from arbitration.strategies.registry import STRATEGIES
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
@@ -52,24 +53,17 @@ def strategy_for(*, collection: Collection, wanted: str = "") -> str:
 
 def needs_model(name: str) -> bool:
     """Whether the strategy cannot run without a language model."""
-    return bool({"chat", "logprobs"} & set(STRATEGIES[name].requires))
-
-
-#: Strategies that decide without a language model, and ask one about what is uncertain where there is one.
-_ASKS_WHERE_THERE_IS_ONE = frozenset({"r-flow"})
+    return base.needs_model(STRATEGIES[name])
 
 
 def may_ask_model(name: str) -> bool:
     """Whether a language model has a say in what the strategy decides on this installation."""
-    return needs_model(name) or (name in _ASKS_WHERE_THERE_IS_ONE and endpoint_configured())
-
-
-_READS_GATES = frozenset({"r-flow", "r-flow-mlp", "semantic+gates"})
+    return needs_model(name) or (base.asks_if_there_is_one(STRATEGIES[name]) and endpoint_configured())
 
 
 def reads_gates(name: str) -> bool:
     """Whether the collection's thresholds have a say in what the strategy decides."""
-    return name in _READS_GATES
+    return name in STRATEGIES and base.reads_gates(STRATEGIES[name])
 
 
 def strategy_choices() -> list[tuple[str, str]]:

@@ -8,7 +8,10 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-METHOD_LABELS = {
+from arbitration.settings import METHODS
+
+#: A detector without words of its own is called by its name.
+METHOD_LABELS = {method: method.replace("_", " ").capitalize() for method in METHODS} | {
     "toc": gettext_lazy("Table of contents"),
     "cooccurrence": gettext_lazy("Keywords together"),
     "bm25": gettext_lazy("BM25 and codes"),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from arbitration.dispatcher import DispatchFacts, decide
 from arbitration.questions import parse_question
 
@@ -72,3 +74,10 @@ def test_every_method_has_a_reason_and_one_place() -> None:
     plan = decide(facts("What are the GOVERN outcomes on page 3?"))
     assert set(plan.methods_run) | set(plan.methods_skipped) == set(plan.reasons)
     assert not set(plan.methods_run) & set(plan.methods_skipped)
+
+
+def test_a_method_without_a_rule_searches_for_every_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arbitration.dispatcher.METHODS", ("toc", "captions"))
+    plan = decide(facts("What is it?", toc=False))
+    assert plan.methods_run == ("captions",)
+    assert plan.reasons["captions"] == "searches for every question"
