@@ -9,7 +9,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 FRAMEWORKS := --extra langchain --extra llamaindex --extra haystack
 
-.PHONY: run setup check test faults bench load live-test docs site client lock audit
+.PHONY: run setup check test faults upgrade-test bench load live-test docs site client lock audit
 .DEFAULT_GOAL := run
 
 run:  ## set up and run the whole product until Ctrl-C
@@ -28,6 +28,9 @@ test: setup  ## everything that CI runs, with services of its own; APP=review fo
 faults: setup  ## every fault, every hostile file, thousands of odd requests: minutes to an hour
 	@WORKBENCH_FUZZ=full WORKBENCH_HOSTILE=all $(VENV) -m workbench.stack exec -- \
 		$(VENV) -m pytest -q -n 0 tests/faults tests/test_readers.py
+
+upgrade-test: setup  ## an installation of an earlier commit, upgraded: its rows, its trail, every page for everybody
+	@$(VENV) -m workbench.stack exec -- $(VENV) -m pytest -q -n 0 -m upgrade tests/upgrade
 
 bench: setup  ## measure the figures of docs; SIZE=full for the large ones
 	@$(VENV) -m workbench.stack exec --migrated -- $(VENV) -m tests.bench $(SIZE)

@@ -36,6 +36,7 @@ UNIT_TESTS = (
     "tests/arbitration",
     "tests/training",
     "tests/workbench/stack",
+    "tests/test_contributing.py",
     "tests/test_docs.py",
     "tests/test_house.py",
     "tests/test_readers.py",
