@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -267,16 +266,18 @@ def test_every_public_name_is_there() -> None:
         arbitration.Oracle  # noqa: B018
 
 
+class _Raced(InMemoryStore):
+    """Whatever matcher it keeps, another thread puts its own in the place at once."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, {} if name == "_matchers" else value)
+
+
 def test_threads_may_ask_one_store_different_things(contract: StoredDocument) -> None:
     """A matcher was lost between two detectors that asked at once."""
-    store = InMemoryStore([contract])
-    asked = [[f"word{number % 7}", "invoice"] for number in range(300)]
-
-    with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(store.lines_with, asked))
-
-    assert all(lines == found[0] for lines in found)
-    assert found[0]
+    assert (
+        _Raced([contract]).lines_with(["invoice"]) == InMemoryStore([contract]).lines_with(["invoice"]) != []
+    )
 
 
 def test_the_store_makes_its_vectors_before_the_first_question(contract: StoredDocument) -> None:
