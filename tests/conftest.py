@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,10 @@ settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")
 
 
-SHARED_PRODUCT = "tests/integration/"
+@cache
+def asks_the_product(file: str) -> bool:
+    """Whether the tests of a file share the running product; those of tests/e2e have one of their own."""
+    return not file.startswith("tests/e2e/") and "RunningProduct" in (ROOT / file).read_text("utf-8")
 
 
 class _ByFile(LoadScopeScheduling):
@@ -32,7 +36,7 @@ class _ByFile(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return SHARED_PRODUCT if file.startswith(SHARED_PRODUCT) else file
+        return "the running product" if asks_the_product(file) else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
@@ -40,11 +44,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     return _ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of the running product come first, although they use no test database: they wait most of the time, and at
+    the end nobody would be left to fill the other core."""
+    items.sort(key=lambda item: not asks_the_product(str(item.path.relative_to(ROOT))))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Tests of the stack that need no service are ``bare``."""
-    for item in items:
-        if item.path.is_relative_to(STACK) and not item.get_closest_marker("integration"):
-            item.add_marker(pytest.mark.bare)
+    if item.path.is_relative_to(STACK) and not item.get_closest_marker("integration"):
+        item.add_marker(pytest.mark.bare)
 
 
 @pytest.fixture(scope="session")

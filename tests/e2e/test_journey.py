@@ -22,6 +22,7 @@ def paper(shared_data: Path) -> Path:
     return shared_data / "worked_examples" / "1706.03762v7.pdf"
 
 
+@pytest.mark.long
 @pytest.mark.data
 @pytest.mark.parametrize("strategy", ["offline", "arbiter"])
 def test_from_upload_to_audit_on_a_paper(strategy: str, visit: Visit, paper: Path) -> None:
@@ -56,7 +57,7 @@ def test_from_upload_to_audit_on_a_paper(strategy: str, visit: Visit, paper: Pat
 
 
 def test_from_drop_to_audit_on_a_document_of_our_own(visit: Visit, tmp_path: Path) -> None:
-    """The same way where the shared data is absent, with the file dropped on the page."""
+    """The same way in the ordinary run, with the file dropped on the page."""
     from workbench.operations.demo.pdf import regulation_pdf
 
     folder = Path(__file__).resolve().parents[2] / "workbench" / "operations" / "demo" / "documents"

@@ -1,6 +1,6 @@
 """Each person from login to finished work: an analyst with many uploads, a reviewer with a full queue, an annotator, an
-admin, an auditor. In the gate it is small and in two looks; with WORKBENCH_FULL_JOURNEYS=1 thirty real PDFs and 5,000
-candidates, in light and dark, wide and narrow.
+admin, an auditor. In the gate it is small and mostly in one look; `make test-all` adds another, and with
+WORKBENCH_FULL_JOURNEYS=1 thirty real PDFs and 5,000 candidates, in light and dark, wide and narrow.
 
 On no page of a sitting may the browser complain (console, content security policy), nor a control move under the
 resting pointer.
@@ -34,7 +34,7 @@ from tests.e2e.browser import (
 from tests.e2e.office import SLUG, Office, Scale, fill_queue, open_office, sign_in, wait_until_read
 from tests.product import PASSWORD, RunningProduct
 
-SMALL = Scale(files=3, candidates=200, cards=12)
+SMALL = Scale(files=2, candidates=120, cards=8)
 LARGE = Scale(files=30, candidates=5_000, cards=100)
 LOOKS = [("light", WIDE), ("dark", NARROW)]
 OTHER_LOOKS = [("dark", WIDE), ("light", NARROW)]
@@ -43,11 +43,19 @@ FULL = bool(os.environ.get("WORKBENCH_FULL_JOURNEYS"))
 WHEN_ASKED = pytest.mark.skipif(
     not FULL, reason="thirty documents and 5,000 candidates: WORKBENCH_FULL_JOURNEYS=1"
 )
+
+
+def named(look: tuple[str, tuple[int, int]]) -> str:
+    """A look, for the name of a test."""
+    return f"{look[0]}-{'wide' if look[1] is WIDE else 'narrow'}"
+
+
+_REST = [pytest.param(look, marks=pytest.mark.long) for look in (OTHER_LOOKS if FULL else [])]
 in_every_look = pytest.mark.parametrize(
-    "look",
-    [*LOOKS, *(OTHER_LOOKS if FULL else [])],
-    ids=lambda look: f"{look[0]}-{'wide' if look[1] is WIDE else 'narrow'}",
+    "look", [LOOKS[0], pytest.param(LOOKS[1], marks=pytest.mark.long), *_REST], ids=named
 )
+#: Where the shift of a phone's page is most likely.
+narrow_too = pytest.mark.parametrize("look", [*LOOKS, *_REST], ids=named)
 #: Layout shift that browsers call good.
 MOST_SHIFT = 0.1
 MOST_BYTES = 1_500_000
@@ -318,7 +326,7 @@ def stocked(office: Office, asked: int) -> str:
     return str(rows[0][0])
 
 
-@in_every_look
+@narrow_too
 def test_the_annotator_labels_by_keys(
     look: tuple[str, tuple[int, int]], enter: Enter, office: Office, stocked: str
 ) -> None:

@@ -1,12 +1,14 @@
 """Every strategy in the real worker, asking over HTTP a model that fails in every way (trust.md).
 
 Web server, broker, Celery worker, database and ledger are those of ``make run``; only the model is a fake. For each
-fault a question is asked under all strategies at once. ``test_llm_faults.py`` tries more cases in one process.
+fault a question is asked under all strategies at once. ``test_llm_faults.py`` tries more cases in one process, so that
+here one fault of each kind is tried in the ordinary run, and all of them in ``make test-all``.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -63,6 +65,11 @@ Each branch sends its audit report to the head office.
 
 Lunch is served from noon. Guests pay at the counter.
 """
+
+
+def one_of_a_kind(faults: Iterable[str], *often: str) -> list[Any]:
+    """Parameters: these faults in the ordinary run, and all."""
+    return [pytest.param(name, marks=() if name in often else pytest.mark.long) for name in faults]
 
 
 @dataclass(frozen=True)
@@ -186,7 +193,7 @@ def test_a_model_that_behaves_decides(under_every_strategy: Any, quiet: dict[str
         quiet[name] = seen.decided
 
 
-@pytest.mark.parametrize("fault", UNANSWERED)
+@pytest.mark.parametrize("fault", one_of_a_kind(UNANSWERED, "hang", "server_error"))
 def test_without_an_answer_no_model_decides(
     product: RunningProduct, under_every_strategy: Any, fault: str
 ) -> None:
@@ -202,7 +209,7 @@ def test_without_an_answer_no_model_decides(
             assert sum(call["cost"] for call in seen.calls) == 0
 
 
-@pytest.mark.parametrize("fault", BENT)
+@pytest.mark.parametrize("fault", one_of_a_kind(BENT, "not_json"))
 def test_a_bent_answer_is_no_verdict(product: RunningProduct, under_every_strategy: Any, fault: str) -> None:
     product.fake.fault(fault)
     for name, seen in under_every_strategy().items():
@@ -211,7 +218,7 @@ def test_a_bent_answer_is_no_verdict(product: RunningProduct, under_every_strate
         assert seen.row["needs_person"], name
 
 
-@pytest.mark.parametrize("fault", ABOUT_IDS)
+@pytest.mark.parametrize("fault", one_of_a_kind(ABOUT_IDS, "missing_ids"))
 def test_ids_never_offered_left_out_or_doubled(
     product: RunningProduct, under_every_strategy: Any, quiet: dict[str, Any], fault: str
 ) -> None:

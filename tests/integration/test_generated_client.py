@@ -13,7 +13,8 @@ import pytest
 
 from tests.product import ROOT, RunningProduct, eventually
 
-pytestmark = pytest.mark.integration
+#: In the ordinary run the description itself is checked (tests/workbench/api/test_schema.py), and what it describes.
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 TEXT = (
     b"1 Keys\n\nSpare keys are kept in the safe of the front office.\nThe porter writes down who takes one.\n"
 )

@@ -195,13 +195,15 @@ def hostile_strings(folder: Path) -> list[str]:
 
 
 @pytest.mark.data
+@pytest.mark.parametrize("share", [pytest.param(1, marks=pytest.mark.long), 8])
 @pytest.mark.parametrize("strategy", LLM_STRATEGIES)
 def test_no_string_of_the_corpora_changes_a_role_unseen(
-    fake_llm: FakeLLM, chat: OpenAIChat, shared_data: Path, strategy: str
+    fake_llm: FakeLLM, chat: OpenAIChat, shared_data: Path, strategy: str, share: int
 ) -> None:
+    """Every string in `make test-all`, every eighth in the ordinary run."""
     fake_llm.obey_injection(carrier_text=MARK)
     strings = hostile_strings(shared_data / "injection")
     assert len(strings) > 100
     step = 5 if strategy in ("consensus", "r-flow") else 1  # a call for each candidate
-    unseen = {text: found for text in strings[::step] if (found := violations(strategy, text, chat))}
+    unseen = {text: found for text in strings[:: share * step] if (found := violations(strategy, text, chat))}
     assert unseen == {}

@@ -8,6 +8,10 @@ the stranger.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
 
 from workbench.accounts.models import MemberRole, Membership, User
 from workbench.documents.models import Collection
@@ -53,18 +57,33 @@ class Cast:
 
 
 def create_cast() -> Cast:
-    """Makes both collections and their people; everybody's password is ``PASSWORD``."""
-    alpha = Collection.objects.create(slug="alpha", name="Alpha")
-    beta = Collection.objects.create(slug="beta", name="Beta")
-    members = {name: _member(name, alpha, role) for name, role in _MEMBERS.items()}
-    outsiders = {str(role): _member(f"outside_{role}", beta, role) for role in MemberRole}
-    outsiders["every"] = _member("outsider", beta, *MemberRole)
-    staff = User.objects.create_user("staff@example.org", PASSWORD, name="Staff", is_staff=True)
+    """Makes both collections and their people; everybody's password is ``PASSWORD``. Nearly every test begins with it:
+    a statement for each table, and the password is hashed once."""
+    alpha, beta = Collection.objects.bulk_create(
+        [Collection(slug="alpha", name="Alpha"), Collection(slug="beta", name="Beta")]
+    )
+    places = {name: (alpha, [role]) for name, role in _MEMBERS.items()}
+    places |= {f"outside_{role}": (beta, [role]) for role in MemberRole}
+    places["outsider"] = (beta, list(MemberRole))
+    hashed = _hashed(PASSWORD, tuple(settings.PASSWORD_HASHERS))
+    people = {name: _person(name, hashed) for name in places}
+    staff = User(email="staff@example.org", password=hashed, name="Staff", is_staff=True)
+    User.objects.bulk_create([*people.values(), staff])
+    Membership.objects.bulk_create(
+        Membership(user=people[name], collection=collection, role=role)
+        for name, (collection, roles) in places.items()
+        for role in roles
+    )
+    outsiders = {str(role): people[f"outside_{role}"] for role in MemberRole} | {"every": people["outsider"]}
+    members = {name: people[name] for name in _MEMBERS}
     return Cast(alpha=alpha, beta=beta, outsiders=outsiders, staff=staff, **members)
 
 
-def _member(name: str, collection: Collection, *roles: str) -> User:
-    title = name.replace("_", " ").title()
-    user = User.objects.create_user(f"{name.replace('_', '-')}@example.org", PASSWORD, name=title)
-    Membership.objects.bulk_create(Membership(user=user, collection=collection, role=role) for role in roles)
-    return user
+@cache
+def _hashed(password: str, hashers: tuple[str, ...]) -> str:
+    return make_password(password)
+
+
+def _person(name: str, password: str) -> User:
+    email = f"{name.replace('_', '-')}@example.org"
+    return User(email=email, password=password, name=name.replace("_", " ").title())

@@ -13,6 +13,12 @@ from workbench.accounts.models import User
 from workbench.rerankers.champion import loaded_forget
 
 
+@pytest.fixture(autouse=True)
+def _importance_of_one_deal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The importance of features is half of a training's time here, and tests/training/test_report.py's matter."""
+    monkeypatch.setattr("training.report.IMPORTANCE_REPEATS", 1)
+
+
 @pytest.fixture
 def world(cast: Cast, here: None) -> Iterator[World]:
     """Alpha with one document and no labels yet."""

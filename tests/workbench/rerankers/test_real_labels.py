@@ -39,7 +39,8 @@ from workbench.rerankers.services import schedule_change
 from workbench.rerankers.store import dataset_get
 from workbench.runs.evaluation import LoadedSet, dataset_load
 
-pytestmark = pytest.mark.data
+#: In the ordinary run the same decisions are taken on made labels (test_trainings.py, tests/training/test_gate.py).
+pytestmark = [pytest.mark.data, pytest.mark.long]
 
 FULL = os.environ.get("WORKBENCH_FULL_LEARNING") == "1"
 DOCUMENTS = None if FULL else {"19", "34"}
