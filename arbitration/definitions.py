@@ -12,7 +12,7 @@ from arbitration.detectors.base import Anchor, DetectorContext, Span
 from arbitration.pool import PoolCandidate
 from arbitration.protocols import LineRow
 from arbitration.settings import MethodName
-from arbitration.text import fold
+from arbitration.text import fold, is_stop_word
 
 METHOD: MethodName = "references"
 #: Characters of a text that are read.
@@ -36,12 +36,13 @@ _TERM = re.compile(r"(?<![.?!:;\n•\"“] )(?<!\A)\b[A-ZÀ-Þ][a-zà-ÿ]{2,30}(
 
 
 def terms_defined(text: str) -> tuple[str, ...]:
-    """The terms of which a text says what they mean."""
+    """The terms of which a text says what they mean; "The means to do so" defines nothing."""
     plain = " ".join(text[:MOST_CHARACTERS].split(" "))
     if not any(piece in plain for piece in _PIECES):
         return ()
     found = (m["quoted"] or m["bare"] or m["spanish"] for m in _DEFINES.finditer(plain))
-    return tuple(dict.fromkeys(" ".join(term.split()) for term in found if term and term.strip()))
+    terms = dict.fromkeys(" ".join(term.split()) for term in found if term and term.strip())
+    return tuple(term for term in terms if not is_stop_word(term) and not is_stop_word(term, "es"))
 
 
 def uses(term: str, text: str) -> bool:

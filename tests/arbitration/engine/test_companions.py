@@ -90,6 +90,7 @@ def test_an_exception_is_tied_to_its_rule_and_the_rule_to_its_exception() -> Non
         ("«Trabajador» significa toda persona contratada.", ("Trabajador",)),
         ("A later date means a later delivery.", ()),
         ("The Supplier pays the fee.", ()),
+        ('The means to get there are listed. The meaning of this is plain. "The" means nothing.', ()),
     ],
 )
 def test_what_a_text_defines(text: str, terms: tuple[str, ...]) -> None:
