@@ -9,7 +9,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 FRAMEWORKS := --extra langchain --extra llamaindex --extra haystack
 
-.PHONY: run setup check test faults upgrade-test bench load live-test docs site client lock audit
+.PHONY: run setup check test test-all faults upgrade-test bench load live-test docs site client lock audit
 .DEFAULT_GOAL := run
 
 run:  ## set up and run the whole product until Ctrl-C
@@ -24,6 +24,9 @@ check: setup  ## fast: lint, format, types, import contracts, templates, unit te
 
 test: setup  ## everything that CI runs, with services of its own; APP=review for the tests of one app
 	@$(VENV) -m workbench.stack.gate test $(APP)
+
+test-all: setup  ## test, and the long tail: every fault, full-size journeys, long trainings; an hour and more
+	@$(VENV) -m workbench.stack.gate test-all
 
 faults: setup  ## every fault, every hostile file, thousands of odd requests: minutes to an hour
 	@WORKBENCH_FUZZ=full WORKBENCH_HOSTILE=all $(VENV) -m workbench.stack exec -- \
