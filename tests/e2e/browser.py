@@ -139,7 +139,8 @@ def seen(page: Page) -> Seen:
 
 
 def restyled(page: Page) -> None:
-    """Waits until a change of colours or size is painted and its transitions have ended."""
+    """Waits until a change of colours or size is painted, its transitions have ended and no part is being swapped."""
+    page.wait_for_function("() => !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')")
     page.evaluate(
         """async () => {
             for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -49,11 +49,19 @@ class CostRowSerializer(serializers.Serializer[Any]):
     unpriced = serializers.IntegerField()
 
 
+@extend_schema_field({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$"})
+class MonthField(serializers.DateField):
+    """A month as ``2026-11``."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(format="%Y-%m", **options)
+
+
 class CostsSerializer(serializers.Serializer[Any]):
     """A month, such as ``2026-11``: the sums by collection, strategy, model and step, and all of them together.
     ``month_budget`` is null without a limit."""
 
-    month = serializers.DateField(format="%Y-%m")
+    month = MonthField()
     month_budget = serializers.DecimalField(source="budget", max_digits=12, decimal_places=4, allow_null=True)
     total = UsageSerializer()
     rows = CostRowSerializer(many=True)

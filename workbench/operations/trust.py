@@ -190,7 +190,8 @@ def misses_by_month(*, collection: Collection) -> list[Share]:
 
 def lost_unseen(*, collection: Collection) -> LostUnseen:
     """How many questions would have lost all their evidence, had nobody looked at what was discarded. A question asked
-    again is one question. Lines that no detector found are not counted here but under what was missed. One query."""
+    again is one question. Lines that no detector found are counted under what was missed, and cards that wait for
+    somebody's blind decision not yet. One query."""
     rows = list(
         Review.objects.filter(
             run__collection=collection,
@@ -199,6 +200,7 @@ def lost_unseen(*, collection: Collection) -> LostUnseen:
             superseded_by__isnull=True,
             created_at__gt=Now() - WINDOW,
         )
+        .exclude(of_undecided_card())
         .order_by()
         .values("run__question__normalised", "run__question__document_id")
         .annotate(kept=Count("pk", filter=~Q(machine_role=RoleChoice.DISCARDED)))

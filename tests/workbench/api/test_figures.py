@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
+import yaml
 from django.test import Client
 from django.utils import timezone
 
+from tests.product import ROOT
 from tests.workbench.audit.conftest import as_superuser
 from tests.workbench.cast import Cast
 from tests.workbench.operations.test_operations import call
@@ -73,6 +76,10 @@ class TestCosts:
         shown = client_as(cast.auditor).get(COSTS, {"month": f"{timezone.now():%Y-%m}"}).json()
         assert shown == client_as(cast.auditor).get(COSTS).json()
         assert shown["month"] == f"{timezone.now():%Y-%m}"
+        described = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text("utf-8"))
+        month = described["components"]["schemas"]["Costs"]["properties"]["month"]
+        assert "format" not in month, "a month is no date"
+        assert re.search(month["pattern"], shown["month"])
         (row,) = shown["rows"]
         assert (row["collection_id"], row["collection"]) == (cast.alpha.pk, "alpha")
         assert (row["strategy"], row["model"], row["step"]) == (scene.run.strategy, "m", "arbitrate")
