@@ -90,18 +90,21 @@ class Arbiter:
     @classmethod
     def from_files(
         cls,
-        *paths: FilePath,
+        *paths: FilePath | Iterable[FilePath],
         passwords: Mapping[str, str] | None = None,
         embedder: EmbedderChoice = "shipped",
         limits: ParseLimits | None = None,
         **options: Any,
     ) -> Arbiter:
-        """Read files, each in a process of its own with limits, and hold them in memory.
+        """Read files, named one by one or as a list, each in a process of its own with limits, and hold them in memory.
 
         PDF (scans too), DOCX, HTML, EML, Markdown, plain text. ``passwords`` by file name. ``options`` are those of
         the constructor. Raises :class:`~arbitration.errors.ParseFailure`, which names the file and says what to do.
         """
-        if not paths:
+        files = [
+            path for given in paths for path in ([given] if isinstance(given, str | os.PathLike) else given)
+        ]
+        if not files:
             raise ValueError('Name at least one file: Arbiter.from_files("contract.pdf")')
         documents = [
             StoredDocument(
@@ -109,7 +112,7 @@ class Arbiter:
                 name=Path(path).name,
                 parsed=read_file(path, password=(passwords or {}).get(Path(path).name), limits=limits),
             )
-            for number, path in enumerate(paths, start=1)
+            for number, path in enumerate(files, start=1)
         ]
         return cls.from_documents(documents, embedder=embedder, **options)
 

@@ -47,6 +47,13 @@ def arbiter(folder: Path) -> Arbiter:
     return Arbiter.from_files(folder / REGULATION, folder / CONTRACT)
 
 
+def test_files_come_as_a_list_too(folder: Path) -> None:
+    listed = Arbiter.from_files([folder / CONTRACT], embedder=None)
+    assert listed.ask("Who appoints the responsible officer?").candidates
+    with pytest.raises(ValueError, match="Name at least one file"):
+        Arbiter.from_files([])
+
+
 @pytest.fixture(scope="module")
 def finding(arbiter: Arbiter) -> Finding:
     return arbiter.ask(QUESTION)
