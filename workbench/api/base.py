@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db import models, transaction
@@ -37,7 +37,15 @@ IDEMPOTENCY = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="The same request with the same key again gives the same answer, for a day. At most 80 characters.",
 )
+COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")
+RUN = OpenApiParameter("run", OpenApiTypes.INT, description="Key of a run.")
 _KEPT = timedelta(days=1)
+
+if TYPE_CHECKING:
+    #: What a class of actions is mixed into: several apps have acts at the address of a collection.
+    Actions = viewsets.GenericViewSet[Any]
+else:
+    Actions = object
 
 
 def idempotency_key(request: Request) -> str | None:

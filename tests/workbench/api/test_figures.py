@@ -143,7 +143,7 @@ class TestVerification:
         self, cast: Cast, client_as: ClientAs, scene: Scene, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         audit_seal_all()
-        monkeypatch.setattr("workbench.api.audit_views.VERIFIED_AT_ONCE", 2)
+        monkeypatch.setattr("workbench.trail.api.VERIFIED_AT_ONCE", 2)
         shown = client_as(cast.auditor).post(VERIFY).json()
         assert (shown["checked"], shown["is_whole_chain"], shown["ok"]) == (2, False, True)
         assert shown["position"] == audit_verify().position

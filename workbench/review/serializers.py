@@ -1,178 +1,21 @@
-"""Shapes of the API. They read and check form; the services decide."""
+"""Shapes of runs, candidates and decisions in the API. They check form; the services decide."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
 
-from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_field
-from pydantic import ValidationError
 from rest_framework import serializers
 
 from arbitration.contracts import DecidedBy
-from arbitration.questions.assisted import QuestionEdits
-from arbitration.settings import METHODS
-from arbitration.strategies.rubrics import Rubric
-from workbench.documents.models import Collection, Document
-from workbench.documents.narrowing import ScopeFilter
-from workbench.review.blindness import Sight, is_withheld
-from workbench.review.cards import item_of
-from workbench.review.models import ReasonCode, Review, ReviewAction
-from workbench.review.results import candidate_role
-from workbench.runs.forms import MOST_KEYWORDS
 from workbench.runs.models import Candidate, RoleChoice, Run, RunStatus
 from workbench.runs.records import anchor_of, context_of
-from workbench.runs.rubrics import MOST_CRITERIA
-from workbench.runs.services import MAX_QUESTION_CHARACTERS
 
-
-class CollectionSerializer(serializers.ModelSerializer[Collection]):
-    """A collection the caller belongs to."""
-
-    class Meta:
-        model = Collection
-        fields = ["id", "slug", "name", "description", "language", "default_strategy", "created_at"]
-        read_only_fields = ["id", "created_at"]
-
-
-class CollectionCreateSerializer(serializers.Serializer[Any]):
-    """A new collection."""
-
-    name = serializers.CharField(max_length=160)
-    slug = serializers.SlugField(max_length=80, required=False)
-    description = serializers.CharField(max_length=2000, required=False, default="", allow_blank=True)
-
-
-class DocumentSerializer(serializers.ModelSerializer[Document]):
-    """A document and where it is on its way."""
-
-    collection = serializers.SlugRelatedField("slug", read_only=True)
-
-    class Meta:
-        model = Document
-        fields = [
-            "id", "collection", "name", "title", "kind", "size", "sha256", "status", "stage_done", "stage_total",
-            "failure_code", "failure_reason", "warnings", "page_count", "line_count", "section_count",
-            "section_depth", "passage_count", "language", "document_type", "issuer",
-            "jurisdiction", "effective_date", "tags", "created_at", "finished_at",
-        ]  # fmt: skip
-        read_only_fields = fields
-
-
-class DocumentUploadSerializer(serializers.Serializer[Any]):
-    """A file for a collection."""
-
-    collection = serializers.SlugField()
-    file = serializers.FileField()
-
-
-class CriterionSerializer(serializers.Serializer[Any]):
-    """A criterion that passages are scored by, 0 to 5."""
-
-    name = serializers.CharField(max_length=60)
-    definition = serializers.CharField(max_length=400, allow_blank=True, default="")
-    zero = serializers.CharField(max_length=200, allow_blank=True, default="")
-    five = serializers.CharField(max_length=200, allow_blank=True, default="")
-    weight = serializers.FloatField(min_value=0, max_value=1)
-
-
-class KeywordsSerializer(serializers.Serializer[Any]):
-    """What a person searches by instead of the keywords of the parser: at least one."""
-
-    primary = serializers.ListField(
-        child=serializers.CharField(max_length=200), required=False, max_length=MOST_KEYWORDS
-    )
-    secondary = serializers.ListField(
-        child=serializers.CharField(max_length=200), required=False, max_length=MOST_KEYWORDS
-    )
-
-
-class ScopeFilterSerializer(serializers.Serializer[Any]):
-    """Which documents of a collection are asked: any value of a list will do, all lists and dates must hold. A
-    document that lacks a fact is left out where that fact narrows."""
-
-    document_types = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
-    jurisdictions = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
-    languages = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
-    tags = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
-    effective_from = serializers.DateField(required=False)
-    effective_to = serializers.DateField(required=False)
-
-
-class AskSerializer(serializers.Serializer[Any]):
-    """A question of a document, or of the whole collection."""
-
-    collection = serializers.SlugField()
-    document = serializers.IntegerField(required=False, allow_null=True, default=None, min_value=1)
-    text = serializers.CharField(max_length=MAX_QUESTION_CHARACTERS)
-    strategy = serializers.CharField(max_length=40, required=False, default="", allow_blank=True)
-    use_cache = serializers.BooleanField(required=False, default=True)
-    follow_references = serializers.BooleanField(required=False, default=False)
-    filters = ScopeFilterSerializer(required=False)
-    methods = serializers.ListField(
-        child=serializers.ChoiceField(choices=METHODS),
-        required=False,
-        default=list,
-        max_length=len(METHODS),
-        help_text="The only methods that search. Empty: the rules choose.",
-    )
-    options = serializers.DictField(
-        required=False,
-        help_text='Settings of the strategy for this question, such as {"n": 0.5, "k": 10} of consensus.',
-    )
-    keywords = KeywordsSerializer(required=False)
-    criteria = serializers.ListField(
-        child=CriterionSerializer(),
-        required=False,
-        min_length=1,
-        max_length=MOST_CRITERIA,
-        help_text="For multi-criteria-2 alone: criteria of the caller's own instead of inferred ones.",
-    )
-
-    def validate_filters(self, given: dict[str, Any]) -> ScopeFilter:
-        """Filters as a question takes them."""
-        try:
-            return ScopeFilter(**given)
-        except ValidationError as error:
-            raise serializers.ValidationError([problem["msg"] for problem in error.errors()]) from error
-
-    def validate_keywords(self, keywords: dict[str, list[str]]) -> QuestionEdits:
-        """Keywords as a run takes them."""
-        if not any(keywords.values()):
-            raise serializers.ValidationError(_("Write at least one keyword."))
-        return QuestionEdits.model_validate(keywords)
-
-    def validate_criteria(self, criteria: list[dict[str, Any]]) -> Rubric:
-        """A rubric: each criterion once."""
-        if len({criterion["name"].casefold() for criterion in criteria}) < len(criteria):
-            raise serializers.ValidationError(_("Name each criterion once."))
-        return Rubric.model_validate({"criteria": criteria})
-
-
-class EstimateQuerySerializer(serializers.Serializer[Any]):
-    """The question to come, without its words: where, by which strategy, with which of its settings."""
-
-    collection = serializers.SlugField()
-    strategy = serializers.CharField(max_length=40, required=False, default="", allow_blank=True)
-    k = serializers.IntegerField(required=False)
-    n = serializers.FloatField(required=False)
-    floor = serializers.FloatField(required=False)
-    order = serializers.CharField(required=False, max_length=20)
-    score = serializers.CharField(required=False, max_length=20)
-    relevance_only = serializers.BooleanField(required=False)
-
-
-class EstimateSerializer(serializers.Serializer[Any]):
-    """The calls to a language model that a question takes at most, for the most passages that a search brings.
-    ``cost`` in USD, null where the price of the model is unknown."""
-
-    strategy = serializers.CharField()
-    candidates = serializers.IntegerField()
-    calls = serializers.IntegerField(source="plan.calls")
-    input_tokens = serializers.IntegerField(source="plan.input_tokens")
-    output_tokens = serializers.IntegerField(source="plan.output_tokens")
-    cost = serializers.FloatField(allow_null=True)
+from .blindness import Sight, is_withheld
+from .cards import item_of
+from .models import ReasonCode, Regeneration, Review, ReviewAction
+from .results import candidate_role
 
 
 def sight_in(context: dict[str, Any]) -> Sight:
@@ -404,3 +247,77 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
     def get_text(self, candidate: Candidate) -> str:
         """Its text with the context."""
         return candidate.text.context if hasattr(candidate, "text") else ""
+
+
+class SigningSerializer(serializers.Serializer[Any]):
+    """What would be signed now, and what must be decided first."""
+
+    record_sha256 = serializers.CharField()
+    record = serializers.JSONField()
+    waiting = serializers.ListField(child=serializers.IntegerField(), help_text="Keys of queue items.")
+
+
+class EvidenceSerializer(serializers.Serializer[Any]):
+    """Lines of a document, both ends inclusive and 1-based, their role and what they show."""
+
+    document = serializers.IntegerField(min_value=1)
+    page_start = serializers.IntegerField(min_value=1, max_value=10**6)
+    line_start = serializers.IntegerField(min_value=1, max_value=10**6)
+    page_end = serializers.IntegerField(min_value=1, max_value=10**6)
+    line_end = serializers.IntegerField(min_value=1, max_value=10**6)
+    role = serializers.ChoiceField(choices=RoleChoice.choices)
+    reason = serializers.CharField(max_length=2000)
+
+
+class NotFoundSerializer(serializers.Serializer[Any]):
+    """A word on a run that found nothing. Whoever refutes it says in the comment where the answer stands."""
+
+    decision = serializers.ChoiceField(choices=["confirm", "refute"])
+    comment = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
+
+
+class RegenerationSerializer(serializers.ModelSerializer[Regeneration]):
+    """A new version of an answer on its way."""
+
+    class Meta:
+        model = Regeneration
+        fields = ["id", "run", "state", "failure", "answer", "created_at", "finished_at"]
+        read_only_fields = fields
+
+
+class ChoiceSerializer(serializers.Serializer[Any]):
+    """A role, and a word on it."""
+
+    role = serializers.ChoiceField(choices=RoleChoice.choices)
+    comment = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
+
+
+class WordSerializer(serializers.Serializer[Any]):
+    """A decision or second review that was written."""
+
+    id = serializers.IntegerField()
+    role = serializers.ChoiceField(choices=RoleChoice.choices, allow_null=True)
+    comment = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+
+class CandidateThenSerializer(serializers.Serializer[Any]):
+    """A candidate's role at a moment, and now."""
+
+    candidate_id = serializers.CharField(source="candidate.candidate_id")
+    machine_role = serializers.CharField(allow_null=True)
+    role = serializers.CharField(allow_null=True)
+    role_now = serializers.CharField(allow_null=True)
+    review = serializers.IntegerField(source="decision.pk", default=None, allow_null=True)
+
+
+class RunThenSerializer(serializers.Serializer[Any]):
+    """A run at a moment."""
+
+    at = serializers.DateTimeField()
+    existed = serializers.BooleanField()
+    state = serializers.CharField()
+    review_state = serializers.CharField()
+    candidates = CandidateThenSerializer(many=True)
+    answer_version = serializers.IntegerField(source="answer.version", default=None, allow_null=True)
+    signature = serializers.IntegerField(source="signature.pk", default=None, allow_null=True)

@@ -15,15 +15,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
 from workbench.documents.selectors import collection_for
-from workbench.exports.days import days_between
-from workbench.exports.models import Export, ExportFile
-from workbench.exports.selectors import export_for
-from workbench.exports.services import period_export, run_export
-from workbench.exports.views import file_response
 from workbench.runs.selectors import run_for
 
-from .base import IDEMPOTENCY, ApiViewSet, checked
+from .days import days_between
+from .models import Export, ExportFile
+from .selectors import export_for
+from .services import period_export, run_export
+from .views import file_response
 
 
 class ExportFileSerializer(serializers.ModelSerializer[ExportFile]):

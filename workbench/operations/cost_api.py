@@ -12,11 +12,11 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.operations.costs import costs_of, month_in, month_named
-from workbench.operations.operations import may_operate
+from workbench.api.base import ApiViewSet
 from workbench.runs.models import LLMCall
 
-from .base import ApiViewSet
+from .costs import costs_of, month_in, month_named
+from .operations import may_operate
 
 
 class UsageSerializer(serializers.Serializer[Any]):

@@ -9,30 +9,28 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import mixins, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission, member_condition, member_condition_any
+from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked
 from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
-from workbench.labeling import adjudication, work
-from workbench.labeling.agreement import CollectionAgreement, collection_agreement
-from workbench.labeling.export import labels_csv
-from workbench.labeling.label_studio import project_tasks
-from workbench.labeling.models import GuidelineVersion, Pair, Project, Slot
-from workbench.labeling.presenters import OVERSEERS
-from workbench.labeling.projects import guideline_write, project_close, project_create, project_supply
-from workbench.labeling.supply import elusion_draw, pairs_add_from_runs
 
-from . import labeling_serializers as shapes
-from .base import IDEMPOTENCY, ApiViewSet, checked
-from .label_exchange import LabelExchange, PairExchange, TaskSerializer
-
-COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")
+from . import adjudication, work
+from . import serializers as shapes
+from .agreement import CollectionAgreement, collection_agreement
+from .exchange_api import LabelExchange, PairExchange, TaskSerializer
+from .export import labels_csv
+from .label_studio import project_tasks
+from .models import GuidelineVersion, Pair, Project, Slot
+from .presenters import OVERSEERS
+from .projects import guideline_write, project_close, project_create, project_supply
+from .supply import elusion_draw, pairs_add_from_runs
 
 
 def _of_collection(rows: QuerySet[Any], request: Request) -> QuerySet[Any]:

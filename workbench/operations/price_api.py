@@ -11,8 +11,9 @@ from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.reauthentication import asks_again
 from workbench.infra.model_endpoints import is_local, model_endpoints
-from workbench.operations.operations import may_operate
 from workbench.runs.models import ModelPrice
 from workbench.runs.prices import (
     HIGHEST_PRICE,
@@ -22,8 +23,7 @@ from workbench.runs.prices import (
     prices_listed,
 )
 
-from .base import IDEMPOTENCY, ApiViewSet, checked
-from .reauthentication import asks_again
+from .operations import may_operate
 
 
 def _usd(**options: Any) -> serializers.DecimalField:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from drf_spectacular.utils import extend_schema
@@ -12,7 +12,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
-from workbench.documents.erasure import (
+from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.reauthentication import asks_again
+
+from .erasure import (
     LONGEST_DELAY,
     LONGEST_REASON,
     LONGEST_RETENTION,
@@ -22,18 +25,8 @@ from workbench.documents.erasure import (
     hold_set,
     retention_set,
 )
-from workbench.documents.models import Collection, Document
-from workbench.documents.selectors import collection_for, document_for
-
-from .base import IDEMPOTENCY, checked
-from .reauthentication import asks_again
-
-if TYPE_CHECKING:
-    from rest_framework.viewsets import GenericViewSet
-
-    Base = GenericViewSet[Any]
-else:
-    Base = object
+from .models import Collection, Document
+from .selectors import collection_for, document_for
 
 
 class DeletionReasonSerializer(serializers.Serializer[Any]):
@@ -84,7 +77,7 @@ class KeepingChangeSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=LONGEST_REASON)
 
 
-class DocumentErasureActions(Base):
+class DocumentErasureActions(Actions):
     """Deleting a document; admins of its collection."""
 
     @extend_schema(parameters=[IDEMPOTENCY], request=DeletionReasonSerializer, responses=DeletionSerializer)
@@ -117,7 +110,7 @@ class DocumentErasureActions(Base):
         return Response(DeletionSerializer(document_for(user=request.user, pk=int(pk))).data)
 
 
-class CollectionKeepingActions(Base):
+class CollectionKeepingActions(Actions):
     """Legal hold and retention; auditors read, admins change."""
 
     @extend_schema(methods=["GET"], responses=KeepingSerializer)

@@ -15,11 +15,11 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.review.filters import QueueFilter
-from workbench.review.models import SavedView
-from workbench.review.saved_views import view_delete, view_save, views_of
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
 
-from .base import IDEMPOTENCY, ApiViewSet, checked
+from .filters import QueueFilter
+from .models import SavedView
+from .saved_views import view_delete, view_save, views_of
 
 _FILTERS = [field.name for field in fields(QueueFilter)]
 

@@ -16,12 +16,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import administers
+from workbench.api.base import ApiViewSet
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import VERIFIED_AT_ONCE, VerifyReport, audit_verify
-from workbench.trail.forms import TrailFilterForm
-from workbench.trail.selectors import audited_collections, events_visible_to, may_read_trail
 
-from .base import ApiViewSet
+from .forms import TrailFilterForm
+from .selectors import audited_collections, events_visible_to, may_read_trail
 
 
 class AuditEventSerializer(serializers.ModelSerializer[AuditEvent]):

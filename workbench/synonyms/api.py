@@ -12,11 +12,11 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked
 from workbench.documents.selectors import collection_for
-from workbench.synonyms.models import MAX_TERM, DictionaryEntry, EntryKind, EntryStatus, Language
-from workbench.synonyms.services import entry_add, entry_approve, entry_reject
 
-from .base import IDEMPOTENCY, ApiViewSet, checked
+from .models import MAX_TERM, DictionaryEntry, EntryKind, EntryStatus, Language
+from .services import entry_add, entry_approve, entry_reject
 
 
 class EntrySerializer(serializers.ModelSerializer[DictionaryEntry]):
@@ -46,7 +46,7 @@ class EntryCreateSerializer(serializers.Serializer[Any]):
 @extend_schema_view(
     list=extend_schema(
         parameters=[
-            OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection."),
+            COLLECTION,
             OpenApiParameter("status", OpenApiTypes.STR, enum=[str(value) for value in EntryStatus]),
         ]
     )

@@ -1,9 +1,8 @@
-"""How a collection answers and how it is reviewed, as actions of its address. How long documents stay is in
-``erasure_actions``, thresholds in ``threshold_actions``."""
+"""The settings of a collection, as an action of its address."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -13,22 +12,13 @@ from rest_framework.response import Response
 
 from arbitration.strategies.rubrics import PROPERTIES
 from workbench.accounts.permissions import Permission
-from workbench.collection_settings.selectors import criteria_weights_of
-from workbench.collection_settings.services import MOST_ENDPOINTS, collection_change
+from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.reauthentication import asks_again
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
-from workbench.review.models import ReviewPolicy
-from workbench.review.policy import policy_of, policy_set
 
-from .base import IDEMPOTENCY, checked
-from .reauthentication import asks_again
-
-if TYPE_CHECKING:
-    from rest_framework.viewsets import GenericViewSet
-
-    Base = GenericViewSet[Any]
-else:
-    Base = object
+from .selectors import criteria_weights_of
+from .services import MOST_ENDPOINTS, collection_change
 
 
 class CriteriaWeightFields(serializers.Serializer[Any]):
@@ -69,21 +59,8 @@ class CollectionSettingsSerializer(serializers.Serializer[Any]):
     )
 
 
-class SharesSerializer(serializers.Serializer[Any]):
-    """Shares of verdicts, 0 to 1, that are decided before the reviewer sees the machine's word, and by two people."""
-
-    blind_share = serializers.FloatField(min_value=0, max_value=1)
-    second_share = serializers.FloatField(min_value=0, max_value=1)
-
-
-class ReviewSharesSerializer(SharesSerializer):
-    """The shares in use; ``changed_at`` null where nobody set any."""
-
-    changed_at = serializers.DateTimeField(allow_null=True)
-
-
-class CollectionSettingsActions(Base):
-    """The general settings, which auditors read and admins change, and the shares of reviews, which are the admins'."""
+class CollectionSettingsActions(Actions):
+    """The general settings, which auditors read and admins change."""
 
     @extend_schema(methods=["GET"], responses=CollectionSettingsSerializer)
     @extend_schema(
@@ -105,24 +82,6 @@ class CollectionSettingsActions(Base):
         collection.refresh_from_db()
         return _settings(collection)
 
-    @extend_schema(methods=["GET"], responses=ReviewSharesSerializer)
-    @extend_schema(
-        methods=["POST"],
-        parameters=[IDEMPOTENCY],
-        request=SharesSerializer,
-        responses=ReviewSharesSerializer,
-    )
-    @action(detail=True, methods=["get", "post"], url_path="review-shares")
-    @asks_again
-    def review_shares(self, request: Request, slug: str) -> Response:
-        """What share of verdicts is decided blind first and what share by two; POST sets both, for runs that finish
-        from now on."""
-        collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
-        if request.method == "GET":
-            return _shares(policy_of(collection=collection))
-        given = checked(request, SharesSerializer)
-        return _shares(policy_set(actor=request.user, collection=collection, **given))
-
 
 def _settings(collection: Collection) -> Response:
     return Response(
@@ -139,7 +98,3 @@ def _settings(collection: Collection) -> Response:
             }
         ).data
     )
-
-
-def _shares(policy: ReviewPolicy) -> Response:
-    return Response(ReviewSharesSerializer(policy).data)

@@ -15,14 +15,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
-from workbench.archives.reading import MEGABYTE
-from workbench.archives.services import archive_inspect, collection_export, collection_import
-from workbench.archives.transfers import MOST_UPLOADED
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.reauthentication import asks_again, asks_again_to_read
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 
-from .base import IDEMPOTENCY, ApiViewSet, checked
-from .reauthentication import asks_again, asks_again_to_read
+from .reading import MEGABYTE
+from .services import archive_inspect, collection_export, collection_import
+from .transfers import MOST_UPLOADED
 
 _IN_MEMORY = 8 * MEGABYTE
 

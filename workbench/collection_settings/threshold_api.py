@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import Http404
 from django.utils.translation import gettext as _
@@ -15,22 +15,15 @@ from rest_framework.response import Response
 
 from arbitration.triage import OPEN_GATES, GateProfile
 from workbench.accounts.permissions import Permission
-from workbench.collection_settings.models import THRESHOLDS, GateProposal
-from workbench.collection_settings.selectors import gates_row, proposals_for
-from workbench.collection_settings.services import gates_apply, gates_remove
+from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.reauthentication import asks_again
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 
-from .base import IDEMPOTENCY, checked
-from .reauthentication import asks_again
-
-if TYPE_CHECKING:
-    from rest_framework.viewsets import GenericViewSet
-
-    Base = GenericViewSet[Any]
-else:
-    Base = object
+from .models import THRESHOLDS, GateProposal
+from .selectors import gates_row, proposals_for
+from .services import gates_apply, gates_remove
 
 MOST_PROPOSALS = 50
 
@@ -97,7 +90,7 @@ class ThresholdsApplySerializer(ActSerializer):
             raise serializers.ValidationError(_("Minimum and verify must not lie above accept.")) from error
 
 
-class CollectionThresholdActions(Base):
+class CollectionThresholdActions(Actions):
     """Reading and changing the thresholds of a collection; auditors read, admins change."""
 
     @extend_schema(methods=["GET"], responses=ThresholdsSerializer)

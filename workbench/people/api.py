@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.conf import settings
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers, status
@@ -15,20 +16,13 @@ from rest_framework.response import Response
 from workbench.accounts.models import MemberRole, User
 from workbench.accounts.permissions import Permission
 from workbench.accounts.selectors import member_for, members_of, person_now, roles_here
+from workbench.api.base import IDEMPOTENCY, KEY, Actions, ApiViewSet, checked
+from workbench.api.reauthentication import asks_again
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 from workbench.infra.addresses import public_address
-from workbench.people.services import invitation_send, membership_grant, membership_revoke, user_invite
 
-from .base import IDEMPOTENCY, KEY, checked
-from .reauthentication import asks_again
-
-if TYPE_CHECKING:
-    from rest_framework.viewsets import GenericViewSet
-
-    Base = GenericViewSet[Any]
-else:
-    Base = object
+from .services import invitation_send, language_choose, membership_grant, membership_revoke, user_invite
 
 PERSON = OpenApiParameter(
     "person", OpenApiTypes.INT, OpenApiParameter.PATH, description="Key of a member of the collection."
@@ -77,7 +71,7 @@ class InvitationSerializer(MemberRoleSerializer):
     name = serializers.CharField(max_length=120, required=False, default="", allow_blank=True)
 
 
-class CollectionPeopleActions(Base):
+class CollectionPeopleActions(Actions):
     """Who belongs to a collection and as what; auditors read, admins change."""
 
     @extend_schema(methods=["GET"], responses=PersonSerializer(many=True))
@@ -152,3 +146,32 @@ def _managed(request: Request, slug: str) -> Collection:
 
 def _person(user: User, collection: Collection, code: int = status.HTTP_200_OK) -> Response:
     return Response(PersonSerializer(person_now(user=user, collection=collection)).data, status=code)
+
+
+class LanguageSerializer(serializers.Serializer[Any]):
+    """The language of the caller's pages and mails."""
+
+    language = serializers.ChoiceField(choices=settings.LANGUAGES)
+
+
+class OwnLanguageSerializer(LanguageSerializer):
+    """The language chosen; empty while the browser's counts."""
+
+    language = serializers.ChoiceField(choices=settings.LANGUAGES, allow_blank=True)
+
+
+class LanguageViewSet(ApiViewSet[User]):
+    """The language that the caller reads in."""
+
+    serializer_class = OwnLanguageSerializer
+
+    @extend_schema(responses=OwnLanguageSerializer)
+    def state(self, request: Request) -> Response:
+        """The language chosen."""
+        return Response(OwnLanguageSerializer({"language": request.user.language}).data)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=LanguageSerializer, responses=OwnLanguageSerializer)
+    def choose(self, request: Request) -> Response:
+        """Chooses another, with a token that may do more than read."""
+        language_choose(user=request.user, **checked(request, LanguageSerializer))
+        return self.state(request)

@@ -11,14 +11,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.reauthentication import asks_again
 from workbench.infra.model_endpoints import model_endpoints
-from workbench.operations.control import LARGEST_BUDGET, budgets_change, llm_resume, llm_stop
-from workbench.operations.operations import may_operate
 from workbench.runs.gateway import endpoint_configured, endpoint_name, llm_control, spent_this_month
 from workbench.runs.models import LLMControl
 
-from .base import IDEMPOTENCY, ApiViewSet, checked
-from .reauthentication import asks_again
+from .control import LARGEST_BUDGET, budgets_change, llm_resume, llm_stop
+from .operations import may_operate
 
 
 def _usd(**options: Any) -> serializers.DecimalField:

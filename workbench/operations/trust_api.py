@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
@@ -11,16 +11,10 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.operations.trust import trust_of, trusted_collections
+from workbench.api.base import Actions
+from workbench.labeling.serializers import IntervalSerializer, ModelAgreementSerializer
 
-from .labeling_serializers import IntervalSerializer, ModelAgreementSerializer
-
-if TYPE_CHECKING:
-    from rest_framework.viewsets import GenericViewSet
-
-    Base = GenericViewSet[Any]
-else:
-    Base = object
+from .trust import trust_of, trusted_collections
 
 
 class ShareSerializer(serializers.Serializer[Any]):
@@ -68,7 +62,7 @@ class TrustSerializer(serializers.Serializer[Any]):
     models = ModelAgreementSerializer(many=True)
 
 
-class CollectionTrustActions(Base):
+class CollectionTrustActions(Actions):
     """The figures of the Trust page, for reviewers, admins and auditors of the collection."""
 
     @extend_schema(responses=TrustSerializer)

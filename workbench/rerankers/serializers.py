@@ -8,8 +8,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from workbench.labeling.models import Label
-from workbench.rerankers.cards import FIGURES, ModelCard, model_card, seed_of
-from workbench.rerankers.models import (
+from workbench.labeling.serializers import IntervalSerializer
+from workbench.runs.models import RoleChoice
+
+from .cards import FIGURES, ModelCard, model_card, seed_of
+from .models import (
     AliasMove,
     AliasName,
     GateDecision,
@@ -19,9 +22,6 @@ from workbench.rerankers.models import (
     TrainingRun,
     Way,
 )
-from workbench.runs.models import RoleChoice
-
-from .labeling_serializers import IntervalSerializer
 
 
 class SnapshotSerializer(serializers.ModelSerializer[Snapshot]):

@@ -13,13 +13,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
+from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked, number_parameter
+from workbench.api.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
-from workbench.webhooks import services
-from workbench.webhooks.events import EVENTS
-from workbench.webhooks.models import MAX_URL, Attempt, Delivery, DeliveryState, Webhook
 
-from .base import IDEMPOTENCY, ApiViewSet, checked, number_parameter
-from .reauthentication import asks_again
+from . import services
+from .events import EVENTS
+from .models import MAX_URL, Attempt, Delivery, DeliveryState, Webhook
 
 
 class WebhookSerializer(serializers.ModelSerializer[Webhook]):
@@ -97,11 +97,7 @@ class RepeatedSerializer(serializers.Serializer[Any]):
 SECRET_ACTIONS = frozenset({"create", "secret"})
 
 
-@extend_schema_view(
-    list=extend_schema(
-        parameters=[OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")]
-    )
-)
+@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Webhook]):
     """Webhooks: addresses that are told of events."""
 

@@ -13,9 +13,14 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.checklists.models import Entry, QuestionSet, Round
-from workbench.checklists.selectors import CELL_STATES, cell_for, grid, question_set_for, round_for
-from workbench.checklists.services import (
+from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked, number_parameter
+from workbench.documents.models import Document
+from workbench.documents.selectors import collection_for
+from workbench.runs.services import MAX_QUESTION_CHARACTERS
+
+from .models import Entry, QuestionSet, Round
+from .selectors import CELL_STATES, cell_for, grid, question_set_for, round_for
+from .services import (
     MAX_QUESTIONS,
     cell_retry,
     question_set_change,
@@ -23,11 +28,6 @@ from workbench.checklists.services import (
     questions_in,
     round_start,
 )
-from workbench.documents.models import Document
-from workbench.documents.selectors import collection_for
-from workbench.runs.services import MAX_QUESTION_CHARACTERS
-
-from .base import IDEMPOTENCY, ApiViewSet, checked, number_parameter
 
 _ASKED = Prefetch("entries", queryset=Entry.objects.filter(is_current=True), to_attr="current_entries")
 
@@ -125,11 +125,7 @@ class GridSerializer(serializers.Serializer[Any]):
     rows = GridRowSerializer(many=True)
 
 
-@extend_schema_view(
-    list=extend_schema(
-        parameters=[OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")]
-    )
-)
+@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[QuestionSet]):
     """Saved checklists."""
 

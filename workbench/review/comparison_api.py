@@ -12,9 +12,13 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked
 from workbench.documents.selectors import collection_for, document_for
-from workbench.review.blindness import require_sight
-from workbench.review.comparison import (
+from workbench.runs.models import Comparison, EvaluationRun, RoleChoice
+from workbench.runs.services import MAX_QUESTION_CHARACTERS
+
+from .blindness import require_sight
+from .comparison import (
     MOST_STRATEGIES,
     ComparedCandidate,
     compared,
@@ -22,11 +26,7 @@ from workbench.review.comparison import (
     comparison_for,
     comparison_start,
 )
-from workbench.review.models import ReasonCode
-from workbench.runs.models import Comparison, EvaluationRun, RoleChoice
-from workbench.runs.services import MAX_QUESTION_CHARACTERS
-
-from .base import IDEMPOTENCY, ApiViewSet, checked
+from .models import ReasonCode
 from .serializers import ReviewSerializer
 
 
@@ -92,11 +92,7 @@ class ComparisonDecisionSerializer(serializers.Serializer[Any]):
     comment = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
 
 
-@extend_schema_view(
-    list=extend_schema(
-        parameters=[OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")]
-    )
-)
+@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Comparison]):
     """Comparisons, newest first."""
 

@@ -12,11 +12,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.operations.operations import may_operate
-from workbench.operations.prompts import prompt_list, prompt_page
+from workbench.api.base import ApiViewSet, number_parameter
 from workbench.runs.models import LLMCall
 
-from .base import ApiViewSet, number_parameter
+from .operations import may_operate
+from .prompts import prompt_list, prompt_page
 
 
 class PromptSerializer(serializers.Serializer[Any]):

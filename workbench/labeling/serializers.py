@@ -7,11 +7,12 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from workbench.labeling.adjudication import judgments_of
-from workbench.labeling.models import ElusionSample, GuidelineVersion, Pair, PassKind, Project, Slot
-from workbench.labeling.reading import pair_reading
-from workbench.labeling.supply import MAX_PAIRS
 from workbench.runs.models import RoleChoice
+
+from .adjudication import judgments_of
+from .models import ElusionSample, GuidelineVersion, Pair, PassKind, Project, Slot
+from .reading import pair_reading
+from .supply import MAX_PAIRS
 
 
 class ProjectSerializer(serializers.ModelSerializer[Project]):

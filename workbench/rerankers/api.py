@@ -22,14 +22,19 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked, number_parameter
+from workbench.api.reauthentication import asks_again
 from workbench.labeling.models import Label
-from workbench.rerankers import selectors, services
-from workbench.rerankers.cards import labels_seen
-from workbench.rerankers.champion import serving_now
-from workbench.rerankers.data import training_plan
-from workbench.rerankers.drift import drift_for
-from workbench.rerankers.forms import FIELDS
-from workbench.rerankers.models import (
+from workbench.review.models import Review
+
+from . import selectors, services
+from . import serializers as shapes
+from .cards import labels_seen
+from .champion import serving_now
+from .data import training_plan
+from .drift import drift_for
+from .forms import FIELDS
+from .models import (
     AliasMove,
     AliasName,
     ModelVersion,
@@ -38,12 +43,7 @@ from workbench.rerankers.models import (
     TrainingRun,
     TrainingSchedule,
 )
-from workbench.rerankers.unmatched import unmatched_seen
-from workbench.review.models import Review
-
-from . import model_serializers as shapes
-from .base import IDEMPOTENCY, ApiViewSet, checked, number_parameter
-from .reauthentication import asks_again
+from .unmatched import unmatched_seen
 
 Row = TypeVar("Row", bound=models.Model)
 #: Labels that train nothing, named in a plan.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -15,18 +15,11 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.labeling import label_studio, transfer, trec
-from workbench.labeling.matching import match_by_worker
-from workbench.labeling.models import SourceChoice
+from workbench.api.base import IDEMPOTENCY, Actions, checked
 
-from .base import IDEMPOTENCY, checked
-
-if TYPE_CHECKING:
-    from rest_framework.viewsets import GenericViewSet
-
-    Base = GenericViewSet[Any]
-else:
-    Base = object
+from . import label_studio, transfer, trec
+from .matching import match_by_worker
+from .models import SourceChoice
 
 _TEXT = {(200, "text/plain"): OpenApiResponse(OpenApiTypes.STR, description="UTF-8, one line each.")}
 _STRATEGY = OpenApiParameter("strategy", OpenApiTypes.STR, description="Name of a strategy.")
@@ -103,7 +96,7 @@ class TaskSerializer(serializers.Serializer[Any]):
     data = TaskDataSerializer()
 
 
-class PairExchange(Base):
+class PairExchange(Actions):
     """Files of a labelling project; ``get_object`` gives one that the caller sees."""
 
     @extend_schema(
@@ -125,7 +118,7 @@ class PairExchange(Base):
         return Response(LabelImportSerializer(report).data)
 
 
-class LabelExchange(Base):
+class LabelExchange(Actions):
     """Actions of a collection's labels; ``get_object`` gives a collection that the caller manages."""
 
     @extend_schema(responses=_TEXT)

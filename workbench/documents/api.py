@@ -1,0 +1,175 @@
+"""The API of collections and documents. What is not the caller's to see answers 404, as if it did not exist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import FileResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.accounts.permissions import Permission
+from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked
+
+from .describing import LONGEST_TAG, MOST_TAGS, document_describe
+from .erasure_api import CollectionKeepingActions, DocumentErasureActions
+from .models import Collection, Document, OfferState, VersionOffer
+from .selectors import collection_for, document_for
+from .serializers import (
+    CollectionCreateSerializer,
+    CollectionSerializer,
+    DocumentSerializer,
+    DocumentUploadSerializer,
+)
+from .services import collection_create, document_cancel, document_retry, document_upload
+from .versions import version_accept, version_decline, versions_of
+from .views import original_response
+
+
+class VersionOfferSerializer(serializers.ModelSerializer[VersionOffer]):
+    """The offer to take a document for a new version of an older one."""
+
+    class Meta:
+        model = VersionOffer
+        fields = ["document", "older", "state", "decided_at", "carried_at", "created_at"]
+        read_only_fields = fields
+
+
+class VersionsSerializer(serializers.Serializer[Any]):
+    """The chain of versions, oldest first, and the offer that concerns this document."""
+
+    versions = DocumentSerializer(many=True)
+    offer = VersionOfferSerializer(allow_null=True)
+
+
+class VersionDecisionSerializer(serializers.Serializer[Any]):
+    """Whether a document is a new version."""
+
+    decision = serializers.ChoiceField(choices=[OfferState.ACCEPTED, OfferState.DECLINED])
+
+
+class DescriptionSerializer(serializers.Serializer[Any]):
+    """What is known of a document beside its text; what is left out is unknown."""
+
+    document_type = serializers.CharField(max_length=80, required=False, default="", allow_blank=True)
+    issuer = serializers.CharField(max_length=160, required=False, default="", allow_blank=True)
+    jurisdiction = serializers.CharField(max_length=80, required=False, default="", allow_blank=True)
+    effective_date = serializers.DateField(required=False, default=None, allow_null=True)
+    tags = serializers.ListField(
+        child=serializers.CharField(max_length=LONGEST_TAG),
+        required=False,
+        default=list,
+        max_length=MOST_TAGS,
+    )
+
+
+class CollectionViewSet(
+    CollectionKeepingActions,
+    mixins.ListModelMixin,
+    mixins.RetrieveModelMixin,
+    mixins.CreateModelMixin,
+    ApiViewSet[Collection],
+):
+    """Collections the caller belongs to."""
+
+    queryset = Collection.objects.none()
+    serializer_class = CollectionSerializer
+    lookup_field = "slug"
+    lookup_value_regex = "[-a-zA-Z0-9_]+"
+
+    def get_queryset(self) -> QuerySet[Collection]:
+        """Only those visible to the caller."""
+        return Collection.objects.visible_to(self.request.user)
+
+    @extend_schema(request=CollectionCreateSerializer, responses={201: CollectionSerializer})
+    def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """A new collection; the caller becomes its admin and analyst."""
+        given = checked(request, CollectionCreateSerializer)
+        collection = collection_create(actor=request.user, **given)
+        return Response(CollectionSerializer(collection).data, status=status.HTTP_201_CREATED)
+
+
+@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
+class DocumentViewSet(
+    DocumentErasureActions,
+    mixins.ListModelMixin,
+    mixins.RetrieveModelMixin,
+    ApiViewSet[Document],
+):
+    """Documents."""
+
+    queryset = Document.objects.none()
+    serializer_class = DocumentSerializer
+
+    def get_queryset(self) -> QuerySet[Document]:
+        """Only those visible to the caller."""
+        documents = Document.objects.visible_to(self.request.user).select_related("collection")
+        slug = self.request.query_params.get("collection")
+        return documents.filter(collection__slug=slug) if slug else documents
+
+    @extend_schema(
+        request={"multipart/form-data": DocumentUploadSerializer},
+        responses={201: DocumentSerializer, 200: DocumentSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Uploads a file: 201 for a new document, 200 when the same bytes are here already."""
+        given = checked(request, DocumentUploadSerializer)
+        file = given["file"]
+        collection = collection_for(user=request.user, slug=given["collection"], permission=Permission.VIEW)
+        outcome = document_upload(actor=request.user, collection=collection, file=file, name=file.name)
+        code = status.HTTP_200_OK if outcome.is_duplicate else status.HTTP_201_CREATED
+        return Response(DocumentSerializer(outcome.document).data, status=code)
+
+    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    @action(detail=True, methods=["get"])
+    def original(self, request: Request, pk: str) -> FileResponse:
+        """The uploaded bytes; 404 once the document is deleted."""
+        return original_response(document=document_for(user=request.user, pk=int(pk)))
+
+    @extend_schema(request=None, responses=DocumentSerializer)
+    @action(detail=True, methods=["post"])
+    def retry(self, request: Request, pk: str) -> Response:
+        """Another attempt at a failed or cancelled document."""
+        document = document_retry(actor=request.user, document=document_for(user=request.user, pk=int(pk)))
+        return Response(DocumentSerializer(document).data)
+
+    @extend_schema(request=None, responses=DocumentSerializer)
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:
+        """Stops a document on its way."""
+        document = document_cancel(actor=request.user, document=document_for(user=request.user, pk=int(pk)))
+        return Response(DocumentSerializer(document).data)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=DescriptionSerializer, responses=DocumentSerializer)
+    @action(detail=True, methods=["post"])
+    def describe(self, request: Request, pk: str) -> Response:
+        """Puts type, issuer, jurisdiction, date and tags in place of those before. Questions are narrowed by them."""
+        document = document_for(user=request.user, pk=int(pk))
+        given = checked(request, DescriptionSerializer)
+        return Response(
+            DocumentSerializer(document_describe(actor=request.user, document=document, **given)).data
+        )
+
+    @extend_schema(responses=VersionsSerializer)
+    @action(detail=True, methods=["get"])
+    def versions(self, request: Request, pk: str) -> Response:
+        """Every version, oldest first."""
+        document = document_for(user=request.user, pk=int(pk))
+        offer = getattr(document, "version_offer", None)
+        return Response(VersionsSerializer({"versions": versions_of(document), "offer": offer}).data)
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY], request=VersionDecisionSerializer, responses=VersionOfferSerializer
+    )
+    @action(detail=True, methods=["post"], url_path="version-decision")
+    def version_decision(self, request: Request, pk: str) -> Response:
+        """Accepts or declines that the document is a new version of the one it was offered for."""
+        document = document_for(user=request.user, pk=int(pk))
+        given = checked(request, VersionDecisionSerializer)
+        act = version_accept if given["decision"] == OfferState.ACCEPTED else version_decline
+        return Response(VersionOfferSerializer(act(actor=request.user, document=document)).data)

@@ -1,0 +1,342 @@
+"""The API of runs and the decisions on them. What is not the caller's to see answers 404, as if it did not exist."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import mixins, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.accounts.permissions import Permission
+from workbench.api.base import (
+    COLLECTION,
+    IDEMPOTENCY,
+    RUN,
+    ApiViewSet,
+    checked,
+    idempotency_key,
+    number_parameter,
+)
+from workbench.documents.selectors import collection_for, document_for
+from workbench.runs.estimates import question_estimate
+from workbench.runs.models import Candidate, Run
+from workbench.runs.selectors import run_for
+from workbench.runs.serializers import AskSerializer, EstimateQuerySerializer, EstimateSerializer
+from workbench.runs.services import question_ask, run_cancel
+
+from . import serializers as shapes
+from .as_of import run_as_of
+from .as_of_views import moment_in
+from .blindness import is_withheld, of_withheld_run, require_sight, reviews_shown
+from .candidates import candidate_for, candidates_of
+from .evidence import evidence_add
+from .models import ItemStage, QueueItem, Review, ReviewAction
+from .receipts import receipt_of
+from .record import record_digest, signed_record
+from .regeneration import answer_regenerate
+from .rerun import run_again
+from .results import run_audit, run_result
+from .second import dispute_adjudicate, second_review_add
+from .selectors import REVIEWS
+from .services import (
+    candidate_approve,
+    candidate_choose,
+    candidate_override,
+    candidate_undo,
+    candidate_unsure,
+    not_found_confirm,
+    not_found_refute,
+    not_found_undo,
+)
+from .signing import items_to_decide
+
+
+class QuestionViewSet(ApiViewSet[Run]):
+    """Asking."""
+
+    remembers_posts = False  # a run knows its key
+    queryset = Run.objects.none()
+    serializer_class = AskSerializer
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY],
+        request=AskSerializer,
+        responses={201: shapes.AskedSerializer, 200: shapes.AskedSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Asks a question: 201 for a new run, 200 when an earlier run answers it."""
+        asked = checked(request, AskSerializer)
+        collection = collection_for(user=request.user, slug=asked["collection"])
+        document = (
+            document_for(user=request.user, pk=asked["document"]) if asked["document"] is not None else None
+        )
+        outcome = question_ask(
+            actor=request.user,
+            collection=collection,
+            text=asked["text"],
+            document=document,
+            strategy=asked["strategy"],
+            use_cache=asked["use_cache"],
+            follow_references=asked["follow_references"],
+            filters=asked.get("filters"),
+            methods=asked["methods"],
+            edits=asked.get("keywords"),
+            rubric=asked.get("criteria"),
+            options=asked.get("options"),
+            idempotency_key=idempotency_key(request),
+        )
+        run = outcome.run
+        run.is_withheld = is_withheld(user=request.user, run=run)
+        code = status.HTTP_200_OK if outcome.is_cached else status.HTTP_201_CREATED
+        return Response(
+            {"cached": outcome.is_cached, "run": _run_shape().to_representation(run)}, status=code
+        )
+
+    @extend_schema(parameters=[EstimateQuerySerializer], responses=EstimateSerializer)
+    @action(detail=False, methods=["get"], pagination_class=None)
+    def estimate(self, request: Request) -> Response:
+        """The planned calls to a language model and their cost, before a question is asked."""
+        query = EstimateQuerySerializer(data=request.query_params.dict())
+        query.is_valid(raise_exception=True)
+        wanted = dict(query.validated_data)
+        found = question_estimate(
+            collection=collection_for(
+                user=request.user, slug=wanted.pop("collection"), permission=Permission.ASK
+            ),
+            strategy=wanted.pop("strategy"),
+            given=wanted,
+        )
+        return Response(EstimateSerializer(found).data)
+
+
+@cache
+def _run_shape() -> shapes.RunSerializer:
+    """Made once: each new one finds out anew what the fields of its model are. It knows no caller, so that a run says
+    itself whether it ``is_withheld``."""
+    return shapes.RunSerializer()
+
+
+@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
+class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Run]):
+    """Runs, newest first."""
+
+    queryset = Run.objects.none()
+    serializer_class = shapes.RunSerializer
+
+    def get_queryset(self) -> QuerySet[Run]:
+        """Only those visible to the caller."""
+        runs = Run.objects.visible_to(self.request.user).select_related("collection", "question")
+        slug = self.request.query_params.get("collection")
+        runs = runs.filter(collection__slug=slug) if slug else runs
+        return runs.annotate(is_withheld=of_withheld_run(user=self.request.user, run="pk"))
+
+    @extend_schema(responses={(200, "application/json"): OpenApiTypes.OBJECT})
+    @action(detail=True, methods=["get"])
+    def record(self, request: Request, pk: str) -> Response:
+        """The run in the audit format: RetrievalResult and AuditedRetrievalResult; and its answer."""
+        run = self.get_object()
+        require_sight(user=request.user, runs=[run])
+        rows, answer = candidates_of(run), run.answers.last()
+        return Response(
+            {
+                "run_id": run.pk,
+                "strategy": run.strategy,
+                "result": run_result(run, rows).model_dump(mode="json"),
+                "audit": run_audit(run, rows).model_dump(mode="json"),
+                "answer": answer.body if answer else None,
+            }
+        )
+
+    @extend_schema(request=None, responses=shapes.RunSerializer)
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:
+        """Stops a run on its way."""
+        run = self.get_object()
+        run_cancel(actor=request.user, run=run)
+        run.refresh_from_db()
+        return Response(self.get_serializer(run).data)
+
+    @extend_schema(responses=shapes.SigningSerializer)
+    @action(detail=True, methods=["get"])
+    def signing(self, request: Request, pk: str) -> Response:
+        """What a signature would be bound to now, and what must be decided first."""
+        run = self.get_object()
+        require_sight(user=request.user, runs=[run])
+        record = signed_record(run)
+        waiting = [item.pk for item in items_to_decide(run=run)]
+        body = {"record_sha256": record_digest(record), "record": record, "waiting": waiting}
+        return Response(shapes.SigningSerializer(body).data)
+
+    @extend_schema(request=shapes.EvidenceSerializer, responses={201: shapes.CandidateSerializer})
+    @action(detail=True, methods=["post"])
+    def evidence(self, request: Request, pk: str) -> Response:
+        """Makes lines of a document evidence that the machine missed."""
+        run = self.get_object()
+        given = checked(request, shapes.EvidenceSerializer)
+        candidate = evidence_add(
+            actor=request.user,
+            run=run,
+            document=document_for(user=request.user, pk=given["document"]),
+            first=(given["page_start"], given["line_start"]),
+            last=(given["page_end"], given["line_end"]),
+            role=given["role"],
+            reason=given["reason"],
+        )
+        made = candidate_for(user=request.user, pk=candidate.pk)
+        shape = shapes.CandidateSerializer(made, context=self.get_serializer_context())
+        return Response(shape.data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY], request=shapes.NotFoundSerializer, responses={201: shapes.ReviewSerializer}
+    )
+    @action(detail=True, methods=["post"], url_path="not-found", url_name="not-found")
+    def absence(self, request: Request, pk: str) -> Response:
+        """Confirms that the documents do not answer, or refutes it: the comment then says where they do."""
+        run = run_for(user=request.user, pk=int(pk))
+        given = checked(request, shapes.NotFoundSerializer)
+        act = not_found_confirm if given["decision"] == "confirm" else not_found_refute
+        made = act(actor=request.user, run=run, comment=given["comment"])
+        return Response(shapes.ReviewSerializer(made).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={201: shapes.ReviewSerializer})
+    @action(detail=True, methods=["post"], url_path="not-found/undo", url_name="not-found-undo")
+    def absence_undo(self, request: Request, pk: str) -> Response:
+        """Takes the caller's own last word on a not-found back, by a row of its own."""
+        made = not_found_undo(actor=request.user, run=run_for(user=request.user, pk=int(pk)))
+        return Response(shapes.ReviewSerializer(made).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(request=None, responses={202: shapes.RegenerationSerializer})
+    @action(detail=True, methods=["post"])
+    def answer(self, request: Request, pk: str) -> Response:
+        """Asks for a new version of a stale answer; the older ones stay."""
+        regeneration = answer_regenerate(actor=request.user, run=self.get_object())
+        return Response(shapes.RegenerationSerializer(regeneration).data, status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(request=None, responses={201: shapes.RunSerializer})
+    @action(detail=True, methods=["post"])
+    def again(self, request: Request, pk: str) -> Response:
+        """The same question again, afresh: a run of its own, to be compared with this one."""
+        run = run_again(actor=request.user, run=run_for(user=request.user, pk=int(pk)))
+        return Response(self.get_serializer(run).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("at", OpenApiTypes.DATETIME, required=True)],
+        responses=shapes.RunThenSerializer,
+    )
+    @action(detail=True, methods=["get"])
+    def as_of(self, request: Request, pk: str) -> Response:
+        """The run as it stood at a moment."""
+        run = self.get_object()
+        moment = moment_in(request.query_params.get("at", ""))
+        if moment is None:
+            raise ValidationError({"at": ["Give a time, such as 2026-11-22T14:30:00Z."]})
+        require_sight(user=request.user, runs=[run])
+        return Response(shapes.RunThenSerializer(run_as_of(run=run, at=moment)).data)
+
+
+@extend_schema_view(list=extend_schema(parameters=[RUN]))
+class CandidateViewSet(
+    mixins.ListModelMixin,
+    mixins.RetrieveModelMixin,
+    ApiViewSet[Candidate],
+):
+    """Candidates with their verdicts and decisions."""
+
+    queryset = Candidate.objects.none()
+    serializer_class = shapes.CandidateSerializer
+
+    def get_queryset(self) -> QuerySet[Candidate]:
+        """Only those of runs visible to the caller."""
+        runs = Run.objects.visible_to(self.request.user)
+        candidates = (
+            Candidate.objects.filter(run__in=runs.values("pk"))
+            .select_related("verdict", "text", "document", "queue_item", "run__collection")
+            .prefetch_related(REVIEWS)
+        )
+        run = number_parameter(self.request, "run")
+        return candidates.filter(run_id=run) if run is not None else candidates
+
+    @extend_schema(request=shapes.ChoiceSerializer, responses={201: shapes.WordSerializer})
+    @action(detail=True, methods=["post"])
+    def choose(self, request: Request, pk: str) -> Response:
+        """A role for a blind card, or a second review, whichever the card waits for."""
+        candidate = candidate_for(user=request.user, pk=int(pk))
+        given = checked(request, shapes.ChoiceSerializer)
+        item = QueueItem.objects.filter(candidate=candidate).first()
+        if item is not None and item.stage == ItemStage.SECOND:
+            row: Any = second_review_add(actor=request.user, candidate=candidate, **given)
+        else:
+            row = candidate_choose(actor=request.user, candidate=candidate, **given)
+        return Response(shapes.WordSerializer(row).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(request=shapes.ChoiceSerializer, responses={201: shapes.WordSerializer})
+    @action(detail=True, methods=["post"])
+    def adjudicate(self, request: Request, pk: str) -> Response:
+        """A third person's decision between two; the comment says why."""
+        candidate = candidate_for(user=request.user, pk=int(pk))
+        given = checked(request, shapes.ChoiceSerializer)
+        made = dispute_adjudicate(
+            actor=request.user,
+            candidate=candidate,
+            role=given["role"],
+            reason=given["comment"],
+        )
+        return Response(shapes.WordSerializer(made.review).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(request=None, responses={201: shapes.WordSerializer})
+    @action(detail=True, methods=["post"])
+    def undo(self, request: Request, pk: str) -> Response:
+        """Takes the caller's own last decision back, by a row of its own."""
+        made = candidate_undo(actor=request.user, candidate=candidate_for(user=request.user, pk=int(pk)))
+        return Response(shapes.WordSerializer(made).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(responses={(200, "application/json"): OpenApiTypes.OBJECT})
+    @action(detail=True, methods=["get"])
+    def receipt(self, request: Request, pk: str) -> Response:
+        """Everything that led to the verdict, by ids, figures and hashes."""
+        candidate = self.get_object()
+        require_sight(user=request.user, runs=[candidate.run])
+        return Response(receipt_of(candidate_for(user=request.user, pk=candidate.pk)))
+
+
+@extend_schema_view(list=extend_schema(parameters=[RUN]))
+class ReviewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Review]):
+    """Decisions of people; each stays for ever. Those on cards that are hidden from the caller come once the caller
+    has decided."""
+
+    queryset = Review.objects.none()
+    serializer_class = shapes.ReviewSerializer
+
+    def get_queryset(self) -> QuerySet[Review]:
+        """Only those of runs visible to the caller."""
+        runs = Run.objects.visible_to(self.request.user)
+        shown = reviews_shown(user=self.request.user)
+        reviews = shown.filter(run__in=runs.values("pk")).select_related("reviewer")
+        run = number_parameter(self.request, "run")
+        return reviews.filter(run_id=run) if run is not None else reviews
+
+    @extend_schema(request=shapes.ReviewCreateSerializer, responses={201: shapes.ReviewSerializer})
+    def create(self, request: Request) -> Response:
+        """Approves or overrides a verdict, or says that one can't tell."""
+        given = checked(request, shapes.ReviewCreateSerializer)
+        candidate = candidate_for(user=request.user, pk=given["candidate"])
+        common = {"actor": request.user, "candidate": candidate, "comment": given["comment"]}
+        if given["action"] == ReviewAction.APPROVE:
+            review = candidate_approve(**common, seen_review_id=given["seen_review"])
+        elif given["action"] == ReviewAction.OVERRIDE:
+            review = candidate_override(
+                **common,
+                role=given["role"] or "",
+                reason_code=given["reason_code"],
+                seen_review_id=given["seen_review"],
+            )
+        else:
+            review = candidate_unsure(**common)
+        return Response(shapes.ReviewSerializer(review).data, status=status.HTTP_201_CREATED)

@@ -1,0 +1,130 @@
+"""The API of comments and notifications."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.api.base import IDEMPOTENCY, RUN, ApiViewSet, checked, number_parameter
+from workbench.runs.models import Run
+from workbench.runs.selectors import run_for
+
+from .blindness import comments_shown
+from .candidates import candidate_for
+from .comments import comment_add
+from .models import Comment, EmailWish, Notification
+from .notifications import notifications_read, wish_of, wish_set
+
+
+class CommentSerializer(serializers.ModelSerializer[Comment]):
+    """A person's words on a run, or on one of its candidates."""
+
+    author = serializers.CharField(source="author.name", read_only=True)
+
+    class Meta:
+        model = Comment
+        fields = ["id", "run", "candidate", "author", "body", "created_at"]
+        read_only_fields = fields
+
+
+class CommentCreateSerializer(serializers.Serializer[Any]):
+    """Words to be said; ``@name`` tells a member."""
+
+    run = serializers.IntegerField(min_value=1)
+    candidate = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
+    body = serializers.CharField(max_length=4000)
+
+
+class NotificationsReadSerializer(serializers.Serializer[Any]):
+    """Which notifications were read; without ``ids`` all of them."""
+
+    ids = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, max_length=1000
+    )
+
+
+class WishSerializer(serializers.Serializer[Any]):
+    """When the caller is told by e-mail: ``each`` notification at once, ``daily`` in one mail, ``none`` never."""
+
+    email = serializers.ChoiceField(choices=EmailWish.choices)
+
+
+class NotificationSerializer(serializers.ModelSerializer[Notification]):
+    """What the caller was told."""
+
+    actor = serializers.CharField(source="actor.name", read_only=True)
+
+    class Meta:
+        model = Notification
+        fields = ["id", "kind", "actor", "run", "candidate", "comment", "created_at", "read_at"]
+        read_only_fields = fields
+
+
+@extend_schema_view(list=extend_schema(parameters=[RUN]))
+class CommentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Comment]):
+    """What people say on runs and candidates."""
+
+    queryset = Comment.objects.none()
+    serializer_class = CommentSerializer
+
+    def get_queryset(self) -> QuerySet[Comment]:
+        """Only those of runs visible to the caller."""
+        runs = Run.objects.visible_to(self.request.user)
+        rows = comments_shown(user=self.request.user)
+        rows = rows.filter(run__in=runs.values("pk")).select_related("author")
+        run = number_parameter(self.request, "run")
+        return rows if run is None else rows.filter(run_id=run)
+
+    @extend_schema(request=CommentCreateSerializer, responses={201: CommentSerializer})
+    def create(self, request: Request) -> Response:
+        """Says something; members mentioned as `@name` are told."""
+        given = checked(request, CommentCreateSerializer)
+        key = given["candidate"]
+        outcome = comment_add(
+            actor=request.user,
+            run=run_for(user=request.user, pk=given["run"]),
+            body=given["body"],
+            candidate=candidate_for(user=request.user, pk=key) if key else None,
+        )
+        outcome.comment.refresh_from_db()
+        return Response(CommentSerializer(outcome.comment).data, status=status.HTTP_201_CREATED)
+
+
+class NotificationViewSet(mixins.ListModelMixin, ApiViewSet[Notification]):
+    """What the caller was told."""
+
+    queryset = Notification.objects.none()
+    serializer_class = NotificationSerializer
+
+    def get_queryset(self) -> QuerySet[Notification]:
+        """The caller's own."""
+        return Notification.objects.visible_to(self.request.user).select_related("actor")
+
+    @extend_schema(request=NotificationsReadSerializer, responses={204: None})
+    @action(detail=False, methods=["post"])
+    def read(self, request: Request) -> Response:
+        """Marks some as read, or all."""
+        given = checked(request, NotificationsReadSerializer)
+        notifications_read(user=request.user, keys=given.get("ids"))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(methods=["GET"], responses=WishSerializer)
+    @extend_schema(
+        methods=["POST"],
+        parameters=[IDEMPOTENCY],
+        request=WishSerializer,
+        responses=WishSerializer,
+    )
+    @action(detail=False, methods=["get", "post"], pagination_class=None)
+    def wish(self, request: Request) -> Response:
+        """When the caller is told by e-mail; POST changes it, with a token that may do more than read."""
+        if request.method == "GET":
+            return Response(WishSerializer(wish_of(user=request.user)).data)
+        given = checked(request, WishSerializer)
+        return Response(WishSerializer(wish_set(user=request.user, **given)).data)

@@ -1,0 +1,58 @@
+"""What share of verdicts is decided blind or by two, as an action of a collection's address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.accounts.permissions import Permission
+from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.reauthentication import asks_again
+from workbench.documents.selectors import collection_for
+
+from .models import ReviewPolicy
+from .policy import policy_of, policy_set
+
+
+class SharesSerializer(serializers.Serializer[Any]):
+    """Shares of verdicts, 0 to 1, that are decided before the reviewer sees the machine's word, and by two people."""
+
+    blind_share = serializers.FloatField(min_value=0, max_value=1)
+    second_share = serializers.FloatField(min_value=0, max_value=1)
+
+
+class ReviewSharesSerializer(SharesSerializer):
+    """The shares in use; ``changed_at`` null where nobody set any."""
+
+    changed_at = serializers.DateTimeField(allow_null=True)
+
+
+class CollectionPolicyActions(Actions):
+    """The shares of reviews, which are the admins'."""
+
+    @extend_schema(methods=["GET"], responses=ReviewSharesSerializer)
+    @extend_schema(
+        methods=["POST"],
+        parameters=[IDEMPOTENCY],
+        request=SharesSerializer,
+        responses=ReviewSharesSerializer,
+    )
+    @action(detail=True, methods=["get", "post"], url_path="review-shares")
+    @asks_again
+    def review_shares(self, request: Request, slug: str) -> Response:
+        """What share of verdicts is decided blind first and what share by two; POST sets both, for runs that finish
+        from now on."""
+        collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+        if request.method == "GET":
+            return _shares(policy_of(collection=collection))
+        given = checked(request, SharesSerializer)
+        return _shares(policy_set(actor=request.user, collection=collection, **given))
+
+
+def _shares(policy: ReviewPolicy) -> Response:
+    return Response(ReviewSharesSerializer(policy).data)

@@ -1,0 +1,182 @@
+"""The API of the queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, member_condition
+from workbench.api.base import ApiViewSet, checked
+
+from . import bulk, queue
+from .filters import QueueFilter, queue_filtered
+from .models import QueueItem
+from .presenters import why_words
+from .serializers import sight_in
+
+FILTERS = [
+    OpenApiParameter(name, OpenApiTypes.STR, description=said)
+    for name, said in {
+        "collection": "Slug of a collection.",
+        "show": "`required` (the default) or `all`.",
+        "stage": "`first`, `second` or `adjudication`.",
+        "why": "A code of why it waits.",
+        "role": "The machine's role, or `undecided`.",
+        "detector": "A detector that found it.",
+        "decided_by": "Kind of the machine's decider.",
+        "document": "Part of a document's name.",
+        "age": "Waits at least so many days.",
+        "assignee": "`me`, `nobody` or `others`.",
+    }.items()
+]
+
+
+class QueueItemSerializer(serializers.ModelSerializer[QueueItem]):
+    """Something that waits for a person. ``is_hidden``: decide before you look at the machine's role."""
+
+    collection = serializers.SlugRelatedField("slug", read_only=True)
+    claimed_by = serializers.CharField(source="claimed_by.name", default=None, allow_null=True)
+    assigned_to = serializers.CharField(source="assigned_to.name", default=None, allow_null=True)
+    is_hidden = serializers.SerializerMethodField()
+    why = serializers.SerializerMethodField()
+
+    class Meta:
+        model = QueueItem
+        fields = [
+            "id", "collection", "run", "candidate", "state", "stage", "is_required", "is_blind", "is_hidden",
+            "priority", "why", "claimed_by", "claimed_until", "assigned_to", "created_at", "decided_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def get_is_hidden(self, item: QueueItem) -> bool:
+        """Whether the caller must not see the machine's role yet."""
+        return sight_in(self.context).hides(item=item, run=item.run)
+
+    def get_why(self, item: QueueItem) -> list[str]:
+        """Why it waits, in words."""
+        return why_words(item, is_hidden=self.get_is_hidden(item))
+
+
+class HandOverSerializer(serializers.Serializer[Any]):
+    """Another reviewer by key, and a word to them."""
+
+    person = serializers.IntegerField(min_value=1)
+    note = serializers.CharField(max_length=300, required=False, allow_blank=True, default="")
+
+
+class BulkSerializer(serializers.Serializer[Any]):
+    """What would be approved at once."""
+
+    digest = serializers.CharField()
+    total = serializers.IntegerField()
+    items = serializers.ListField(child=serializers.IntegerField())
+    left_out = serializers.DictField(child=serializers.IntegerField())
+
+
+class BulkApproveSerializer(serializers.Serializer[Any]):
+    """The digest of the preview that is approved."""
+
+    digest = serializers.CharField(max_length=64)
+    comment = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
+
+
+class BulkOutcomeSerializer(serializers.Serializer[Any]):
+    """What became of it."""
+
+    approved = serializers.IntegerField()
+    refused = serializers.DictField(child=serializers.IntegerField())
+
+
+def _filters(request: Request) -> QueueFilter:
+    return QueueFilter.of(request.query_params.dict())
+
+
+@extend_schema_view(list=extend_schema(parameters=FILTERS))
+class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[QueueItem]):
+    """What waits for people."""
+
+    queryset = QueueItem.objects.none()
+    serializer_class = QueueItemSerializer
+
+    def get_queryset(self) -> QuerySet[QueueItem]:
+        """Items of collections that the caller reviews; the list is what waits, filtered."""
+        related = ("collection", "claimed_by", "assigned_to", "run")
+        if self.action == "list":
+            found = queue_filtered(user=self.request.user, filters=_filters(self.request))
+            return found.select_related(*related)
+        condition = member_condition(self.request.user, Permission.REVIEW, prefix="collection")
+        if self.action in {"release", "hand_over"}:
+            condition |= member_condition(self.request.user, Permission.MANAGE, prefix="collection")
+        return QueueItem.objects.filter(condition).select_related(*related)
+
+    @extend_schema(request=None, parameters=FILTERS, responses={200: QueueItemSerializer, 204: None})
+    @action(detail=False, methods=["post"])
+    def next(self, request: Request) -> Response:
+        """Claims the most urgent item of the filter; 204 when nothing waits."""
+        item = queue.queue_claim_next(actor=request.user, filters=_filters(request))
+        if item is None:
+            return Response(status=status.HTTP_204_NO_CONTENT)
+        return Response(self.get_serializer(item).data)
+
+    @extend_schema(request=None, responses=QueueItemSerializer)
+    @action(detail=True, methods=["post"])
+    def claim(self, request: Request, pk: str) -> Response:
+        """Takes an item, or keeps it for longer."""
+        return Response(
+            self.get_serializer(queue.queue_claim(actor=request.user, item=self.get_object())).data
+        )
+
+    @extend_schema(request=None, responses=QueueItemSerializer)
+    @action(detail=True, methods=["post"])
+    def release(self, request: Request, pk: str) -> Response:
+        """Gives an item back to everybody."""
+        item = self.get_object()
+        queue.queue_release(actor=request.user, item=item)
+        item.refresh_from_db()
+        return Response(self.get_serializer(item).data)
+
+    @extend_schema(request=HandOverSerializer, responses=QueueItemSerializer)
+    @action(detail=True, methods=["post"], url_path="hand-over")
+    def hand_over(self, request: Request, pk: str) -> Response:
+        """Keeps an item for another reviewer."""
+        item = self.get_object()
+        given = checked(request, HandOverSerializer)
+        members = User.objects.filter(memberships__collection=item.collection_id).distinct()
+        person = get_object_or_404(members, pk=given["person"])
+        handed = queue.queue_hand_over(actor=request.user, item=item, to=person, note=given["note"])
+        return Response(self.get_serializer(handed).data)
+
+    @extend_schema(parameters=FILTERS, responses=BulkSerializer, methods=["get"])
+    @extend_schema(
+        parameters=FILTERS,
+        request=BulkApproveSerializer,
+        responses=BulkOutcomeSerializer,
+        methods=["post"],
+    )
+    @action(detail=False, methods=["get", "post"], pagination_class=None)
+    def bulk(self, request: Request) -> Response:
+        """GET: what would be approved at once. POST: approves exactly that."""
+        filters = _filters(request)
+        if request.method == "GET":
+            preview = bulk.bulk_preview(actor=request.user, filters=filters)
+            body: dict[str, Any] = {
+                "digest": preview.digest,
+                "total": preview.total,
+                "items": [item.pk for item in preview.items],
+                "left_out": preview.left_out,
+            }
+            return Response(BulkSerializer(body).data)
+        given = checked(request, BulkApproveSerializer)
+        outcome = bulk.bulk_approve(actor=request.user, filters=filters, **given)
+        return Response(
+            BulkOutcomeSerializer({"approved": outcome.approved, "refused": dict(outcome.refused)}).data
+        )

@@ -1,0 +1,126 @@
+"""The API of signatures and reopenings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema, extend_schema_field, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.api.base import RUN, ApiViewSet, checked, number_parameter
+from workbench.runs.models import Run
+from workbench.runs.selectors import run_for
+
+from .blindness import of_withheld_run
+from .models import Reopening, Signature, SignatureMeaning, TextChange
+from .signing import run_reopen, run_sign
+
+
+class ReopeningSerializer(serializers.ModelSerializer[Reopening]):
+    """Why and by whom a signature was set aside."""
+
+    reopened_by = serializers.CharField(source="reopened_by.name", read_only=True)
+
+    class Meta:
+        model = Reopening
+        fields = ["id", "signature", "reopened_by", "reason", "reopened_at"]
+        read_only_fields = fields
+
+
+class TextChangeSerializer(serializers.ModelSerializer[TextChange]):
+    """A passage of a signed run that a new version changed; ``candidate`` is null for a not-found, which rests on the
+    whole document."""
+
+    class Meta:
+        model = TextChange
+        fields = ["candidate", "document", "state", "created_at"]
+        read_only_fields = fields
+
+
+class SignatureSerializer(serializers.ModelSerializer[Signature]):
+    """Name, time and meaning, bound to the SHA-256 of the record's canonical JSON; and what new versions of the
+    documents changed of the text since."""
+
+    record = serializers.SerializerMethodField()
+    reopening = ReopeningSerializer(read_only=True, allow_null=True, default=None)
+    text_changes = TextChangeSerializer(many=True, read_only=True)
+
+    class Meta:
+        model = Signature
+        fields = [
+            "id", "run", "signer_name", "meaning", "record_sha256", "record", "signed_at", "reopening", "text_changes",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(serializers.JSONField(allow_null=True))
+    def get_record(self, signature: Signature) -> Any:
+        """The signed record; null while a card of the run, opened again, is hidden from the caller."""
+        return None if getattr(signature, "is_withheld", False) else signature.record
+
+
+class SignSerializer(serializers.Serializer[Any]):
+    """A signature to be given."""
+
+    run = serializers.IntegerField(min_value=1)
+    password = serializers.CharField(max_length=1000, trim_whitespace=False, write_only=True)
+    meaning = serializers.ChoiceField(choices=SignatureMeaning.choices)
+    record_sha256 = serializers.RegexField("^[0-9a-f]{64}$")
+
+
+class ReopenSerializer(serializers.Serializer[Any]):
+    """A run to be reopened."""
+
+    run = serializers.IntegerField(min_value=1)
+    reason = serializers.CharField(max_length=2000)
+
+
+@extend_schema_view(list=extend_schema(parameters=[RUN]))
+class SignatureViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Signature]):
+    """Signatures under runs, with the signed record; each stays for ever."""
+
+    queryset = Signature.objects.none()
+    serializer_class = SignatureSerializer
+    # The fingerprint of a request must not be made of a password; a run is signed once anyway.
+    remembers_posts = False
+
+    def get_queryset(self) -> QuerySet[Signature]:
+        """Only those of runs visible to the caller."""
+        runs = Run.objects.visible_to(self.request.user)
+        rows = Signature.objects.filter(run__in=runs.values("pk")).select_related("reopening__reopened_by")
+        rows = rows.prefetch_related("text_changes")
+        rows = rows.annotate(is_withheld=of_withheld_run(user=self.request.user))
+        run = number_parameter(self.request, "run")
+        return rows if run is None else rows.filter(run_id=run)
+
+    @extend_schema(request=SignSerializer, responses={201: SignatureSerializer})
+    def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Signs a run with the caller's password once more. `record_sha256` is the hash that
+        `GET /runs/{id}/signing/` gave: a record that changed since is not signed."""
+        given = checked(request, SignSerializer)
+        signature = run_sign(
+            actor=request.user,
+            run=run_for(user=request.user, pk=given["run"]),
+            password=given["password"],
+            meaning=given["meaning"],
+            seen_sha256=given["record_sha256"],
+        )
+        return Response(SignatureSerializer(signature).data, status=status.HTTP_201_CREATED)
+
+
+class ReopeningViewSet(ApiViewSet[Reopening]):
+    """Reopening signed runs."""
+
+    queryset = Reopening.objects.none()
+    serializer_class = ReopenSerializer
+
+    @extend_schema(request=ReopenSerializer, responses={201: ReopeningSerializer})
+    def create(self, request: Request) -> Response:
+        """Sets the signature of a run aside, with a reason."""
+        given = checked(request, ReopenSerializer)
+        run = run_for(user=request.user, pk=given["run"])
+        reopening = run_reopen(actor=request.user, run=run, reason=given["reason"])
+        reopening.refresh_from_db()
+        return Response(ReopeningSerializer(reopening).data, status=status.HTTP_201_CREATED)

@@ -1,0 +1,126 @@
+"""Shapes of a question to be asked, in the API. They check form; the services decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from pydantic import ValidationError
+from rest_framework import serializers
+
+from arbitration.questions.assisted import QuestionEdits
+from arbitration.settings import METHODS
+from arbitration.strategies.rubrics import Rubric
+from workbench.documents.narrowing import ScopeFilter
+
+from .forms import MOST_KEYWORDS
+from .rubrics import MOST_CRITERIA
+from .services import MAX_QUESTION_CHARACTERS
+
+
+class CriterionSerializer(serializers.Serializer[Any]):
+    """A criterion that passages are scored by, 0 to 5."""
+
+    name = serializers.CharField(max_length=60)
+    definition = serializers.CharField(max_length=400, allow_blank=True, default="")
+    zero = serializers.CharField(max_length=200, allow_blank=True, default="")
+    five = serializers.CharField(max_length=200, allow_blank=True, default="")
+    weight = serializers.FloatField(min_value=0, max_value=1)
+
+
+class KeywordsSerializer(serializers.Serializer[Any]):
+    """What a person searches by instead of the keywords of the parser: at least one."""
+
+    primary = serializers.ListField(
+        child=serializers.CharField(max_length=200), required=False, max_length=MOST_KEYWORDS
+    )
+    secondary = serializers.ListField(
+        child=serializers.CharField(max_length=200), required=False, max_length=MOST_KEYWORDS
+    )
+
+
+class ScopeFilterSerializer(serializers.Serializer[Any]):
+    """Which documents of a collection are asked: any value of a list will do, all lists and dates must hold. A
+    document that lacks a fact is left out where that fact narrows."""
+
+    document_types = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
+    jurisdictions = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
+    languages = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
+    tags = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
+    effective_from = serializers.DateField(required=False)
+    effective_to = serializers.DateField(required=False)
+
+
+class AskSerializer(serializers.Serializer[Any]):
+    """A question of a document, or of the whole collection."""
+
+    collection = serializers.SlugField()
+    document = serializers.IntegerField(required=False, allow_null=True, default=None, min_value=1)
+    text = serializers.CharField(max_length=MAX_QUESTION_CHARACTERS)
+    strategy = serializers.CharField(max_length=40, required=False, default="", allow_blank=True)
+    use_cache = serializers.BooleanField(required=False, default=True)
+    follow_references = serializers.BooleanField(required=False, default=False)
+    filters = ScopeFilterSerializer(required=False)
+    methods = serializers.ListField(
+        child=serializers.ChoiceField(choices=METHODS),
+        required=False,
+        default=list,
+        max_length=len(METHODS),
+        help_text="The only methods that search. Empty: the rules choose.",
+    )
+    options = serializers.DictField(
+        required=False,
+        help_text='Settings of the strategy for this question, such as {"n": 0.5, "k": 10} of consensus.',
+    )
+    keywords = KeywordsSerializer(required=False)
+    criteria = serializers.ListField(
+        child=CriterionSerializer(),
+        required=False,
+        min_length=1,
+        max_length=MOST_CRITERIA,
+        help_text="For multi-criteria-2 alone: criteria of the caller's own instead of inferred ones.",
+    )
+
+    def validate_filters(self, given: dict[str, Any]) -> ScopeFilter:
+        """Filters as a question takes them."""
+        try:
+            return ScopeFilter(**given)
+        except ValidationError as error:
+            raise serializers.ValidationError([problem["msg"] for problem in error.errors()]) from error
+
+    def validate_keywords(self, keywords: dict[str, list[str]]) -> QuestionEdits:
+        """Keywords as a run takes them."""
+        if not any(keywords.values()):
+            raise serializers.ValidationError(_("Write at least one keyword."))
+        return QuestionEdits.model_validate(keywords)
+
+    def validate_criteria(self, criteria: list[dict[str, Any]]) -> Rubric:
+        """A rubric: each criterion once."""
+        if len({criterion["name"].casefold() for criterion in criteria}) < len(criteria):
+            raise serializers.ValidationError(_("Name each criterion once."))
+        return Rubric.model_validate({"criteria": criteria})
+
+
+class EstimateQuerySerializer(serializers.Serializer[Any]):
+    """The question to come, without its words: where, by which strategy, with which of its settings."""
+
+    collection = serializers.SlugField()
+    strategy = serializers.CharField(max_length=40, required=False, default="", allow_blank=True)
+    k = serializers.IntegerField(required=False)
+    n = serializers.FloatField(required=False)
+    floor = serializers.FloatField(required=False)
+    order = serializers.CharField(required=False, max_length=20)
+    score = serializers.CharField(required=False, max_length=20)
+    relevance_only = serializers.BooleanField(required=False)
+
+
+class EstimateSerializer(serializers.Serializer[Any]):
+    """The calls to a language model that a question takes at most, for the most passages that a search brings.
+    ``cost`` in USD, null where the price of the model is unknown."""
+
+    strategy = serializers.CharField()
+    candidates = serializers.IntegerField()
+    calls = serializers.IntegerField(source="plan.calls")
+    input_tokens = serializers.IntegerField(source="plan.input_tokens")
+    output_tokens = serializers.IntegerField(source="plan.output_tokens")
+    cost = serializers.FloatField(allow_null=True)
