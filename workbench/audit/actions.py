@@ -89,6 +89,7 @@ class Action(models.TextChoices):
     LLM_PRICE_SET = "llm.price_set", _("Model price set")
     LLM_RESUMED = "llm.resumed", _("Language models resumed")
     LLM_STOPPED = "llm.stopped", _("Language models stopped")
+    MAIL_TESTED = "mail.tested", _("Test mail sent")
     MEMBERSHIP_GRANTED = "membership.granted", _("Role granted")
     MEMBERSHIP_REVOKED = "membership.revoked", _("Role revoked")
     MODEL_DEPLOYED = "model.deployed", _("Reranker deployed")

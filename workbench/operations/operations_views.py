@@ -21,6 +21,7 @@ from workbench.runs.services import edits_of, filters_of, methods_of, question_a
 
 from . import control, costs, prompts
 from .forms import BudgetsForm, SwitchForm
+from .mail_trial import mail_server, mail_try
 from .operations import may_operate, operations_page
 from .trust import trust_page
 
@@ -53,6 +54,7 @@ def _page(
     if context is None:
         raise PermissionDenied
     current = context["control"]
+    context["mail_server"] = mail_server()
     context["switch"] = switch or SwitchForm(auto_id="id_switch_%s")
     context["budgets"] = budgets or BudgetsForm(
         initial={"run_budget": current.run_budget, "month_budget": current.month_budget}
@@ -103,6 +105,19 @@ def budgets(request: HttpRequest) -> HttpResponse:
             messages.success(request, _("The budgets hold from the next call on."))
             return redirect("ops:operations")
     return _page(request, budgets=form, status=422)
+
+
+@require_POST
+@asks_again
+def mail_trial(request: HttpRequest) -> HttpResponse:
+    """A mail to the administrator who asks."""
+    try:
+        address = mail_try(actor=request.user)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("The mail server took a mail to %(address)s.") % {"address": address})
+    return redirect("ops:operations")
 
 
 def _require_administrator(request: HttpRequest) -> None:

@@ -12,6 +12,7 @@ urlpatterns = [
     path("operations/", views.operations, name="operations"),
     path("operations/stop/", views.stop, name="stop"),
     path("operations/resume/", views.resume, name="resume"),
+    path("operations/mail/", views.mail_trial, name="mail-trial"),
     path("operations/budgets/", views.budgets, name="budgets"),
     path("operations/runs/<int:pk>/retry/", views.run_retry, name="run-retry"),
     path("trust/", views.trust, name="trust"),

@@ -23,6 +23,7 @@ CACHES = {
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+EMAIL_HOST = "mail.example.org"
 ALLOWED_HOSTS = ["*"]
 LANGUAGE_CODE = "en"
 LOG_LEVEL = "WARNING"
