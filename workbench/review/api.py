@@ -32,6 +32,7 @@ from workbench.runs.serializers import AskSerializer, EstimateQuerySerializer, E
 from workbench.runs.services import question_ask, run_cancel
 
 from . import serializers as shapes
+from .answer_told import answer_told
 from .as_of import run_as_of
 from .as_of_views import moment_in
 from .blindness import is_withheld, of_withheld_run, require_sight, reviews_shown
@@ -212,9 +213,17 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
         made = not_found_undo(actor=request.user, run=run_for(user=request.user, pk=int(pk)))
         return Response(shapes.ReviewSerializer(made).data, status=status.HTTP_201_CREATED)
 
-    @extend_schema(request=None, responses={202: shapes.RegenerationSerializer})
-    @action(detail=True, methods=["post"])
+    @extend_schema(responses=shapes.AnswerSerializer)
+    @action(detail=True, methods=["get"])
     def answer(self, request: Request, pk: str) -> Response:
+        """The answer with its citations, whether it can change yet, and its versions."""
+        run = self.get_object()
+        require_sight(user=request.user, runs=[run])
+        return Response(shapes.AnswerSerializer(answer_told(run=run)).data)
+
+    @extend_schema(request=None, responses={202: shapes.RegenerationSerializer})
+    @answer.mapping.post
+    def answer_anew(self, request: Request, pk: str) -> Response:
         """Asks for a new version of a stale answer; the older ones stay."""
         regeneration = answer_regenerate(actor=request.user, run=self.get_object())
         return Response(shapes.RegenerationSerializer(regeneration).data, status=status.HTTP_202_ACCEPTED)

@@ -35,7 +35,7 @@ def run_result(run: Run, candidates: list[Candidate] | None = None) -> Retrieval
     orders by its score, that is the order (docs/adr/0011), and evidence that people added comes first."""
     rows = candidates_of(run) if candidates is None else candidates
     placed = [(candidate_role(row), row) for row in rows]
-    not_found = _not_found(run, roles=[role for role, _ in placed])
+    not_found = is_not_found(run, roles=[role for role, _ in placed])
     kept = [] if not_found else [pair for pair in placed if pair[0] != Role.DISCARDED]
     ordered_by = order_by_name(run.strategy)
     surviving = sorted(kept, key=_place_by_score if ordered_by == "score" else _place_by_role)
@@ -99,7 +99,7 @@ def candidate_role(candidate: Candidate) -> Role | None:
 PEOPLE_DISCARDED_ALL = "all_discarded: people discarded every candidate."
 
 
-def _not_found(run: Run, *, roles: Sequence[Role | None]) -> bool:
+def is_not_found(run: Run, *, roles: Sequence[Role | None]) -> bool:
     """Not found as the effective roles have it: a person's override can find or lose the answer."""
     if run.not_found is None or any(role in SURVIVING for role in roles):
         return False

@@ -12,6 +12,7 @@ from arbitration.contracts import DecidedBy
 from workbench.runs.models import Candidate, RoleChoice, Run, RunStatus
 from workbench.runs.records import anchor_of, context_of
 
+from .answer_told import AnswerState
 from .blindness import Sight, is_withheld
 from .cards import item_of
 from .models import ReasonCode, Regeneration, Review, ReviewAction
@@ -255,6 +256,59 @@ class SigningSerializer(serializers.Serializer[Any]):
     record_sha256 = serializers.CharField()
     record = serializers.JSONField()
     waiting = serializers.ListField(child=serializers.IntegerField(), help_text="Keys of queue items.")
+
+
+class CitationSerializer(serializers.Serializer[Any]):
+    """The lines that a sentence rests on: both ends inclusive, 1-based."""
+
+    candidate = serializers.IntegerField(allow_null=True, help_text="Key of the candidate.")
+    candidate_id = serializers.CharField()
+    document = serializers.IntegerField(help_text="Key of the document.")
+    document_name = serializers.CharField()
+    place = serializers.CharField(help_text='In words, such as "page 2, lines 9–10".')
+    page_start = serializers.IntegerField()
+    line_start = serializers.IntegerField()
+    page_end = serializers.IntegerField()
+    line_end = serializers.IntegerField()
+
+
+class AnswerSentenceSerializer(serializers.Serializer[Any]):
+    """A sentence of an answer."""
+
+    text = serializers.CharField()
+    citations = CitationSerializer(many=True)
+
+
+class AnswerVersionSerializer(serializers.Serializer[Any]):
+    """An answer as it was written from the evidence of its time."""
+
+    version = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    is_stale = serializers.BooleanField(help_text="The evidence has changed since.")
+    evidence_hash = serializers.CharField()
+    statement = serializers.CharField()
+    sentences = AnswerSentenceSerializer(many=True)
+
+
+class AnswerSerializer(serializers.Serializer[Any]):
+    """The newest answer of a run and every version of it. ``state``: "none" while there is no answer, "provisional"
+    while people decide on passages or the answer is stale, "final", or "signed"."""
+
+    run = serializers.IntegerField()
+    question = serializers.CharField()
+    state = serializers.ChoiceField(choices=[str(state) for state in AnswerState])
+    waiting = serializers.ListField(
+        child=serializers.IntegerField(), help_text="Keys of the queue items that must be decided first."
+    )
+    not_found = serializers.BooleanField(help_text="As people left it.")
+    kind = serializers.CharField(allow_blank=True)
+    language = serializers.CharField(allow_blank=True)
+    statement = serializers.CharField(allow_blank=True)
+    sentences = AnswerSentenceSerializer(many=True)
+    version = serializers.IntegerField(allow_null=True)
+    is_stale = serializers.BooleanField()
+    created_at = serializers.DateTimeField(allow_null=True)
+    versions = AnswerVersionSerializer(many=True, help_text="Oldest first.")
 
 
 class EvidenceSerializer(serializers.Serializer[Any]):

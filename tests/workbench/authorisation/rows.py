@@ -382,6 +382,7 @@ API: list[Row] = [
     get("api:run-list", SIGNED_IN),
     get("api:run-detail", MEMBERS),
     post("api:run-again", "ARD"),
+    get("api:run-answer", MEMBERS),
     post("api:run-answer", "ARD", given=parts.stale_answer),
     get("api:run-as-of", MEMBERS, fields(at="2026-01-01T00:00:00Z")),
     post("api:run-cancel", "ARD", given=parts.run_on_its_way),

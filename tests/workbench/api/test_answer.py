@@ -1,0 +1,101 @@
+"""The answer of a run by the API: cited, provisional while cards wait, final, signed; of every version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from tests.workbench.cast import PASSWORD, Cast
+from tests.workbench.scene import Scene
+from workbench.accounts.models import User
+from workbench.review.models import ItemState, QueueItem
+from workbench.review.record import record_digest, signed_record
+from workbench.review.signing import run_sign
+from workbench.runs.models import Answer, Run, RunStatus
+
+pytestmark = pytest.mark.usefixtures("here")
+ClientAs = Callable[[User | None], Client]
+
+
+def told(client: Client, run: Run) -> dict[str, Any]:
+    answer = client.get(f"/api/v1/runs/{run.pk}/answer/")
+    assert answer.status_code == 200, answer.content
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+def decide_all(run: Run) -> None:
+    QueueItem.objects.filter(run=run, state=ItemState.WAITING).update(state=ItemState.DECIDED)
+
+
+def test_each_sentence_is_cited_to_lines_of_a_candidate(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    answer = told(client_as(cast.analyst), scene.run)
+    assert answer["question"] == scene.run.question.text
+    assert answer["sentences"]
+    for sentence in answer["sentences"]:
+        for cite in sentence["citations"]:
+            candidate = scene.run.candidates.get(pk=cite["candidate"])
+            assert (candidate.candidate_id, candidate.document_id) == (cite["candidate_id"], cite["document"])
+            assert cite["place"].startswith(f"page {cite['page_start']}, line")
+    assert [version["version"] for version in answer["versions"]] == [answer["version"]]
+    assert answer["versions"][0]["sentences"] == answer["sentences"]
+
+
+def test_it_is_provisional_then_final_then_signed(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    client = client_as(cast.analyst)
+    item = scene.run.queue_items.order_by("pk").first()
+    QueueItem.objects.filter(pk=item.pk).update(state=ItemState.WAITING, is_required=True)
+    waiting = told(client, scene.run)
+    assert (waiting["state"], item.pk in waiting["waiting"]) == ("provisional", True)
+    decide_all(scene.run)
+    assert (told(client, scene.run)["state"], told(client, scene.run)["waiting"]) == ("final", [])
+    run_sign(
+        actor=cast.reviewer,
+        run=scene.run,
+        password=PASSWORD,
+        meaning="reviewed",
+        seen_sha256=record_digest(signed_record(scene.run)),
+    )
+    assert told(client, scene.run)["state"] == "signed"
+
+
+def test_a_stale_answer_is_no_final_one(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    decide_all(scene.run)
+    scene.run.answers.update(is_stale=True)
+    stale = told(client_as(cast.analyst), scene.run)
+    assert (stale["state"], stale["is_stale"]) == ("provisional", True)
+    first = scene.run.answers.get()
+    Answer.objects.create(run=scene.run, version=2, body=first.body, evidence_hash="b" * 64)
+    anew = told(client_as(cast.analyst), scene.run)
+    assert (anew["state"], anew["version"], len(anew["versions"])) == ("final", 2, 2)
+    assert [version["is_stale"] for version in anew["versions"]] == [True, False]
+
+
+def test_a_run_under_way_has_none(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    Run.objects.filter(pk=scene.run.pk).update(status=RunStatus.ARBITRATING)
+    Answer.objects.all().delete()
+    none = told(client_as(cast.analyst), scene.run)
+    assert (none["state"], none["sentences"], none["version"]) == ("none", [], None)
+
+
+def test_who_must_decide_blind_is_told_nothing_yet(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    item = scene.run.queue_items.filter(candidate__isnull=False).first()
+    QueueItem.objects.filter(pk=item.pk).update(state=ItemState.WAITING, is_blind=True, is_required=True)
+    refused = client_as(cast.reviewer).get(f"/api/v1/runs/{scene.run.pk}/answer/")
+    assert (refused.status_code, refused["Content-Type"]) == (409, "application/problem+json")
+    assert client_as(cast.outsider).get(f"/api/v1/runs/{scene.run.pk}/answer/").status_code == 404
+
+
+def test_it_costs_few_queries(
+    cast: Cast, client_as: ClientAs, scene: Scene, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    client = client_as(cast.analyst)
+    told(client, scene.run)
+    with django_assert_max_num_queries(14):
+        told(client, scene.run)
