@@ -26,6 +26,7 @@ from workbench.errors import Conflict
 from workbench.infra.addresses import number_in
 
 from .models import IdempotentRequest
+from .parameters import refuse_unknown
 
 Row = TypeVar("Row", bound=models.Model)
 
@@ -85,8 +86,9 @@ class ApiViewSet(viewsets.GenericViewSet[Row]):
     lookup_value_regex = KEY
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Puts the memory before the handler of a POST."""
+        """Refuses parameters that do not exist, and puts the memory before the handler of a POST."""
         super().initial(request, *args, **kwargs)
+        refuse_unknown(self, request)
         key = idempotency_key(request)
         if request.method == "POST" and key is not None and self.remembers_posts:
             self.post = partial(_once, self.post, key)

@@ -1,0 +1,46 @@
+"""Parameters of an address that nobody declared are refused: a filter with a slip in its name would filter nothing."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.exceptions import ValidationError
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+    from rest_framework.viewsets import GenericViewSet
+
+
+def refuse_unknown(view: GenericViewSet[Any], request: Request) -> None:
+    """Raises ``ValidationError`` that names each parameter which the description of the API (``extend_schema``) does
+    not have for this action, and those it has."""
+    if not request.query_params:
+        return
+    known = _declared(view, str(request.method))
+    if request.method == "GET" and view.paginator is not None and view.action != "retrieve":
+        known |= {view.paginator.cursor_query_param, view.paginator.page_size_query_param}
+    unknown = sorted(set(request.query_params) - known)
+    if unknown:
+        there_are = ", ".join(sorted(known)) or _("none")
+        said = _("There is no such parameter here. There are: %(known)s.") % {"known": there_are}
+        raise ValidationError({name: [said] for name in unknown})
+
+
+def _declared(view: GenericViewSet[Any], method: str) -> set[str]:
+    """The query parameters that ``extend_schema`` names for the action."""
+    handler = getattr(view, str(view.action), None)
+    schema_class = getattr(handler, "kwargs", {}).get("schema")
+    if schema_class is None:
+        return set()
+    schema = schema_class()
+    schema.view, schema.method = view, method
+    names: set[str] = set()
+    for parameter in schema.get_override_parameters():
+        if not isinstance(parameter, OpenApiParameter):
+            names |= set((parameter() if inspect.isclass(parameter) else parameter).fields)
+        elif parameter.location == OpenApiParameter.QUERY:
+            names.add(parameter.name)
+    return names
