@@ -11,23 +11,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from arbitration.contracts import Role
-from arbitration.decision import Decision, arbitrate
+from arbitration.decision import arbitrate
 from arbitration.evaluation.datasets import load_dataset
 from arbitration.evaluation.judge import Judge
 from arbitration.evaluation.question_groups import question_key
 from arbitration.evaluation.structured import line_maps
-from arbitration.pool import CandidatePool
 from arbitration.settings import EngineSettings
 from arbitration.strategies.registry import get_strategy
 from tests.bench.registry import Figure, Size, measurement
+from training.bars import Decides, Measure, bar_settings, cards_of, lost_unseen
 from training.labelled_pools import labels_of_pool
 from training.risk import SHIPPED_CARDS, SHIPPED_LOSS, controlled_risk
 
@@ -58,28 +57,12 @@ class Losses:
         return controlled_risk(self.lost[way], self.groups)
 
 
-def settings_with(limit: int) -> EngineSettings:
-    """Keeping at most so many of the nearest; beyond the shipped limit those with a smaller share of the best too."""
-    shipped = EngineSettings()
-    share = shipped.near_share * min(1.0, shipped.near_limit / limit)
-    return shipped.model_copy(update={"near_limit": limit, "near_share": share})
-
-
 def first_limit(sets: Mapping[str, Losses], alpha: float) -> int | None:
     """Index of the first limit from which on the mean bound over the sets stays within alpha; None where none does."""
     held = [np.mean([one.risk(way) for one in sets.values()]) <= alpha for way in range(len(LIMITS))]
     failing = [way for way, holds in enumerate(held) if not holds]
     first = failing[-1] + 1 if failing else 0
     return first if first < len(held) else None
-
-
-def lost_unseen(decision: Decision, pool: CandidatePool, evidence: Sequence[bool]) -> bool:
-    """Whether all evidence found is discarded and nobody is asked about any of it, nor to confirm a not-found."""
-    holders = {c.candidate_id for c, holds in zip(pool.candidates, evidence, strict=True) if holds}
-    verdicts = [verdict for verdict in decision.verdicts if verdict.candidate_id in holders]
-    asks = decision.no_strong_match or (decision.not_found and not pool.absence.proved)
-    seen = any(v.role is not Role.DISCARDED or v.needs_person for v in verdicts)
-    return bool(verdicts) and not seen and not asks
 
 
 def losses_of(folder: Path, *, limit: int | None) -> Losses:
@@ -94,12 +77,15 @@ def losses_of(folder: Path, *, limit: int | None) -> Losses:
     for number, question in enumerate(questions):
         pool = runner.pool(question)
         ids = loaded.dataset_ids(question.collection)
-        evidence = labels_of_pool(pool, question, judge=judge, dataset_ids=ids)
+        labels = labels_of_pool(pool, question, judge=judge, dataset_ids=ids)
+        holders = frozenset(c.candidate_id for c, holds in zip(pool.candidates, labels, strict=True) if holds)
         for way, most in enumerate(LIMITS):
-            asked = pool.model_copy(update={"settings": settings_with(most)})
-            decision = arbitrate(pool=asked, strategy=get_strategy("offline"))
-            lost[way, number] = lost_unseen(decision, pool, evidence)
-            cards[way, number] = sum(v.needs_person or v.role is None for v in decision.verdicts)
+            settings = EngineSettings(**bar_settings(Decides.DISCARD, Measure.NEAREST, most))
+            decision = arbitrate(
+                pool=pool.model_copy(update={"settings": settings}), strategy=get_strategy("offline")
+            )
+            lost[way, number] = lost_unseen(decision, pool, holders)
+            cards[way, number] = cards_of(decision)
     return Losses(lost, cards, tuple(question_key(question.text) for question in questions))
 
 
