@@ -102,8 +102,13 @@ def _proposal(proposal: GateProposal, row: CollectionGates | None, current: Gate
         for name in THRESHOLDS
         if getattr(current, name) != getattr(proposal, name)
     ]
+    lost, precision = proposal.evidence_lost, proposal.accepted_precision
     return {
         "row": proposal,
+        "lost": None if lost is None else 100 * lost,
+        "rejected": 100 * proposal.rejected_share,
+        "accepted": 100 * proposal.accepted_share,
+        "precision": None if precision is None else 100 * precision,
         "changes": changes,
         "is_applied": row is not None and row.proposal_id == proposal.pk,
         "form": ProposalForm(

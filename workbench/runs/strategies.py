@@ -14,6 +14,7 @@ import arbitration
 from arbitration.settings import EngineSettings
 from arbitration.strategies import base
 from arbitration.strategies.registry import STRATEGIES
+from workbench.collection_settings.bars import engine_changes
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
 
@@ -88,8 +89,9 @@ def strategy_descriptions() -> list[dict[str, Any]]:
 
 
 def engine_settings(*, collection: Collection) -> EngineSettings:
-    """The engine's settings for a collection."""
-    return EngineSettings(timeout_s=float(settings.LLM_TIMEOUT_SECONDS))
+    """The engine's settings for a collection, its bars among them."""
+    changes = engine_changes(collection=collection)
+    return EngineSettings(timeout_s=float(settings.LLM_TIMEOUT_SECONDS)).model_copy(update=changes)
 
 
 def engine_state(*, strategy: str, collection: Collection) -> dict[str, str]:

@@ -19,6 +19,7 @@ CELERY_TASK_ROUTES = {
     "questions.*": {"queue": "llm"},
     "review.regenerate": {"queue": "llm"},
     "models.*": {"queue": "train"},
+    "operations.bars": {"queue": "train"},
 }
 # Longer than the longest task and the longest countdown, or the broker hands a message out twice.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -48,6 +49,7 @@ CELERY_BEAT_SCHEDULE = {
     "supply-labeling": {"task": "labeling.supply", "schedule": 3600.0, "options": {"expires": 3599}},
     "sweep-exports": {"task": "exports.sweep", "schedule": 30.0, "options": {"expires": 29}},
     "sweep-archives": {"task": "archives.sweep", "schedule": 30.0, "options": {"expires": 29}},
+    "sweep-bars": {"task": "operations.sweep", "schedule": 30.0, "options": {"expires": 29}},
     "sweep-webhooks": {"task": "webhooks.sweep", "schedule": 10.0, "options": {"expires": 9}},
     "mail-digest": {"task": "review.digest", "schedule": crontab(hour="6", minute="0")},
     "seal-audit": {"task": "audit.seal", "schedule": 5.0, "options": {"expires": 5}},

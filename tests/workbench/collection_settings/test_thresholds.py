@@ -170,7 +170,7 @@ class TestPage:
         self.proposal(cast)
         page = client_as(getattr(cast, name)).get(self.URL)
         assert page.status_code == 200
-        assert b"0.0040" in page.content
+        assert b"0.40 %" in page.content
         assert (b"Put this proposal to use" in page.content) == (name == "admin")
 
     @pytest.mark.parametrize("name", ["analyst", "reviewer", "annotator", "outsider"])

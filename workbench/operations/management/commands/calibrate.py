@@ -9,12 +9,15 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from arbitration.errors import ArbitrationError
+from training.bars import Decides
+from training.risk import SHIPPED_LOSS
 from workbench.accounts.models import User
-from workbench.collection_settings.models import GateProposal
+from workbench.collection_settings.models import BarProposal, GateProposal
 from workbench.collection_settings.selectors import gates_of
 from workbench.collection_settings.services import proposal_create
 from workbench.documents.models import Collection
 from workbench.infra.commands import JsonCommand
+from workbench.operations.bars import bar_propose
 from workbench.operations.calibration import calibration_of_collection, calibration_of_folder
 
 
@@ -29,6 +32,14 @@ class Command(JsonCommand):
         source = parser.add_mutually_exclusive_group(required=True)
         source.add_argument("--collection", metavar="SLUG", help="learn from what people decided there")
         source.add_argument("--labels", type=Path, metavar="DIR", help="learn from a labelled set")
+        parser.add_argument(
+            "--promise",
+            type=float,
+            default=100 * SHIPPED_LOSS,
+            metavar="PERCENT",
+            help="with --collection: the questions that may lose their evidence unseen, and the accepted passages "
+            "that may be wrong (default: %(default)g)",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Calibrates, keeps the proposal, prints it."""
@@ -46,10 +57,24 @@ class Command(JsonCommand):
                 source = f"labels in {options['labels'].resolve().name}"
         except ArbitrationError as error:
             raise CommandError(str(error)) from error
+        system = User.objects.system()
         proposal = proposal_create(
-            actor=User.objects.system(), collection=collection, calibration=calibration, source=source
+            actor=system, collection=collection, calibration=calibration, source=source
         )
-        self.emit(_value(proposal, collection), human=_human)
+        risk = {
+            decides.value: _risk(
+                bar_propose(
+                    actor=system,
+                    collection=collection,
+                    decides=decides,
+                    promised=options["promise"] / 100,
+                    tell=lambda done, total: self._tell(f"{done} of {total} questions"),
+                )
+            )
+            for decides in (Decides if collection is not None else ())
+            if collection is not None
+        }
+        self.emit(_value(proposal, collection) | {"risk": risk or None}, human=_human)
 
     def _tell(self, text: str) -> None:
         if sys.stderr.isatty():
@@ -75,6 +100,21 @@ def _value(proposal: GateProposal, collection: Collection | None) -> dict[str, A
     }
 
 
+def _risk(proposal: BarProposal) -> dict[str, Any]:
+    return {
+        "proposal": proposal.pk,
+        "promised": proposal.promised,
+        "measure": proposal.measure,
+        "bar": proposal.bar,
+        "in_use": proposal.in_use,
+        "questions": proposal.groups,
+        "needed": proposal.needed,
+        "missing": proposal.missing,
+        "learned": proposal.learned,
+        "ways": proposal.ways,
+    }
+
+
 def _human(value: dict[str, Any]) -> str:
     gates = value["gates"]
     return "\n".join(
@@ -85,6 +125,17 @@ def _human(value: dict[str, Any]) -> str:
             f"gap {gates['gap']:.3f}",
             f"  would reject {value['rejected_share']:.1%} of the candidates and lose "
             f"{value['evidence_lost']:.2%} of the evidence",
+            *(_human_risk(decides, risk) for decides, risk in (value["risk"] or {}).items()),
             "Nothing has changed. An admin applies it on the collection's settings page.",
         ]
     )
+
+
+def _human_risk(decides: str, risk: dict[str, Any]) -> str:
+    says = f"  {decides}: at most {risk['promised']:.0%}, from {risk['questions']} decided questions: "
+    if risk["missing"]:
+        return says + f"{risk['missing']} more are needed, the shipped default stays"
+    if risk["bar"] is None:
+        return says + "no bar keeps this, the shipped default stays"
+    way = next(way for way in risk["ways"] if way["bar"] == risk["bar"])
+    return says + f"bar {way['seen']:g} ({risk['measure']}), {way['cards']:.1f} cards a question"

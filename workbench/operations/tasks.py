@@ -1,0 +1,21 @@
+"""Tasks of operations."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from workbench.infra.dispatch import dispatch
+
+from .bars import bars_compute, bars_to_wake
+
+
+@shared_task(name="operations.bars")
+def bars(*, proposal_id: int) -> None:
+    """Computes the bar that keeps a collection's promise."""
+    bars_compute(proposal_id=proposal_id)
+
+
+@shared_task(name="operations.sweep")
+def sweep() -> int:
+    """Wakes a worker for each computation whose message was lost; returns how many were woken."""
+    return sum(dispatch(bars, proposal_id=pk) for pk in bars_to_wake())
