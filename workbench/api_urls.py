@@ -14,6 +14,7 @@ from workbench.documents import api as documents
 from workbench.exports import api as exports
 from workbench.labeling import api as labeling
 from workbench.operations import control_api, cost_api, price_api, prompt_api
+from workbench.operations.risk_api import CollectionRiskActions
 from workbench.operations.trust_api import CollectionTrustActions
 from workbench.people import api as people
 from workbench.rerankers import api as rerankers
@@ -32,6 +33,7 @@ class CollectionViewSet(
     CollectionThresholdActions,
     CollectionPolicyActions,
     CollectionTrustActions,
+    CollectionRiskActions,
     documents.CollectionViewSet,
 ):
     """Collections the caller belongs to."""

@@ -53,6 +53,8 @@ PAGES = {
     "models-drift": ("auditor", "/models/drift/"),
     "audit": ("auditor", "/audit/"),
     "trust": ("reviewer", "/trust/"),
+    "risk": ("admin", "/collections/demo/settings/risk/"),
+    "risk-read": ("auditor", "/collections/demo/settings/risk/"),
     "archive-of": ("admin", "/collections/demo/archive/"),
     "archive-out": ("admin", "{archive_out}"),
     "archives-sent": ("admin", "/archives/"),

@@ -6,8 +6,10 @@ picture follows the theme.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from django.utils.formats import number_format
 
@@ -243,3 +245,80 @@ def _cut(label: str, longest: int) -> str:
 def _spoken(value: float, digits: int) -> str:
     """A number for people, with the decimal mark of their language; rounded here, as Django's own only cuts."""
     return number_format(f"{value:.{digits}f}")
+
+
+#: What a point of a plot of effects is: the one in use, the one proposed, or any other.
+Mark = Literal["", "current", "chosen"]
+
+
+@dataclass(frozen=True, slots=True)
+class EffectPlot:
+    """What choices cost (to the right) and what they lose (upwards), in a box of 400 x 220 with ticks on both axes.
+
+    ``dots`` are (x, y, mark, words); ``bounds`` the points of a second line, ``limit`` the height of a level one."""
+
+    title: str
+    x_label: str
+    y_label: str
+    points: str
+    bounds: str
+    dots: tuple[tuple[float, float, Mark, str], ...]
+    limit: float
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    description: str
+
+
+EFFECT_WIDTH, EFFECT_HEIGHT = 400, 220
+
+
+def effect_plot(
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    points: Sequence[tuple[float, float, Mark]],
+    bounds: Sequence[tuple[float, float]],
+    limit: float,
+) -> EffectPlot:
+    """A line through (x, y) with a dot each, one through ``bounds``, and a level line at ``limit``; both axes begin
+    at 0."""
+    x_ticks = round_ticks(max((x for x, _, _ in points), default=1.0))
+    highest = max([limit, *(y for _, y, _ in points), *(y for _, y in bounds)])
+    y_ticks = round_ticks(highest)
+
+    def across(x: float) -> float:
+        return round(EFFECT_WIDTH * x / x_ticks[-1], 1)
+
+    def up(y: float) -> float:
+        return round(EFFECT_HEIGHT * (1 - y / y_ticks[-1]), 1)
+
+    dots = tuple(
+        (across(x), up(y), mark, f"{x_label} {_spoken(x, 1)}, {y_label} {_spoken(y, 1)}")
+        for x, y, mark in points
+    )
+    return EffectPlot(
+        title=title,
+        x_label=x_label,
+        y_label=y_label,
+        points=" ".join(f"{x},{y}" for x, y, _, _ in dots),
+        bounds=" ".join(f"{across(x)},{up(y)}" for x, y in bounds),
+        dots=dots,
+        limit=up(limit),
+        x_ticks=tuple((across(tick), _short_number(tick)) for tick in x_ticks),
+        y_ticks=tuple((up(tick), _short_number(tick)) for tick in y_ticks),
+        description=f"{title}: " + "; ".join(words for _, _, _, words in dots),
+    )
+
+
+def round_ticks(top: float) -> tuple[float, ...]:
+    """Four to eight round numbers from 0 to one that is not below ``top``."""
+    top = top if top > 1e-6 else 1.0
+    raw = top / 5
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * factor for factor in (1, 2, 5, 10) if raw <= power * factor * (1 + 1e-9))
+    return tuple(round(step * place, 10) for place in range(math.ceil(top / step - 1e-9) + 1))
+
+
+def _short_number(value: float) -> str:
+    return number_format(f"{value:g}")

@@ -1,11 +1,16 @@
-"""Forms of the Operations page."""
+"""Forms of the Operations page, and of the page of accepted risk."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from django import forms
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from training.bars import Decides
+from workbench.collection_settings.bars import GREATEST_PROMISE, LEAST_PROMISE
+from workbench.collection_settings.models import BarDecides, BarProposal
 from workbench.runs.prices import HIGHEST_PRICE
 
 from .control import LARGEST_BUDGET
@@ -61,3 +66,43 @@ class PriceRemovalForm(forms.Form):
 
     model = forms.CharField(max_length=120, widget=forms.HiddenInput)
     reason = forms.CharField(label=_("Reason"), max_length=300)
+
+
+class PromiseForm(forms.Form):
+    """The share that a collection accepts to lose, in per cent."""
+
+    decides = forms.ChoiceField(choices=BarDecides.choices, widget=forms.HiddenInput)
+    promised = forms.FloatField(
+        min_value=100 * LEAST_PROMISE,
+        max_value=100 * GREATEST_PROMISE,
+        widget=forms.NumberInput(attrs={"step": "0.5"}),
+    )
+
+    def __init__(self, *args: Any, decides: Decides = Decides.DISCARD, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["promised"].label = (
+            _("Questions that may lose their evidence unseen, %")
+            if decides is Decides.DISCARD
+            else _("Accepted passages that may be wrong, %")
+        )
+
+    @property
+    def share(self) -> float:
+        """The share as a part of one. Valid forms only."""
+        return round(float(self.cleaned_data["promised"]) / 100, 6)
+
+
+class BarApplyForm(forms.Form):
+    """Putting a computed bar to use."""
+
+    proposal = forms.ModelChoiceField(queryset=BarProposal.objects.none(), widget=forms.HiddenInput)
+    seen_revision = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
+    reason = forms.CharField(label=_("Reason"), max_length=500)
+
+
+class BarRemoveForm(forms.Form):
+    """Going back to what ships."""
+
+    bar = forms.IntegerField(min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
+    seen_revision = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
+    reason = forms.CharField(label=_("Reason"), max_length=500)

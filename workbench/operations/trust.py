@@ -12,6 +12,7 @@ from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, W
 from django.db.models.functions import Now, TruncMonth
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -19,7 +20,9 @@ from arbitration.evaluation.intervals import Interval
 from training.elusion import missed_rate
 from training.risk import SHIPPED_CARDS, SHIPPED_LOSS, controlled_risk, fewest_groups
 from workbench.accounts.models import User
-from workbench.accounts.permissions import member_condition_any
+from workbench.accounts.permissions import Permission, member_condition_any, permissions_in
+from workbench.collection_settings.bars import bars_in_use
+from workbench.collection_settings.models import BarDecides, CollectionBar
 from workbench.documents.collection_choice import collection_choice
 from workbench.documents.models import Collection
 from workbench.infra.dates import month_in_words
@@ -97,6 +100,8 @@ class Trust:
     """What a collection's decisions of a year tell: the page's figures."""
 
     conduct: Conduct
+    lost: LostUnseen
+    promises: list[CollectionBar]
     misses: list[Share]
     elusion: list[ElusionRate]
     models: tuple[ModelAgreement, ...]
@@ -106,6 +111,8 @@ def trust_of(*, collection: Collection) -> Trust:
     """Every figure there is of the collection."""
     return Trust(
         conduct=conduct_of(collection=collection),
+        lost=lost_unseen(collection=collection),
+        promises=list(bars_in_use(collection=collection)),
         misses=misses_by_month(collection=collection),
         elusion=elusion_rates(collection=collection),
         models=collection_agreement(collection=collection).models,
@@ -211,6 +218,31 @@ def lost_unseen(*, collection: Collection) -> LostUnseen:
     return LostUnseen(found, bound if len(losses) >= fewest_groups(SHIPPED_LOSS) else None)
 
 
+def promise_in_words(bar: CollectionBar) -> str:
+    """What an admin of the collection promised, at how many cards a question."""
+    cards = next(way["cards"] for way in bar.proposal.ways if way["bar"] == bar.bar)
+    figures = {
+        "share": number_format(f"{100 * bar.proposal.promised:g}"),
+        "cards": number_format(f"{cards:.1f}"),
+        "n": bar.proposal.groups,
+    }
+    if bar.decides == BarDecides.DISCARD:
+        return (
+            _(
+                "An admin of this collection promised that at most %(share)s %% of its questions lose their evidence "
+                "unseen, at %(cards)s cards a question, by %(n)d decided questions."
+            )
+            % figures
+        )
+    return (
+        _(
+            "An admin of this collection promised that at most %(share)s %% of the passages accepted unseen are wrong, "
+            "at %(cards)s cards a question, by %(n)d decided questions."
+        )
+        % figures
+    )
+
+
 def trust_page(*, user: User, query: QueryDict) -> dict[str, Any]:
     """The figures of the collection that the address names, else of the first that the person may ask about."""
     chosen, filters = collection_choice(
@@ -230,7 +262,9 @@ def trust_page(*, user: User, query: QueryDict) -> dict[str, Any]:
         "misses": [replace(row, name=month_in_words(row.name)) for row in trust.misses],
         "elusion": trust.elusion,
         "models": trust.models,
-        "lost": lost_unseen(collection=chosen),
+        "lost": trust.lost,
+        "promises": [promise_in_words(bar) for bar in trust.promises],
+        "may_see_risk": Permission.AUDIT in permissions_in(user, chosen),
         "shipped_share": round(100 * SHIPPED_LOSS),
         "shipped_cards": SHIPPED_CARDS,
     }

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from training.risk import SHIPPED_CARDS, SHIPPED_LOSS
 from workbench.api.base import Actions
+from workbench.collection_settings.models import CollectionBar
 from workbench.labeling.serializers import IntervalSerializer, ModelAgreementSerializer
 
-from .trust import trust_of, trusted_collections
+from .trust import Trust, trust_of, trusted_collections
 
 
 class ShareSerializer(serializers.Serializer[Any]):
@@ -48,10 +50,40 @@ class ElusionSerializer(serializers.Serializer[Any]):
     evidence = IntervalSerializer(source="rate")
 
 
+class ShippedPromiseSerializer(serializers.Serializer[Any]):
+    """What ships loses at most this ``share`` of questions, at so many ``cards`` a question, on labelled sets."""
+
+    share = serializers.FloatField()
+    cards = serializers.FloatField()
+
+
+class CollectionPromiseSerializer(serializers.Serializer[Any]):
+    """What an admin promised of the collection, at how many cards a question, and on how many decided questions it
+    rests."""
+
+    decides = serializers.CharField()
+    promised = serializers.FloatField(source="proposal.promised")
+    cards = serializers.SerializerMethodField()
+    questions = serializers.IntegerField(source="proposal.groups")
+
+    def get_cards(self, bar: CollectionBar) -> float:
+        """Cards a question with the bar in use."""
+        return float(next(way["cards"] for way in bar.proposal.ways if way["bar"] == bar.bar))
+
+
+class LostUnseenSerializer(serializers.Serializer[Any]):
+    """Of the questions whose evidence people decided on, those whose evidence the machine had all discarded. ``bound``
+    is what a new question of the same kind may lose on average, null while there are too few."""
+
+    questions = ShareSerializer()
+    bound = serializers.FloatField(allow_null=True)
+
+
 class TrustSerializer(serializers.Serializer[Any]):
     """The last year of a collection: how often people said what the machine had said, with its word in sight, without
     sight of it, and by the time they took; how often a second reviewer agreed with the first; in which runs people had
-    to add evidence; evidence among what was discarded; language models against people."""
+    to add evidence; evidence among what was discarded; evidence lost unseen, with what ships and what was promised;
+    language models against people."""
 
     agreed_in_sight = ShareSerializer(source="conduct.seen")
     agreed_blind = ShareSerializer(source="conduct.blind")
@@ -59,7 +91,15 @@ class TrustSerializer(serializers.Serializer[Any]):
     second_agreed = ShareSerializer(source="conduct.second")
     runs_with_evidence_added = MonthShareSerializer(source="misses", many=True)
     evidence_among_discarded = ElusionSerializer(source="elusion", many=True)
+    lost_unseen = LostUnseenSerializer(source="lost")
+    promised_as_shipped = serializers.SerializerMethodField()
+    promised_here = CollectionPromiseSerializer(source="promises", many=True)
     models = ModelAgreementSerializer(many=True)
+
+    @extend_schema_field(ShippedPromiseSerializer)
+    def get_promised_as_shipped(self, trust: Trust) -> dict[str, float]:
+        """The promise of the product."""
+        return {"share": SHIPPED_LOSS, "cards": SHIPPED_CARDS}
 
 
 class CollectionTrustActions(Actions):

@@ -6,6 +6,7 @@ from django.urls import path
 
 from . import operations_views as views
 from . import price_views as prices
+from . import risk_views as risk
 
 app_name = "ops"
 urlpatterns = [
@@ -20,5 +21,9 @@ urlpatterns = [
     path("costs.csv", views.cost_export, name="costs-export"),
     path("operations/prices/", prices.prices_page, name="prices"),
     path("operations/prices/remove/", prices.remove, name="price-remove"),
+    path("collections/<slug:slug>/settings/risk/", risk.risk, name="risk"),
+    path("collections/<slug:slug>/settings/risk/compute/", risk.compute, name="risk-compute"),
+    path("collections/<slug:slug>/settings/risk/apply/", risk.apply, name="risk-apply"),
+    path("collections/<slug:slug>/settings/risk/remove/", risk.remove, name="risk-remove"),
     path("prompts/", views.prompt_pages, name="prompts"),
 ]

@@ -19,7 +19,7 @@ from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 from workbench.archives.writing import archive_write
-from workbench.collection_settings.models import THRESHOLDS, GateProposal
+from workbench.collection_settings.models import THRESHOLDS, BarProposal, CollectionBar, GateProposal
 from workbench.documents.models import Collection, Document, DocumentStatus, OfferState, VersionOffer
 from workbench.labeling.models import Slot
 from workbench.rerankers.models import AliasName, ModelAlias, ModelVersion
@@ -501,6 +501,53 @@ def a_proposal(scene: Scene, actor: User) -> None:
         created_by=scene.document.uploaded_by,
         **dict.fromkeys(THRESHOLDS, 0.5),
     )
+
+
+def a_bar_proposed(scene: Scene, actor: User) -> None:
+    """A bar was computed that keeps a promise."""
+    from workbench.documents.embedding import active_space
+    from workbench.runs.reranking import reranker_state
+
+    BarProposal.objects.create(
+        collection=scene.document.collection,
+        decides="discard",
+        promised=0.1,
+        state="ready",
+        measure="estimate",
+        space=active_space().name,
+        reranker=reranker_state(),
+        questions=9,
+        groups=9,
+        needed=9,
+        bar=0.04,
+        ways=[{"bar": 0.04, "seen": 0.04, "lost": 0.0, "bound": 0.1, "cards": 6.0}],
+        requested_by=scene.document.uploaded_by,
+    )
+
+
+def bar_to_apply(scene: Scene) -> Mapping[str, Any]:
+    """Putting it to use."""
+    return {"proposal": BarProposal.objects.latest("pk").pk, "seen_revision": 0, "reason": "Measured."}
+
+
+def a_bar_in_use(scene: Scene, actor: User) -> None:
+    """The collection keeps a promise."""
+    from workbench.collection_settings.bars import bar_apply
+    from workbench.runs.reranking import reranker_state
+
+    a_bar_proposed(scene, actor)
+    bar_apply(
+        actor=User.objects.get(email="admin@example.org"),
+        collection=scene.document.collection,
+        proposal=BarProposal.objects.latest("pk"),
+        seen_revision=0,
+        reranker=reranker_state(),
+    )
+
+
+def bar_to_remove(scene: Scene) -> Mapping[str, Any]:
+    """Going back to what ships."""
+    return {"bar": CollectionBar.objects.latest("pk").pk, "seen_revision": 1, "reason": "Wrong."}
 
 
 def proposal(scene: Scene) -> Mapping[str, Any]:

@@ -166,6 +166,10 @@ SETTINGS: list[Row] = [
     post("collection_settings:thresholds", "D", parts.thresholds),
     post("collection_settings:apply", "D", parts.proposal, parts.a_proposal),
     post("collection_settings:remove", "D", fields(reason="Wrong.", seen_revision=1), parts.thresholds_set),
+    get("ops:risk", "DU"),
+    post("ops:risk-compute", "D", fields(decides="discard", promised="10")),
+    post("ops:risk-apply", "D", parts.bar_to_apply, parts.a_bar_proposed),
+    post("ops:risk-remove", "D", parts.bar_to_remove, parts.a_bar_in_use),
     get("accounts:people", "DU"),
     post("accounts:invite", "D", fields(email="new@example.org", role="analyst")),
     post("accounts:grant", "D", fields(role="auditor")),
@@ -320,6 +324,10 @@ API_ADMINISTRATION: list[Row] = [
         parts.thresholds_set,
     ),
     get("api:collection-threshold-proposals", "DU"),
+    get("api:collection-risk", "DU"),
+    post("api:collection-compute-risk", "D", fields(decides="discard", promised=0.1)),
+    post("api:collection-apply-risk", "D", parts.bar_to_apply, parts.a_bar_proposed),
+    post("api:collection-remove-risk", "D", parts.bar_to_remove, parts.a_bar_in_use),
     get("api:collection-people", "DU"),
     post("api:collection-people", "D", fields(email="new@example.org", role="analyst")),
     post("api:collection-person-grant", "D", fields(role="auditor")),
@@ -475,6 +483,7 @@ ASKS_AGAIN = frozenset(
             for name in ("change", "hold", "retention", "thresholds", "apply", "remove")
         ),
         *("api:collection-keeping", "api:collection-thresholds", "api:collection-remove-thresholds"),
+        *("ops:risk-apply", "ops:risk-remove", "api:collection-apply-risk", "api:collection-remove-risk"),
         *("api:collection-settings", "api:collection-review-shares", "api:collection-people"),
         *(f"api:collection-person-{name}" for name in ("grant", "revoke", "invite")),
         *("archives:collection", "archives:take-in", "archives:fetch"),
@@ -516,6 +525,9 @@ DOES_NOT_ASK: dict[str, str] = {
         "the gate decides what serves, as it does for the schedule",
     ),
     "archives:remove": "a copy that can be made again",
+    **dict.fromkeys(
+        ("ops:risk-compute", "api:collection-compute-risk"), "nothing is in use by a computation"
+    ),
     **dict.fromkeys(("review:view-delete", "api:saved-view-remove"), "one's own view"),
 }
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.infra.plots import HEIGHT, bar_plot, line_plot
+from workbench.infra.plots import (
+    EFFECT_HEIGHT,
+    EFFECT_WIDTH,
+    HEIGHT,
+    bar_plot,
+    effect_plot,
+    line_plot,
+    round_ticks,
+)
 
 FIGURES = st.lists(
     st.tuples(st.text(min_size=1, max_size=8), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)),
@@ -40,3 +48,25 @@ def test_lines_stay_in_the_box(values: list[tuple[str, float]]) -> None:
 def test_higher_is_up() -> None:
     plot = line_plot(title="F1", values=[("v1", 0.0), ("v2", 1.0)])
     assert plot.points == "0.0,60.0 100.0,0.0"
+
+
+@given(st.lists(st.tuples(st.floats(0, 300), st.floats(0, 100)), min_size=1, max_size=12), st.floats(1, 50))
+def test_effects_stay_in_the_box_under_round_ticks(points: list[tuple[float, float]], limit: float) -> None:
+    plot = effect_plot(
+        title="Effect",
+        x_label="cards",
+        y_label="%",
+        points=[(x, y, "") for x, y in points],
+        bounds=points,
+        limit=limit,
+    )
+    assert all(0 <= x <= EFFECT_WIDTH and 0 <= y <= EFFECT_HEIGHT for x, y, _, _ in plot.dots)
+    assert 0 <= plot.limit <= EFFECT_HEIGHT
+    for ticks in (plot.x_ticks, plot.y_ticks):
+        assert 2 <= len(ticks) <= 9
+
+
+def test_ticks_are_round_and_reach_the_largest() -> None:
+    assert round_ticks(17.0) == (0, 5, 10, 15, 20)
+    assert round_ticks(0.9)[-1] == 1.0
+    assert round_ticks(0)[0] == 0
