@@ -80,4 +80,3 @@ def test_the_curve_fits_the_window(visit: Visit, page_of_risk: str, narrow: bool
     page = visit("admin", narrow=narrow, scheme=scheme).go(page_of_risk)
     expect(page.locator("figure.plot").first).to_be_visible()
     assert overflow(page) <= 0
-    page.screenshot(path=f"/tmp/risk-{scheme}-{narrow}.png", full_page=True)
