@@ -3,6 +3,7 @@ are is computed above this app, from people's decisions (``workbench.operations.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -39,10 +40,15 @@ def bars_in_use(*, collection: Collection) -> QuerySet[CollectionBar]:
 def engine_changes(*, collection: Collection, without: Decides | None = None) -> dict[str, float | int]:
     """What the bars in use change in the engine's settings, those that decide ``without`` left out. One query."""
     rows = CollectionBar.objects.filter(collection=collection, space=active_space().name)
+    found = rows.values_list("decides", "measure", "bar")
+    return changes_of(bar for bar in found if bar[0] != without)
+
+
+def changes_of(bars: Iterable[tuple[str, str, float]]) -> dict[str, float | int]:
+    """The same of bars that were read already: what each decides, on what it is put, and where."""
     changes: dict[str, float | int] = {}
-    for decides, measure, bar in rows.values_list("decides", "measure", "bar"):
-        if decides != without:
-            changes |= bar_settings(Decides(decides), Measure(measure), bar)
+    for decides, measure, bar in bars:
+        changes |= bar_settings(Decides(decides), Measure(measure), bar)
     return changes
 
 

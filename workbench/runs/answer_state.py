@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db import connection
 
+from workbench.collection_settings.bars import changes_of
 from workbench.collection_settings.models import THRESHOLDS
 from workbench.collection_settings.selectors import weights_given
 from workbench.documents.models import Collection, Document, DocumentStatus
@@ -25,8 +26,8 @@ class AnswerState:
     """The parts of a cache key that the database holds; digests are SHA-256, empty where there is nothing.
 
     ``scope`` is the state of the document asked, or of the collection; ``space`` the name of the embedding space in
-    use; ``reranker`` the name and digest of the champion, or ``rules``. ``has_documents``: one of the collection can
-    be asked.
+    use; ``bars`` what the collection's bars change in the engine's settings; ``reranker`` the name and digest of the
+    champion, or ``rules``. ``has_documents``: one of the collection can be asked.
     """
 
     scope: tuple[Any, ...]
@@ -35,6 +36,7 @@ class AnswerState:
     space: str
     dictionary: str
     gates: str
+    bars: dict[str, float | int]
     reranker: str
 
 
@@ -46,7 +48,7 @@ def answer_state(*, collection: Collection, document: Document | None) -> Answer
         row = cursor.fetchone()
     if row is None:
         raise Collection.DoesNotExist(f"collection {collection.pk} is gone, or no embedding space is in use")
-    epoch, has_documents, weights, space, dictionary, gates, of_document = row
+    epoch, has_documents, weights, space, dictionary, gates, bars, of_document = row
     return AnswerState(
         scope=("document", asked, of_document) if document else ("collection", collection.pk, epoch),
         has_documents=has_documents,
@@ -54,6 +56,7 @@ def answer_state(*, collection: Collection, document: Document | None) -> Answer
         space=space,
         dictionary=dictionary or "",
         gates=gates or "",
+        bars=changes_of(json.loads(bars or "[]")),
         reranker=reranker_state(),
     )
 
@@ -80,6 +83,8 @@ _STATE = f"""
             WHERE e.collection_id = c.id AND e.status = %(approved)s),
            (SELECT {_OF_GATES} FROM collection_settings_collectiongates g
             WHERE g.collection_id = c.id AND g.space = s.name),
+           (SELECT json_agg(json_build_array(b.decides, b.measure, b.bar) ORDER BY b.id)::text
+            FROM collection_settings_collectionbar b WHERE b.collection_id = c.id AND b.space = s.name),
            (SELECT {_OF_DOCUMENT} FROM documents_document d WHERE d.id = %(document)s)
     FROM documents_collection c
     CROSS JOIN documents_embeddingspace s

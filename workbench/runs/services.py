@@ -85,7 +85,7 @@ def question_ask(
     )
     if idempotency_key is not None and (made := _run_made(asked, idempotency_key)):
         return AskOutcome(made, is_cached=False)
-    settings = engine_settings(collection=collection).model_copy(
+    settings = engine_settings(collection=collection, bars=state.bars).model_copy(
         update={"follow_references": follow_references, "forced_methods": _in_order(methods)}
     )
     key = cache_key(
@@ -348,7 +348,7 @@ def cache_key(
         "rubric": rubric.model_dump(mode="json") if rubric else None,
         "strategy": strategy,
         "options": dict(options or {}),
-        "settings": (settings or engine_settings(collection=collection)).digest(),
+        "settings": (settings or engine_settings(collection=collection, bars=state.bars)).digest(),
         "dictionary": state.dictionary,
         "gates": state.gates,
         "weights": state.weights,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -88,9 +89,11 @@ def strategy_descriptions() -> list[dict[str, Any]]:
     ]
 
 
-def engine_settings(*, collection: Collection) -> EngineSettings:
-    """The engine's settings for a collection, its bars among them."""
-    changes = engine_changes(collection=collection)
+def engine_settings(
+    *, collection: Collection, bars: Mapping[str, float | int] | None = None
+) -> EngineSettings:
+    """The engine's settings for a collection. ``bars`` are what its bars change, read where they are not given."""
+    changes = engine_changes(collection=collection) if bars is None else dict(bars)
     return EngineSettings(timeout_s=float(settings.LLM_TIMEOUT_SECONDS)).model_copy(update=changes)
 
 

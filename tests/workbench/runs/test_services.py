@@ -112,7 +112,7 @@ class TestCacheKey:
             patch.setattr(
                 services,
                 "engine_settings",
-                lambda *, collection: engine_settings(collection=collection).model_copy(update={"top_k": 7}),
+                lambda **given: engine_settings(**given).model_copy(update={"top_k": 7}),
             )
             keys.add(key())
         with monkeypatch.context() as patch:
