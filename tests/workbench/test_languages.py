@@ -236,7 +236,8 @@ SPEAKING = sorted(
     path
     for path in (ROOT / "workbench").rglob("*.py")
     if not {"stack", "management", "migrations", "demo", "api"} & set(path.parts)
-    and path.name not in {"styleguide.py", "models.py", "backup.py"}
+    and path.name not in {"styleguide.py", "models.py", "backup.py", "api.py"}
+    and not path.name.endswith(("_api.py", "serializers.py"))
 )
 
 

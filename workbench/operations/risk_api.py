@@ -24,7 +24,7 @@ from workbench.collection_settings.bars import (
     bars_in_use,
     proposals_of,
 )
-from workbench.collection_settings.models import BarProposal, CollectionBar
+from workbench.collection_settings.models import BarDecides, BarProposal, CollectionBar
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 from workbench.runs.reranking import reranker_state
@@ -82,7 +82,7 @@ class PromiseSerializer(serializers.Serializer[Any]):
     """``discard``: the share of questions that may lose their evidence unseen. ``accept``: the share of accepted
     passages that may be wrong."""
 
-    decides = serializers.ChoiceField(choices=[decides.value for decides in Decides])
+    decides = serializers.ChoiceField(choices=BarDecides.choices)
     promised = serializers.FloatField(min_value=LEAST_PROMISE, max_value=GREATEST_PROMISE)
 
 
