@@ -11,7 +11,13 @@ function show(clock) {
   return left > 0;
 }
 
-for (const clock of document.querySelectorAll("[data-countdown]")) {
-  show(clock);
-  const timer = setInterval(() => show(clock) || clearInterval(timer), TICK_MS);
+function start(root) {
+  for (const clock of root.querySelectorAll("[data-countdown]:not([data-counts])")) {
+    clock.dataset.counts = "";
+    show(clock);
+    const timer = setInterval(() => (clock.isConnected && show(clock)) || clearInterval(timer), TICK_MS);
+  }
 }
+
+document.addEventListener("htmx:load", (event) => start(event.target));
+start(document);

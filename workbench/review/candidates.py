@@ -80,7 +80,12 @@ def candidate_for(
 def candidate_to_decide(*, user: User, pk: int) -> Candidate:
     """The candidate's name and run, if the user may see it; else 404. What is decided upon, the service locks and reads
     by itself."""
-    candidates = Candidate.objects.only("run_id", "candidate_id")
+    candidates = Candidate.objects.only(
+        "run_id",
+        "candidate_id",
+        "section_id",
+        *(f"anchor_{name}" for name in ("page_start", "line_start", "page_end", "line_end")),
+    )
     allowed = collections_with(user=user, permission=Permission.VIEW)
     if allowed is not None:
         candidates = candidates.filter(run__collection__in=allowed)

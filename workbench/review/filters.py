@@ -16,7 +16,7 @@ from workbench.infra.addresses import number_in, words_in
 from workbench.runs.models import RoleChoice
 
 from .blindness import BLIND_STAGE
-from .models import ItemStage, QueueItemQuerySet
+from .models import ItemStage, QueueItemQuerySet, QueueOrder
 from .selectors import queue_open
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class QueueFilter:
     document: str = ""
     age: str = ""  # waits at least so many days
     assignee: str = ""
+    run: str = ""
+    order: str = QueueOrder.RISK
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> QueueFilter:
@@ -62,7 +64,8 @@ class QueueFilter:
         return urlencode([(name, value) for name, value in pairs if value != getattr(default, name)])
 
     def apply(self, items: QueueItemQuerySet, *, user: User) -> QueueItemQuerySet:
-        """The items that pass, in their order."""
+        """The items that pass, in the order asked for."""
+        items = items.ordered(self.order)
         if self.show != "all":
             items = items.filter(is_required=True)
         return items.filter(self._place() & self._kind() & self._machine() & self._person(user))
@@ -74,6 +77,8 @@ class QueueFilter:
             condition &= Q(collection__slug=self.collection) if number is None else Q(collection_id=number)
         if self.document:
             condition &= Q(candidate__document__name__icontains=self.document)
+        if self.run:
+            condition &= Q(run_id=number_in(self.run) or 0)
         return condition
 
     def _kind(self) -> Q:
@@ -116,5 +121,5 @@ class QueueFilter:
 
 
 def queue_filtered(*, user: User, filters: QueueFilter) -> QueueItemQuerySet:
-    """The user's queue, filtered, most urgent first."""
+    """The user's queue, filtered, in the order asked for."""
     return filters.apply(queue_open(user=user), user=user)

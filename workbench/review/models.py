@@ -140,11 +140,43 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
         )
         return self.exclude(mine)
 
-    def behind(self, key: int) -> QueueItemQuerySet:
-        """Those that stand behind an item in the order of urgency, wherever that item is now; none behind no item."""
-        place = Subquery(QueueItem.objects.filter(pk=key).order_by().values("urgency"))
+    def ordered(self, order: str) -> QueueItemQuerySet:
+        """In an order of :class:`QueueOrder`; an unknown one is by risk."""
+        return self.order_by(*_PLACES.get(order, _PLACES[QueueOrder.RISK]))
+
+    def behind(self, key: int, order: str = "risk") -> QueueItemQuerySet:
+        """Those that stand behind an item in an order, wherever that item is now; none behind no item."""
+        if order == QueueOrder.AGE:
+            place = _of(key, "entered")
+            return self.filter(Q(entered__gt=place) | Q(entered=place, pk__gt=key), entered__gte=place)
+        place = _of(key, "urgency")
         # "At most" beside "less or equal and later": only the former is looked up in an index.
-        return self.filter(Q(urgency__lt=place) | Q(urgency=place, pk__gt=key), urgency__lte=place)
+        if order != QueueOrder.COLLECTION:
+            return self.filter(Q(urgency__lt=place) | Q(urgency=place, pk__gt=key), urgency__lte=place)
+        here = _of(key, "collection_id")
+        later = Q(urgency__lt=place) | Q(urgency=place, pk__gt=key)
+        return self.filter(
+            Q(collection_id__gt=here) | (Q(collection_id=here) & later), collection_id__gte=here
+        )
+
+
+def _of(key: int, column: str) -> Subquery:
+    return Subquery(QueueItem.objects.filter(pk=key).order_by().values(column))
+
+
+class QueueOrder(models.TextChoices):
+    """In which order the queue is worked. Each is that of an index."""
+
+    RISK = "risk", _("Risk")  # grown by age
+    AGE = "age", _("Age")
+    COLLECTION = "collection", _("Collection")
+
+
+_PLACES: dict[str, tuple[str, ...]] = {
+    QueueOrder.RISK: ("-urgency", "id"),
+    QueueOrder.AGE: ("entered", "id"),
+    QueueOrder.COLLECTION: ("collection_id", "-urgency", "id"),
+}
 
 
 #: Days in which the weight of a waiting item grows by the factor e.
@@ -231,6 +263,12 @@ class QueueItem(models.Model):
                 include=["run", "stage", "first_reviewer", "second_reviewer"],
                 condition=Q(state="waiting"),
                 name="waiting_items_covered",
+            ),
+            models.Index(
+                fields=["collection", "entered", "id"],
+                include=["run", "is_required", "stage", "first_reviewer", "second_reviewer"],
+                condition=Q(state="waiting"),
+                name="waiting_items_by_age",
             ),
         ]
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import exp
 from typing import Any
 
+from django.db.models import OuterRef, Subquery
+from django.db.models.functions import Coalesce, Now
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils import timezone
@@ -17,6 +19,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
 from workbench.runs.models import Candidate, RoleChoice, Run
+from workbench.runs.places import lines_short
+from workbench.runs.records import anchor_of
 from workbench.runs.selectors import run_for
 
 from . import cards
@@ -24,6 +28,7 @@ from .blindness import hides, require_sight
 from .candidates import candidate_for
 from .enqueue import uncertainty
 from .filters import OPEN_WHY, QueueFilter
+from .groups import Progress, progress_of, progress_words
 from .models import (
     AGE_DAYS,
     CarriedAnchor,
@@ -75,6 +80,7 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
     item.collection = item.run.collection
     is_held = item.claimed_until is not None and item.claimed_until > timezone.now()
     is_hidden = hides(item=item, run=item.run, user=user)
+    place = _place(item)
     context: dict[str, Any] = {
         "item": item,
         "item_id": item.pk,
@@ -89,7 +95,7 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
         "why_rows": why_rows(item, is_hidden=is_hidden),
         "stage": item.get_stage_display() if item.stage != ItemStage.FIRST else "",
         "assigned_to": item.assigned_to,
-        "undo": last_decision(user=user),
+        "undo": last_decision(user=user, kept=kept),
         "remaining": number_told(waiting_for(user=user).to_review),
         "reason_choices": ReasonCode.choices,
         "may_review": cards.may_decide(run=item.run, user=user),
@@ -97,8 +103,14 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
         "back_url": reverse("review:claim", args=[back]) + kept if back is not None else "",
         "crumbs": [
             {"label": _("Queue"), "url": reverse("review:queue")},
-            {"label": _("Item %(pk)d") % {"pk": item.pk}},
+            {"label": place},
         ],
+        "place": place,
+        "progress": progress_words(progress_of([item.run_id]).get(item.run_id, Progress())),
+        "held": QueueItem.objects.filter(
+            run=item.run_id, state=ItemState.WAITING, claimed_by=user, claimed_until__gt=Now()
+        ).count(),
+        "release_run_url": reverse("review:release-run", args=[item.run_id]) + kept,
     }
     if candidate is None:
         require_sight(user=user, runs=[item.run])
@@ -112,6 +124,11 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
     return context | cards.single_card(candidate=candidate, user=user) | extra
 
 
+def _place(item: QueueItem) -> str:
+    """Where in the documents the item stands, as people say it."""
+    return lines_short(anchor_of(item.candidate)) if item.candidate else _("Not found")
+
+
 def hand_over_page(*, item: QueueItem, user: User) -> dict[str, Any]:
     """Who may be given an item, and where the form leads."""
     return {
@@ -119,7 +136,7 @@ def hand_over_page(*, item: QueueItem, user: User) -> dict[str, Any]:
         "colleagues": reviewers_of(item=item).exclude(pk=user.pk),
         "crumbs": [
             {"label": _("Queue"), "url": reverse("review:queue")},
-            {"label": _("Item %(pk)d") % {"pk": item.pk}, "url": reverse("review:item", args=[item.pk])},
+            {"label": _place(item), "url": reverse("review:item", args=[item.pk])},
             {"label": _("Hand over")},
         ],
     }
@@ -151,21 +168,31 @@ def why_rows(item: QueueItem, *, is_hidden: bool) -> list[tuple[str, str]]:
     ]
 
 
-def last_decision(*, user: User) -> dict[str, str] | None:
-    """The person's last decision while it can be taken back, from whichever card they are on now."""
+def last_decision(*, user: User, kept: str = "") -> dict[str, str] | None:
+    """The person's last decision while it can be taken back, from whichever card they are on now; ``back`` is its card
+    in the queue, with the filter that is ``kept``."""
     recent = Review.objects.filter(reviewer=user, created_at__gt=timezone.now() - UNDO_WINDOW).order_by("-pk")
+    not_found = QueueItem.objects.filter(run=OuterRef("run"), candidate__isnull=True).order_by()
     # Names, not rows: this is asked beside every card of the queue.
-    newest = recent.values_list(
-        "action", "run_id", "candidate_id", "candidate__candidate_id", "adjudication", "second_review"
+    newest = recent.values(
+        "action",
+        "run_id",
+        "candidate_id",
+        *("adjudication", "second_review"),
+        *(f"candidate__anchor_{name}" for name in ("page_start", "line_start", "page_end", "line_end")),
+        item=Coalesce("candidate__queue_item", Subquery(not_found.values("pk"))),
     ).first()
-    if newest is None:
+    if newest is None or newest["action"] == ReviewAction.UNDO:
         return None
-    action, run_id, candidate_id, name, *built_upon = newest
-    if action == ReviewAction.UNDO or any(built_upon):
+    if newest["adjudication"] or newest["second_review"]:
         return None
-    if candidate_id is None:
-        return {"label": _("not found"), "url": reverse("review:not-found-undo", args=[run_id])}
-    return {"label": name, "url": reverse("review:undo", args=[candidate_id])}
+    back = reverse("review:item", args=[newest["item"]]) + kept if newest["item"] else ""
+    if newest["candidate_id"] is None:
+        address = reverse("review:not-found-undo", args=[newest["run_id"]])
+        return {"label": _("not found"), "url": address, "back": back}
+    scope = {name.removeprefix("candidate__anchor_"): value for name, value in newest.items()}
+    address = reverse("review:undo", args=[newest["candidate_id"]])
+    return {"label": lines_short(scope), "url": address, "back": back}
 
 
 def _dispute(candidate: Candidate, *, item: QueueItem, user: User) -> dict[str, Any] | None:
@@ -213,7 +240,7 @@ def decided_message(*, made: object, subject: Candidate | Run) -> SafeString:
         place: str = _("not found")
     else:
         reviews, address = subject.reviews.all(), subject.get_absolute_url()
-        place = subject.candidate_id
+        place = lines_short(anchor_of(subject))
     review = made if isinstance(made, Review) else reviews.order_by("-id").first()
     done = str(review.get_action_display()).capitalize() if review else ""
     return format_html('{}: <a href="{}">{}</a>', done, address, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Case, F, Q, QuerySet, When
 from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext as _
 
@@ -14,12 +14,20 @@ from workbench.accounts.permissions import Permission, has_permission, roles_wit
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.runs.models import Candidate, Run
 
 from .filters import QueueFilter
+from .groups import next_run
 from .models import ItemStage, ItemState, NotificationKind, QueueItem, QueueItemQuerySet
 from .notifications import notify
-from .selectors import queue_free, queue_open
-from .services import is_held_by_another, refuse_foreign_claim, require_review_right
+from .selectors import queue_free, queue_open, queue_within_reach
+from .services import (
+    candidate_undo,
+    is_held_by_another,
+    not_found_undo,
+    refuse_foreign_claim,
+    require_review_right,
+)
 
 #: How long a claimed item stays with its reviewer without a sign of life.
 CLAIM_LEASE = timedelta(minutes=5)
@@ -31,27 +39,32 @@ def queue_claim_next(
     collection_id: int | None = None,
     filters: QueueFilter | None = None,
     past: int | None = None,
+    run_id: int | None = None,
+    beyond: QueueFilter | None = None,
 ) -> QueueItem | None:
-    """The most urgent waiting item becomes this person's for a while; None when nothing waits.
+    """The next waiting item becomes this person's for a while; None when nothing waits.
 
-    An item they hold already comes first, then what was handed to them. Two people never get the same one: the row
-    is locked while it is taken, and rows that others are taking are skipped. ``past`` is an item that they hold and
-    pass over: it is free again, and what stands behind it in the order comes first.
+    Question by question: ``run_id`` is the one they are at, and its cards that pass the filters come first, in order.
+    Then an item they hold already, what was handed to them, and the first of the queue; ``beyond`` says what these may
+    be where that is more than the filters. Two people never get the same one: the row is locked while it is taken, and
+    rows that others are taking are skipped. ``past`` is an item that they hold and pass over: it is free again, and
+    what stands behind it in the order comes first.
     """
+    filters = filters or QueueFilter(show="all")
     with transaction.atomic():
-        free = queue_free(user=actor, collection_id=collection_id)
-        if filters is not None:
-            free = filters.apply(free, user=actor)
-        item = None
+        open_items = queue_open(user=actor, collection_id=collection_id)
+        free = (beyond or filters).apply(queue_free(user=actor, collection_id=collection_id), user=actor)
         if past is not None:
-            _let_go(actor=actor, key=past)
-            item = _unlocked(free.behind(past)).first() or _unlocked(free).first()
-        elif _has_some(actor):
-            held = queue_open(user=actor, collection_id=collection_id).filter(
-                claimed_by=actor, claimed_until__gt=Now()
+            run_id = _let_go(actor=actor, key=past) or run_id
+        item = None
+        if run_id is not None:
+            item = _next_of_run(actor, filters, run_id=run_id, past=past)
+        if item is None and past is not None:
+            item = _past_the_run(free, order=filters.order, run_id=run_id, past=past)
+        elif item is None and _has_some(actor):
+            held = (beyond or filters).apply(
+                open_items.filter(claimed_by=actor, claimed_until__gt=Now()), user=actor
             )
-            if filters is not None:
-                held = filters.apply(held, user=actor)
             # Asked for apart: sorting what was handed over to the front would sort all that waits.
             item = (
                 held.select_for_update(of=("self",)).first()
@@ -65,12 +78,30 @@ def queue_claim_next(
     return item
 
 
-def _let_go(*, actor: User, key: int) -> None:
-    """Their hold on the item ends; it stays kept for whom it is kept."""
+def _next_of_run(actor: User, filters: QueueFilter, *, run_id: int, past: int | None) -> QueueItem | None:
+    """The next card of a question that this person holds or may take."""
+    items = queue_within_reach(user=actor).filter(run_id=run_id)
+    items = filters.apply(items, user=actor)
+    return _unlocked(items if past is None else items.behind(past, filters.order)).first()
+
+
+def _past_the_run(free: QueueItemQuerySet, *, order: str, run_id: int | None, past: int) -> QueueItem | None:
+    """The first card of the next question; after the last one the first of all."""
+    following = None if run_id is None else next_run(free, order=order, run_id=run_id)
+    if following is not None:
+        item = _unlocked(free.filter(run_id=following)).first()
+        if item is not None:
+            return item
+    return _unlocked(free.behind(past, order)).first() or _unlocked(free).first()
+
+
+def _let_go(*, actor: User, key: int) -> int | None:
+    """Their hold on the item ends; it stays kept for whom it is kept. Gives the item's run, if they held it."""
     held = QueueItem.objects.select_for_update(of=("self",)).filter(pk=key, claimed_by=actor).first()
     if held is None:
-        return
+        return None
     _free(actor=actor, item=held, kept_for=held.assigned_to_id)
+    return held.run_id
 
 
 def _has_some(actor: User) -> bool:
@@ -121,6 +152,28 @@ def queue_claim_back(*, actor: User, item: QueueItem, left: int | None) -> Queue
     return claimed
 
 
+def queue_undo(*, actor: User, candidate: Candidate) -> QueueItem | None:
+    """Takes the person's last decision on a candidate back; its card is theirs again. None where it has no place in
+    the queue, or does not wait. Raises as :func:`candidate_undo`."""
+    with transaction.atomic():
+        candidate_undo(actor=actor, candidate=candidate)
+        return _reclaimed(actor, QueueItem.objects.filter(candidate=candidate))
+
+
+def queue_undo_not_found(*, actor: User, run: Run) -> QueueItem | None:
+    """The same of a not-found. Raises as :func:`not_found_undo`."""
+    with transaction.atomic():
+        not_found_undo(actor=actor, run=run)
+        return _reclaimed(actor, QueueItem.objects.filter(run=run, candidate__isnull=True))
+
+
+def _reclaimed(actor: User, items: QuerySet[QueueItem]) -> QueueItem | None:
+    item = items.filter(state=ItemState.WAITING).first()
+    if item is not None:
+        _claim(actor=actor, item=item)
+    return item
+
+
 def _who_has(item: QueueItem, *, besides: User) -> User | None:
     """Who else holds the item, or for whom it is kept."""
     if is_held_by_another(actor=besides, item=item):
@@ -141,12 +194,66 @@ def _refuse_own(actor: User, item: QueueItem) -> None:
         raise Conflict(_("This is about your own decision; it waits for somebody else."), code="own_decision")
 
 
+def queue_claim_run(*, actor: User, run: Run, filters: QueueFilter | None = None) -> list[QueueItem]:
+    """All waiting cards of a question that pass the filters become this person's, in their order, for as long as
+    :func:`queue_claim` keeps one. What others hold, or was handed to them, is left alone.
+
+    Raises :class:`NotAllowed` without the right to review, :class:`Conflict` when there is nothing to take.
+    """
+    require_review_right(actor=actor, run=run)
+    with transaction.atomic():
+        items = queue_within_reach(user=actor).filter(run=run)
+        taken = list(_unlocked((filters or QueueFilter()).apply(items, user=actor)))
+        if not taken:
+            raise Conflict(_("No card of this question is free for you."), code="nothing_free")
+        new = [item.pk for item in taken if item.claimed_by_id != actor.pk]
+        # The time on a card begins when it is opened: those that are only kept have none yet.
+        QueueItem.objects.filter(pk__in=[item.pk for item in taken]).update(
+            claimed_by=actor,
+            claimed_until=Now() + CLAIM_LEASE,
+            claimed_at=Case(When(claimed_by=actor, then=F("claimed_at")), default=None),
+        )
+        if new:
+            audit_record(
+                actor=actor,
+                action=Action.QUEUE_CLAIMED,
+                obj=run,
+                collection_id=run.collection_id,
+                after={"run": run.pk, "items": new},
+            )
+    return taken
+
+
+def queue_release_run(*, actor: User, run: Run) -> int:
+    """Gives back every card of a question that this person holds; how many they were."""
+    with transaction.atomic():
+        held = QueueItem.objects.select_for_update(of=("self",)).filter(
+            run=run, state=ItemState.WAITING, claimed_by=actor
+        )
+        keys = list(held.order_by("pk").values_list("pk", flat=True))
+        QueueItem.objects.filter(pk__in=keys).update(claimed_by=None, claimed_until=None, claimed_at=None)
+        if keys:
+            audit_record(
+                actor=actor,
+                action=Action.QUEUE_RELEASED,
+                obj=run,
+                collection_id=run.collection_id,
+                before={"claimed_by": actor.pk, "items": keys},
+                after={"claimed_by": None},
+            )
+    return len(keys)
+
+
 def _claim(*, actor: User, item: QueueItem) -> None:
+    """The item is this person's from now on. While they work on a question, what they hold of it stays theirs too."""
     is_new = item.claimed_by_id != actor.pk
-    QueueItem.objects.filter(pk=item.pk).update(
+    mine, since = Q(pk=item.pk), Now() if is_new else Coalesce("claimed_at", Now())
+    if not is_new:
+        mine |= Q(run=item.run_id, state=ItemState.WAITING, claimed_by=actor, claimed_until__gt=Now())
+    QueueItem.objects.filter(mine).update(
         claimed_by=actor,
         claimed_until=Now() + CLAIM_LEASE,
-        claimed_at=Now() if is_new else Coalesce("claimed_at", Now()),
+        claimed_at=Case(When(pk=item.pk, then=since), default=F("claimed_at")),
     )
     item.claimed_by = actor
     # The database's clock: read by who asks for the times, which the way to the next card does not.

@@ -16,6 +16,8 @@ from rest_framework.response import Response
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.api.base import ApiViewSet, checked
+from workbench.runs.models import Run
+from workbench.runs.selectors import run_for
 
 from . import bulk, queue
 from .filters import QueueFilter, queue_filtered
@@ -36,6 +38,8 @@ FILTERS = [
         "document": "Part of a document's name.",
         "age": "Waits at least so many days.",
         "assignee": "`me`, `nobody` or `others`.",
+        "run": "Key of a run.",
+        "order": "`risk` (the default), `age` or `collection`: what comes next. The list is by key.",
     }.items()
 ]
 
@@ -64,6 +68,18 @@ class QueueItemSerializer(serializers.ModelSerializer[QueueItem]):
     def get_why(self, item: QueueItem) -> list[str]:
         """Why it waits, in words."""
         return why_words(item, is_hidden=self.get_is_hidden(item))
+
+
+class RunNamedSerializer(serializers.Serializer[Any]):
+    """A run by key."""
+
+    run = serializers.IntegerField(min_value=1)
+
+
+class ReleasedSerializer(serializers.Serializer[Any]):
+    """How many cards were given back."""
+
+    released = serializers.IntegerField()
 
 
 class HandOverSerializer(serializers.Serializer[Any]):
@@ -143,6 +159,30 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
         queue.queue_release(actor=request.user, item=item)
         item.refresh_from_db()
         return Response(self.get_serializer(item).data)
+
+    @extend_schema(
+        request=RunNamedSerializer,
+        parameters=FILTERS,
+        responses=QueueItemSerializer(many=True),
+    )
+    @action(detail=False, methods=["post"], url_path="claim-run", pagination_class=None)
+    def claim_run(self, request: Request) -> Response:
+        """Takes the waiting cards of a run that pass the filter and that nobody else has."""
+        taken = queue.queue_claim_run(actor=request.user, run=self._run(request), filters=_filters(request))
+        found = QueueItem.objects.select_related("collection", "claimed_by", "assigned_to", "run")
+        rows = found.in_bulk([item.pk for item in taken])
+        return Response(self.get_serializer([rows[item.pk] for item in taken], many=True).data)
+
+    @extend_schema(request=RunNamedSerializer, responses=ReleasedSerializer)
+    @action(detail=False, methods=["post"], url_path="release-run", pagination_class=None)
+    def release_run(self, request: Request) -> Response:
+        """Gives back the cards of a run that the caller holds."""
+        count = queue.queue_release_run(actor=request.user, run=self._run(request))
+        return Response(ReleasedSerializer({"released": count}).data)
+
+    def _run(self, request: Request) -> Run:
+        key = checked(request, RunNamedSerializer)["run"]
+        return run_for(user=request.user, pk=key, permission=Permission.REVIEW)
 
     @extend_schema(request=HandOverSerializer, responses=QueueItemSerializer)
     @action(detail=True, methods=["post"], url_path="hand-over")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.http import QueryDict
@@ -22,14 +23,19 @@ from workbench.runs.words import METHOD_LABELS
 from .blindness import Sight
 from .bulk import BulkPreview, bulk_preview
 from .filters import MINE, NOBODY, OTHERS, UNDECIDED, QueueFilter, queue_filtered
-from .models import ItemStage, QueueItem
+from .groups import Group, Progress, groups_page, progress_of, progress_words
+from .models import ItemStage, QueueItem, QueueOrder
 from .presenters import WHY, why_words
 from .saved_views import views_of
 from .selectors import queue_held
 from .waiting import number_told
 
-#: Two screens: who wants the next one takes it, who looks for one filters.
+#: Cards of a page, two screens: who wants the next one takes it, who looks for one filters. Groups stay whole.
 PAGE_SIZE = 25
+#: Questions of a page, and cards of each: the rest stands behind a link.
+PAGE_GROUPS, GROUP_SHOWN = 10, 6
+#: Cards of the one question that is asked for.
+ALONE_SHOWN = 100
 #: Nobody needs to know more exactly how much waits, and each more has to be looked at.
 MOST_COUNTED = 1_000
 _ROW = (
@@ -56,7 +62,7 @@ _SHOWN = (
 
 
 def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
-    """The list of what waits, most urgent first, filtered as the address says."""
+    """The list of what waits, question by question, filtered and ordered as the address says."""
     filters = QueueFilter.of(query.dict())
     collections = list(Collection.objects.visible_to(user, Permission.REVIEW))
     if filters.collection not in {c.slug for c in collections} and number_in(filters.collection) is None:
@@ -64,29 +70,70 @@ def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
     chosen = next((c for c in collections if filters.collection in {c.slug, str(c.pk)}), None)
     items = queue_filtered(user=user, filters=filters)
     after = number_in(query.get("after"))
-    keys = list(
-        (items if after is None else items.behind(after)).values_list("pk", flat=True)[: PAGE_SIZE + 1]
+    most = ALONE_SHOWN if filters.run else GROUP_SHOWN
+    found, place = groups_page(
+        items,
+        order=filters.order,
+        after=after,
+        most_groups=PAGE_GROUPS,
+        most_cards=max(PAGE_SIZE, most),
+        shown=most,
     )
-    rows = rows_of(keys[:PAGE_SIZE])
+    groups = _groups(found, user=user, filters=filters, most=most)
     count = items.order_by()[: MOST_COUNTED + 1].count()
     address = reverse("review:queue")
     return {
-        "rows": item_rows(rows, user=user),
+        "groups": groups,
+        "rows": [row for group in groups for row in group["rows"]],
         "total": min(count, MOST_COUNTED),
         "is_more": count > MOST_COUNTED,
         "most_told": number_told(MOST_COUNTED),
+        "order": filters.order,
         "collection": chosen,
         "filters": _filters(collections=collections, filters=filters),
         "query": filters.query,
+        "one_run": filters.run,
+        "all_url": f"{address}?{replace(filters, run='').query}" if filters.run else "",
         "next_url": reverse("review:next") + (f"?{filters.query}" if filters.query else ""),
         "bulk_url": f"{reverse('review:bulk')}?{filters.query}",
         "views": list(views_of(user=user)),
         "pager": {
-            "shown": len(rows),
-            "next_url": f"{address}?{_with(filters, rows[-1].pk)}" if len(keys) > PAGE_SIZE else "",
+            "shown": sum(len(group["rows"]) for group in groups),
+            "next_url": f"{address}?{_with(filters, place)}" if place is not None else "",
             "first_url": f"{address}?{filters.query}" if after is not None else "",
         },
     }
+
+
+def _groups(found: list[Group], *, user: User, filters: QueueFilter, most: int) -> list[dict[str, Any]]:
+    """Each question with its first cards, how far it is, and what can be done with all of them."""
+    items = rows_of([key for group in found for key in group.keys[:most]])
+    rows: dict[int, list[dict[str, Any]]] = {}
+    for item, row in zip(items, item_rows(items, user=user), strict=True):
+        rows.setdefault(item.run_id, []).append(row)
+    progress = progress_of(group.run_id for group in found)
+    return [
+        {
+            "run_id": group.run_id,
+            "run_url": keyed_address("questions:run", group.run_id),
+            "first": rows[group.run_id][0],
+            "rows": rows[group.run_id],
+            "count": len(group.keys),
+            "rest": max(0, len(group.keys) - most),
+            "rest_url": f"{reverse('review:queue')}?{replace(filters, run=str(group.run_id)).query}",
+            "progress": progress_words(progress.get(group.run_id, Progress())),
+            "may_take": any(row["may_take"] for row in rows[group.run_id]),
+            "is_mine": any(row["is_mine"] for row in rows[group.run_id]),
+            "take_url": _kept(keyed_address("review:claim-run", group.run_id), filters),
+            "release_url": _kept(keyed_address("review:release-run", group.run_id), filters),
+        }
+        for group in found
+        if group.run_id in rows
+    ]
+
+
+def _kept(address: str, filters: QueueFilter) -> str:
+    return f"{address}?{filters.query}" if filters.query else address
 
 
 def rows_of(keys: Sequence[int]) -> list[QueueItem]:
@@ -121,6 +168,7 @@ def item_row(item: QueueItem, *, user: User, sight: Sight) -> dict[str, Any]:
     return {
         "item": item,
         "question": item.run.question.text,
+        "scope": item.run.question.document,
         "collection": item.collection,
         "candidate": candidate,
         "document": document,
@@ -134,6 +182,7 @@ def item_row(item: QueueItem, *, user: User, sight: Sight) -> dict[str, Any]:
         "why": ", ".join(why_words(item, is_hidden=hidden)),
         "claimed_by": item.claimed_by if is_held else None,
         "is_mine": is_held and item.claimed_by_id == user.pk,
+        "may_take": not is_held and item.assigned_to_id in {None, user.pk},
         "assigned_to": item.assigned_to,
         "is_for_me": item.assigned_to_id == user.pk,
         "until": item.claimed_until if is_held else None,
@@ -179,6 +228,12 @@ def _filters(*, collections: list[Collection], filters: QueueFilter) -> dict[str
                 [("", _("Any reason")), *((code, str(label)) for code, label in WHY.items())],
             ),
             {"name": "document", "label": _("Document"), "kind": "text", "value": filters.document},
+            _select(
+                "order",
+                _("Sort by"),
+                filters.order,
+                [(value, str(label)) for value, label in QueueOrder.choices],
+            ),
         ],
         "more": more,
         "more_is_open": any(field["value"] for field in more),

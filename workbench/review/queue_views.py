@@ -16,6 +16,8 @@ from workbench.accounts.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
+from workbench.runs.models import Run
+from workbench.runs.selectors import run_for
 
 from . import bulk, passed, policy, presenters, queue, queue_page, saved_views
 from .blindness import after_blind_decisions
@@ -38,7 +40,8 @@ def queue_next(request: HttpRequest) -> HttpResponse:
     query = request.GET.copy()
     if request.POST.get("collection"):
         query["collection"] = request.POST["collection"]
-    return redirect(claim_next(request, query))
+    address, _is_item = claim_next(request, query)
+    return redirect(address)
 
 
 @require_GET
@@ -89,6 +92,32 @@ def queue_release(request: HttpRequest, pk: int) -> HttpResponse:
         messages.error(request, error.message)
     is_admins = request.POST.get("next") == reverse("review:claims")
     return redirect("review:claims" if is_admins else "review:queue")
+
+
+@require_POST
+def run_claim(request: HttpRequest, pk: int) -> HttpResponse:
+    """Takes all cards of a question that the filter shows, and opens the first."""
+    run, filters = _run(request, pk), QueueFilter.of(request.GET.dict())
+    kept = f"?{filters.query}" if filters.query else ""
+    try:
+        taken = queue.queue_claim_run(actor=request.user, run=run, filters=filters)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+        return redirect(reverse("review:queue") + kept)
+    said = ngettext("%(n)d card is yours.", "%(n)d cards are yours.", len(taken)) % {"n": len(taken)}
+    messages.success(request, said)
+    return redirect(reverse("review:item", args=[taken[0].pk]) + kept)
+
+
+@require_POST
+def run_release(request: HttpRequest, pk: int) -> HttpResponse:
+    """Gives back the cards of a question that the person holds."""
+    run, filters = _run(request, pk), QueueFilter.of(request.GET.dict())
+    count = queue.queue_release_run(actor=request.user, run=run)
+    messages.success(
+        request, ngettext("%(n)d card given back.", "%(n)d cards given back.", count) % {"n": count}
+    )
+    return redirect(reverse("review:queue") + (f"?{filters.query}" if filters.query else ""))
 
 
 @require_http_methods(["GET", "POST"])
@@ -181,6 +210,10 @@ def policy_edit(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("review:policy", slug=slug)
     context = {"collection": collection, "form": form}
     return render(request, "review/policy.html", context, status=422 if form.errors else 200)
+
+
+def _run(request: HttpRequest, pk: int) -> Run:
+    return run_for(user=request.user, pk=pk, permission=Permission.REVIEW)
 
 
 def _item(request: HttpRequest, pk: int, *, or_manages: bool = False) -> QueueItem:

@@ -82,18 +82,23 @@ def queue_open(
 def queue_free(*, user: User, collection_id: int | None = None) -> QueueItemQuerySet:
     """Waiting items that nobody holds and that are not kept for somebody else, without those of which this person
     said that they cannot tell."""
+    return _to_take(queue_open(user=user, collection_id=collection_id).exclude(claimed_until__gt=Now()), user)
+
+
+def queue_within_reach(*, user: User) -> QueueItemQuerySet:
+    """The same with what the person holds already."""
+    others = Q(claimed_until__gt=Now()) & ~Q(claimed_by=user)
+    return _to_take(queue_open(user=user).exclude(others), user)
+
+
+def _to_take(items: QueueItemQuerySet, user: User) -> QueueItemQuerySet:
     passed = Review.objects.filter(
         candidate=OuterRef("candidate"),
         reviewer=user,
         action=ReviewAction.UNSURE,
         superseded_by__isnull=True,
     )
-    return (
-        queue_open(user=user, collection_id=collection_id)
-        .exclude(claimed_until__gt=Now())
-        .filter(Q(assigned_to__isnull=True) | Q(assigned_to=user))
-        .exclude(Exists(passed))
-    )
+    return items.filter(Q(assigned_to__isnull=True) | Q(assigned_to=user)).exclude(Exists(passed))
 
 
 def queue_passed(*, user: User, keys: Sequence[int]) -> int | None:

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
-from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
+from django_htmx.http import HttpResponseClientRedirect, HttpResponseLocation, trigger_client_event
 
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
@@ -27,7 +27,7 @@ from .candidates import candidate_for, candidate_to_decide
 from .filters import QueueFilter
 from .forms import ChoiceForm, DecisionForm, NotFoundForm, OverrideForm
 from .models import ItemStage, QueueItem
-from .queue import queue_claim_next
+from .queue import queue_claim_next, queue_undo, queue_undo_not_found
 
 
 @require_POST
@@ -91,9 +91,10 @@ def adjudicate(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def undo(request: HttpRequest, pk: int) -> HttpResponse:
-    """Takes one's own last decision back."""
+    """Takes one's own last decision back. In the queue the card is theirs again, and opens."""
     form = DecisionForm(request.POST)
-    return _decide(request, pk, form, lambda candidate, cleaned: services.candidate_undo(
+    act = queue_undo if _is_of_queue(_next(request)) else services.candidate_undo
+    return _decide(request, pk, form, lambda candidate, cleaned: act(
         actor=request.user, candidate=candidate
     ))  # fmt: skip
 
@@ -151,33 +152,50 @@ def _refused(request: HttpRequest, candidate: Candidate, *, error: str, status: 
     return trigger_client_event(response, "workbench:announce", {"text": error})
 
 
+def _is_of_queue(address: str) -> bool:
+    """Whether it is the address of an item of the queue."""
+    path = urlsplit(address).path
+    return path.startswith(reverse("review:queue")) and path != reverse("review:queue")
+
+
 def _goes_on(request: HttpRequest) -> bool:
     """Whether the form asks for the next item of the queue: its ``next`` is that address."""
     return urlsplit(_next(request)).path == reverse("review:next")
 
 
 def _open_next(request: HttpRequest, *, made: object, subject: Candidate | Run) -> HttpResponse:
-    """Claims the next item and leads to it, with a word on the decision just made."""
+    """Claims the next item, of the same question first, and leads to it with a word on the decision just made."""
     messages.success(request, presenters.decided_message(made=made, subject=subject))
-    target = claim_next(request, QueryDict(urlsplit(_next(request)).query))
-    return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
+    run_id = subject.pk if isinstance(subject, Run) else subject.run_id
+    query = QueryDict(urlsplit(_next(request)).query)
+    target, is_item = claim_next(request, query, run_id=run_id)
+    if not request.htmx:
+        return redirect(target)
+    if not is_item:
+        return HttpResponseClientRedirect(target)
+    # The next card takes the place of this one; the address, the title and the focus go with it (queue.js).
+    return HttpResponseLocation(target, target="#main", select="#main", swap="outerHTML show:window:top")
 
 
-def claim_next(request: HttpRequest, query: QueryDict) -> str:
-    """The address of the item that this person has from now on, or of the queue where nothing waits. Unless the
-    address says what to show, what need not be decided follows what must."""
+def claim_next(request: HttpRequest, query: QueryDict, *, run_id: int | None = None) -> tuple[str, bool]:
+    """The address of the item that this person has from now on, or of the queue where nothing waits, and whether it is
+    an item's. Unless the address says what to show, what need not be decided follows what must."""
     filters = QueueFilter.of(query.dict())
     kept = f"?{filters.query}" if filters.query else ""
-    if "show" not in query:
-        filters = replace(filters, show="all")
     past = number_in(request.POST.get("past"))
-    item = queue_claim_next(actor=request.user, filters=filters, past=past)
+    item = queue_claim_next(
+        actor=request.user,
+        filters=filters,
+        past=past,
+        run_id=run_id,
+        beyond=filters if "show" in query else replace(filters, show="all"),
+    )
     if item is not None:
         if past is not None and past != item.pk:
             passed.remember(request, past)
-        return reverse("review:item", args=[item.pk]) + kept
+        return reverse("review:item", args=[item.pk]) + kept, True
     messages.info(request, _("Nothing waits for you here."))
-    return reverse("review:queue")
+    return reverse("review:queue"), False
 
 
 def _next(request: HttpRequest) -> str:
@@ -212,11 +230,13 @@ def not_found(request: HttpRequest, pk: int) -> HttpResponse:
 def not_found_undo(request: HttpRequest, pk: int) -> HttpResponse:
     """Takes one's own last word on a not-found back."""
     run = run_for(user=request.user, pk=pk)
+    target = _next(request)
+    act = queue_undo_not_found if _is_of_queue(target) else services.not_found_undo
     try:
-        services.not_found_undo(actor=request.user, run=run)
+        act(actor=request.user, run=run)
     except WorkbenchError as error:
         messages.error(request, error.message)
-    return redirect(run)
+    return redirect(target or run)
 
 
 def _back(request: HttpRequest, run: Run) -> str:

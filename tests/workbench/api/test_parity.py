@@ -43,6 +43,8 @@ BY_THE_API: dict[str, tuple[str, ...]] = {
     "review:view-delete": ("api:saved-view-remove",),
     "review:claim": ("api:queue-claim",),
     "review:release": ("api:queue-release",),
+    "review:claim-run": ("api:queue-claim-run",),
+    "review:release-run": ("api:queue-release-run",),
     "review:hand-over": ("api:queue-hand-over",),
     "review:policy": ("api:collection-review-shares",),
     "review:approve": ("api:review-list",),

@@ -218,6 +218,11 @@ def hand_over(scene: Scene) -> Mapping[str, Any]:
     return {"person": User.objects.get(email="second-reviewer@example.org").pk}
 
 
+def run_named(scene: Scene) -> Mapping[str, Any]:
+    """The run of the scene, by its key."""
+    return {"run": scene.run.pk}
+
+
 def bulk(scene: Scene) -> Mapping[str, Any]:
     """What the preview of a reviewer holds."""
     from workbench.review.bulk import bulk_preview

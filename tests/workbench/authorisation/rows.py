@@ -77,6 +77,8 @@ REVIEW: list[Row] = [
     get("review:item", "R"),
     post("review:claim", "R", given=parts.waiting),
     post("review:release", "RD", given=parts.claimed),
+    post("review:claim-run", "R", given=parts.waiting),
+    post("review:release-run", "R", given=parts.claimed),
     get("review:hand-over", "RD"),
     post("review:hand-over", "RD", parts.hand_over, parts.claimed),
     get("review:policy", "D"),
@@ -422,6 +424,8 @@ API: list[Row] = [
     post("api:queue-claim", "R", given=parts.waiting),
     post("api:queue-hand-over", "RD", parts.hand_over, parts.claimed),
     post("api:queue-release", "RD", given=parts.claimed),
+    post("api:queue-claim-run", "R", parts.run_named, parts.waiting),
+    post("api:queue-release-run", "R", parts.run_named, parts.claimed),
     get("api:saved-view-list", SIGNED_IN),
     post("api:saved-view-list", SIGNED_IN, fields(name="Old ones", filters={"age": "7"})),
     get("api:saved-view-detail", "D"),  # the view is the admin's own
