@@ -186,6 +186,7 @@ def test_approving_moves_no_button_under_the_pointer(visit: Visit, runs: dict[st
     card = open_card(page).get_attribute("id")
     buttons = page.locator(f"#{card} .card__acts > .button-row")
     approve = page.locator(f"#{card} [data-key=a]")
+    approve.scroll_into_view_if_needed()
     before = buttons.bounding_box()
     approve.click()
     expect(page.locator(f"#{card} .decision")).to_be_visible()

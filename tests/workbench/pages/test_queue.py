@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import ClientAs, grow
-from tests.workbench.scene import Scene
+from tests.workbench.scene import Scene, make_run
 from workbench.review import queue_page
 from workbench.review.models import QueueItem
 from workbench.review.queue import queue_claim, queue_claim_next
@@ -16,6 +16,7 @@ from workbench.review.selectors import queue_open
 from workbench.runs.models import Run
 
 ADDRESS = "/queue/"
+LIST = f"{ADDRESS}?show=all"
 
 
 def shown(client: Client, query: str = "") -> list[int]:
@@ -103,22 +104,74 @@ def test_a_not_found_waits_with_what_was_searched(
     assert "no_keyword_match" not in page, "a word for programs"
 
 
-def test_the_list_goes_on_behind_its_last_row_whatever_was_decided_meanwhile(
+def test_the_list_goes_on_behind_its_last_question_whatever_was_decided_meanwhile(
     cast: Cast, client_as: ClientAs, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    grow(scene.run, to=8)
+    texts = ("Who keeps the records?", "When are records deleted?", "Where are records kept?")
+    for text in texts:
+        make_run(asker=cast.analyst, document=scene.document, text=text)
     client = client_as(cast.reviewer)
-    everything = shown(client, "?show=all")
-    monkeypatch.setattr(queue_page, "PAGE_SIZE", 2)
+    everything = list(dict.fromkeys(row["item"].run_id for row in client.get(LIST).context["rows"]))
+    monkeypatch.setattr(queue_page, "PAGE_GROUPS", 2)
 
-    first = client.get(f"{ADDRESS}?show=all")
-    seen = [row["item"].pk for row in first.context["rows"]]
-    QueueItem.objects.filter(pk__in=seen).update(state="decided")
+    first = client.get(LIST)
+    seen = [group["run_id"] for group in first.context["groups"]]
+    QueueItem.objects.filter(run__in=seen).update(state="decided")
     following = client.get(first.context["pager"]["next_url"])
 
+    assert len(everything) == 4
     assert seen == everything[:2]
-    assert [row["item"].pk for row in following.context["rows"]] == everything[2:4]
-    assert following.context["pager"]["first_url"] == f"{ADDRESS}?show=all"
+    assert [group["run_id"] for group in following.context["groups"]] == everything[2:4]
+    assert following.context["pager"]["first_url"] == LIST
+
+
+def test_a_question_is_said_once_above_its_cards_with_how_far_it_is(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    grow(scene.run, to=12)
+    required = scene.run.queue_items.filter(is_required=True)
+    assert required.count() > 2
+    required.filter(pk=required.order_by("pk")[0].pk).update(state="decided")
+    page = client_as(cast.reviewer).get(LIST)
+    (group,) = page.context["groups"]
+    body = page.content.decode()
+
+    assert group["rest"] == group["count"] - queue_page.GROUP_SHOWN > 0
+    assert body.count(f">{scene.run.question.text}</a>") == 1
+    assert f"1 of {required.count()} decided, then the answer is final" in body
+    alone = client_as(cast.reviewer).get(group["rest_url"])
+    assert len(alone.context["rows"]) == group["count"]
+    assert alone.context["all_url"] == LIST
+
+
+def test_a_whole_question_is_taken_and_given_back(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    client = client_as(cast.reviewer)
+    (group,) = client.get(LIST).context["groups"]
+    opened = client.post(group["take_url"])["Location"]
+    mine = QueueItem.objects.filter(claimed_by=cast.reviewer)
+    assert mine.count() == group["count"]
+    assert opened == reverse("review:item", args=[group["first"]["item"].pk]) + "?show=all"
+    page = client.get(opened)
+    assert f"Give back {group['count']}" in page.content.decode()
+    other = client_as(cast.second_reviewer).post(group["take_url"], follow=True)
+    assert "No card of this question is free for you." in other.content.decode()
+    client.post(group["release_url"])
+    assert not mine.exists()
+
+
+def test_by_age_and_by_collection(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    newer = make_run(asker=cast.analyst, document=scene.document, text="Who keeps the records?")
+    QueueItem.objects.filter(run=newer).update(priority=1.0)
+    client = client_as(cast.reviewer)
+    for order, words, first in (
+        ("risk", "most urgent first", newer.pk),
+        ("age", "oldest first", scene.run.pk),
+        ("collection", "by collection", newer.pk),
+        ("nonsense", "most urgent first", newer.pk),
+    ):
+        page = client.get(f"{LIST}&order={order}")
+        assert words in page.content.decode(), order
+        assert page.context["groups"][0]["run_id"] == first, order
 
 
 def test_a_long_queue_is_counted_so_far_and_no_further(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.core.cache import caches
 from django.db import connection
@@ -58,11 +60,48 @@ def test_a_decision_leads_to_the_next_item_claimed(cast: Cast, client_as: Client
     assert item.candidate.candidate_id in said
 
 
-def test_with_htmx_the_browser_is_sent_there(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+def test_with_htmx_the_next_card_takes_the_place_of_this_one(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
     client = client_as(cast.reviewer)
     item = take(client)
     answer = client.post(reverse("review:approve", args=[item.candidate_id]), {"next": NEXT}, headers=HTMX)
-    assert item_of(answer["HX-Redirect"]).pk != item.pk
+    told = json.loads(answer["HX-Location"])
+    assert item_of(told["path"]).pk != item.pk
+    assert (told["target"], told["select"]) == ("#main", "#main")
+    QueueItem.objects.update(state="decided")
+    last = item_of(told["path"])
+    QueueItem.objects.filter(pk=last.pk).update(state="waiting")
+    done = client.post(reverse("review:approve", args=[last.candidate_id]), {"next": NEXT}, headers=HTMX)
+    assert done["HX-Redirect"] == "/queue/", "the list is another page"
+
+
+def test_undo_leads_back_to_the_card_which_is_the_persons_again(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    client = client_as(cast.reviewer)
+    item = take(client)
+    following = client.post(reverse("review:approve", args=[item.candidate_id]), {"next": NEXT})["Location"]
+    page = client.get(following)
+    undo = page.context["undo"]
+    assert f">{item.candidate.candidate_id}<" not in page.content.decode(), "a name for programs"
+    assert f"Undo {undo['label']}" in page.content.decode()
+    answer = client.post(undo["url"], {"next": undo["back"]})
+    assert answer["Location"] == reverse("review:item", args=[item.pk])
+    item.refresh_from_db()
+    assert (item.state, item.claimed_by) == ("waiting", cast.reviewer)
+
+
+def test_undo_of_a_not_found_leads_back_to_it(cast: Cast, client_as: ClientAs, not_found_run: Run) -> None:
+    client = client_as(cast.reviewer)
+    item = not_found_run.queue_items.get(candidate__isnull=True)
+    client.post(reverse("review:not-found", args=[not_found_run.pk]), {"decision": "confirm", "next": NEXT})
+    page = client.get(reverse("review:item", args=[item.pk]))
+    undo = page.context["undo"]
+    answer = client.post(undo["url"], {"next": undo["back"]})
+    assert answer["Location"] == reverse("review:item", args=[item.pk])
+    item.refresh_from_db()
+    assert (item.state, item.claimed_by) == ("waiting", cast.reviewer)
 
 
 def test_a_refused_decision_stays_on_the_card(cast: Cast, client_as: ClientAs, scene: Scene) -> None:

@@ -116,7 +116,9 @@ class TestFilters:
         client = client_as(cast.reviewer)
         assert client.get(f"/queue/?{query}").status_code == 200
         assert client.get(f"/queue/bulk/?{query}").status_code == 200
-        assert client.get(f"/api/v1/queue/?{query}").status_code == 200
+        # A page passes over what it does not know; the API names it.
+        wanted = 400 if query.startswith("after=") else 200
+        assert client.get(f"/api/v1/queue/?{query}").status_code == wanted
 
     def test_saved_views_are_ones_own(self, cast: Cast, client_as: Any, scene: Scene) -> None:
         client = client_as(cast.reviewer)
