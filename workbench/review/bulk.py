@@ -54,7 +54,9 @@ def bulk_preview(*, actor: User, filters: QueueFilter) -> BulkPreview:
     # A signed run waits for somebody who reopens it, with a reason.
     open_ones = queue_filtered(user=actor, filters=filters).exclude(run__review_state=ReviewState.SIGNED)
     found = open_ones.annotate(is_known=Exists(Review.objects.filter(candidate=OuterRef("candidate"))))
-    rows = found.select_related("run__question__document", "candidate__verdict", "candidate__document", "collection")
+    rows = found.select_related(
+        "run__question__document", "candidate__verdict", "candidate__document", "collection"
+    )
     items: list[QueueItem] = []
     left_out: Counter[str] = Counter()
     now_held = set(
