@@ -148,3 +148,38 @@ def test_it_reads_well_everywhere(visit: Visit, runs: dict[str, int], scheme: st
     expect(page.locator(".group").first).to_be_visible()
     assert overflow(page) <= 0
     assert violations(page) == ""
+
+
+def test_many_are_approved_after_some_were_checked(
+    visit: Visit, product: RunningProduct, runs: dict[str, int]
+) -> None:
+    run = question_of(product, runs["collection"], cards=8)
+    with psycopg.connect(product.database_url(), autocommit=True) as connection:
+        connection.execute(
+            "UPDATE questions_verdict SET probability = 0.02, needs_person = false, injection_suspected = false"
+            " WHERE candidate_id IN (SELECT id FROM questions_candidate WHERE run_id = %s)",
+            [run],
+        )
+    page = visit("reviewer").go(f"/queue/?run={run}")
+    page.get_by_role("link", name="Bulk approve").click()
+    boxes = page.get_by_role("checkbox")
+    expect(boxes).to_have_count(8)
+    assert violations(page) == ""
+    assert overflow(page) <= 0
+    boxes.first.uncheck()
+    page.get_by_label("Reason").fill("The same clause in every contract.")
+    page.get_by_role("button", name="Start check").click()
+    expect(page.get_by_text("Decide 1 card first.")).to_be_visible()
+    assert violations(page) == ""
+    keys = Keys(page)
+    keys.press("x")
+    page.wait_for_url(re.compile(r"\?bulk="))
+    evidence_settled(page)
+    keys.press("a")
+    expect(page.get_by_text("You approved every card of the check.")).to_be_visible()
+    assert decided(product, run) == 1
+    keys.press("x")
+    expect(page.get_by_text("6 approved.")).to_be_visible()
+    assert decided(product, run) == 7
+    page = visit("auditor").go("/audit/?action=queue.bulk_approved")
+    expect(page.locator("li.event").first).to_contain_text("The same clause in every contract.")

@@ -30,6 +30,7 @@ PACKAGES = ("accounts/", "backdoor/")
 MADE: dict[str, Callable[[Scene], object]] = {
     "api:signature-detail": lambda scene: signed(scene.run).pk,
     "review:view-delete": lambda scene: saved_view(scene),
+    "review:bulk-checks": lambda scene: a_bulk_approval(scene),
     "api:saved-view-detail": lambda scene: saved_view(scene),
     "api:saved-view-remove": lambda scene: saved_view(scene),
     "api:audit-event-detail": lambda scene: an_event(scene),
@@ -181,6 +182,14 @@ def a_delivery(scene: Scene) -> Delivery:
         },
     )
     return delivery
+
+
+def a_bulk_approval(scene: Scene) -> int:
+    """One of the collection's admin, with nothing left to decide."""
+    from workbench.review.models import BulkApproval
+
+    known = {"actor": _admin(scene), "reason": "Alike.", "items": [], "checks": []}
+    return (BulkApproval.objects.filter(**known).first() or BulkApproval.objects.create(**known)).pk
 
 
 def saved_view(scene: Scene) -> int:

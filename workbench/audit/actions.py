@@ -109,6 +109,8 @@ class Action(models.TextChoices):
     QUESTION_SET_CREATED = "question_set.created", _("Question set created")
     QUESTION_SET_FINISHED = "question_set.finished", _("Round of a question set finished")
     QUEUE_BULK_APPROVED = "queue.bulk_approved", _("Cards bulk approved")
+    QUEUE_BULK_STARTED = "queue.bulk_started", _("Bulk approval started")
+    QUEUE_BULK_STOPPED = "queue.bulk_stopped", _("Bulk approval stopped")
     QUEUE_CLAIMED = "queue.claimed", _("Card reserved")
     QUEUE_HANDED_OVER = "queue.handed_over", _("Card assigned")
     QUEUE_RELEASED = "queue.released", _("Card released")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
@@ -91,11 +93,15 @@ class PolicyForm(forms.ModelForm):
 
     class Meta:
         model = ReviewPolicy
-        fields = ["blind_share", "second_share"]
+        fields = ["blind_share", "second_share", "check_share"]
         widgets = {
             name: forms.NumberInput(attrs={"min": 0, "max": 1, "step": "0.05"})
-            for name in ("blind_share", "second_share")
+            for name in ("blind_share", "second_share", "check_share")
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["check_share"].required = False
 
 
 class CommentForm(forms.Form):

@@ -510,6 +510,10 @@ def default_blind_share() -> float:
     return float(settings.BLIND_SHARE)
 
 
+#: Of a bulk approval, where nobody set another share.
+CHECK_SHARE = 0.1
+
+
 class ReviewPolicy(models.Model):
     """What share of a collection's verdicts is decided blind, and what share by two people. Applies to new runs. A
     collection without a row has the defaults."""
@@ -517,6 +521,12 @@ class ReviewPolicy(models.Model):
     collection = models.OneToOneField(Collection, on_delete=models.CASCADE, related_name="review_policy")
     blind_share = models.FloatField(_("share decided blind"), default=default_blind_share)
     second_share = models.FloatField(_("share decided by two people"), default=0)
+    check_share = models.FloatField(
+        _("share of a bulk approval checked one by one first"),
+        default=CHECK_SHARE,
+        db_default=CHECK_SHARE,
+        help_text=_("At least one card of each bulk approval, whatever the share."),
+    )
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     changed_at = models.DateTimeField(auto_now=True)
 
@@ -525,11 +535,48 @@ class ReviewPolicy(models.Model):
             models.CheckConstraint(
                 condition=Q(blind_share__gte=0, blind_share__lte=1, second_share__gte=0, second_share__lte=1),
                 name="review_shares_are_shares",
-            )
+            ),
+            models.CheckConstraint(
+                condition=Q(check_share__gte=0, check_share__lte=1), name="check_share_is_a_share"
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.blind_share} blind, {self.second_share} twice"
+
+
+class BulkState(models.TextChoices):
+    """Where a bulk approval is; the last two are ends."""
+
+    CHECKING = "checking", _("being checked")
+    DONE = "done", _("approved")
+    STOPPED = "stopped", _("stopped")
+
+
+class BulkApproval(models.Model):
+    """Cards that a person wants to approve at once. Some, drawn by chance, are decided one by one before; the rest goes
+    through when each of those was approved."""
+
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="bulk_approvals"
+    )
+    query = models.CharField(max_length=500, blank=True)  # the filter that the cards were shown by
+    reason = models.TextField()
+    items = models.JSONField()  # keys of queue items, those to check among them
+    checks = models.JSONField()
+    state = models.CharField(max_length=8, choices=BulkState.choices, default=BulkState.CHECKING)
+    created_at = models.DateTimeField(db_default=Now())
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(state__in=BulkState.values), name="bulk_state_is_known"),
+            models.CheckConstraint(condition=~Q(reason=""), name="bulk_approval_says_why"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{len(self.items)} cards, {self.state}"
 
 
 class SavedView(models.Model):

@@ -21,30 +21,37 @@ def policy_of(*, collection: Collection) -> ReviewPolicy:
 
 
 def policy_set(
-    *, actor: User, collection: Collection, blind_share: float, second_share: float
+    *,
+    actor: User,
+    collection: Collection,
+    blind_share: float,
+    second_share: float,
+    check_share: float | None = None,
 ) -> ReviewPolicy:
-    """Sets both shares, between 0 and 1, for runs that finish from now on.
+    """Sets the shares, between 0 and 1, for runs that finish and bulk approvals that start from now on; that of bulk
+    approvals stays where it is not given.
 
     Raises :class:`NotAllowed` for who does not administer the collection.
     """
     if not has_permission(actor, collection, Permission.MANAGE):
         raise NotAllowed(_("Only admins of this collection change how it is reviewed."))
-    if not (0 <= blind_share <= 1 and 0 <= second_share <= 1):
+    given = {"blind_share": blind_share, "second_share": second_share}
+    if check_share is not None:
+        given["check_share"] = check_share
+    if not all(0 <= share <= 1 for share in given.values()):
         raise WorkbenchError(_("A share is a number between 0 and 1."), code="share_invalid")
     with transaction.atomic():
         before = ReviewPolicy.objects.select_for_update().filter(collection=collection).first()
         policy, _created = ReviewPolicy.objects.update_or_create(
             collection=collection,
-            defaults={"blind_share": blind_share, "second_share": second_share, "changed_by": actor},
+            defaults={**given, "changed_by": actor},
         )
         audit_record(
             actor=actor,
             action=Action.REVIEW_POLICY_CHANGED,
             obj=collection,
             collection_id=collection.pk,
-            before={"blind_share": before.blind_share, "second_share": before.second_share}
-            if before
-            else None,
-            after={"blind_share": blind_share, "second_share": second_share},
+            before={name: getattr(before, name) for name in given} if before else None,
+            after=given,
         )
     return policy

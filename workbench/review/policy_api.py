@@ -20,10 +20,12 @@ from .policy import policy_of, policy_set
 
 
 class SharesSerializer(serializers.Serializer[Any]):
-    """Shares of verdicts, 0 to 1, that are decided before the reviewer sees the machine's word, and by two people."""
+    """Shares of verdicts, 0 to 1, that are decided before the reviewer sees the machine's word, and by two people; and
+    of each bulk approval, what is decided one by one first. The last stays as it is where it is not given."""
 
     blind_share = serializers.FloatField(min_value=0, max_value=1)
     second_share = serializers.FloatField(min_value=0, max_value=1)
+    check_share = serializers.FloatField(min_value=0, max_value=1, required=False)
 
 
 class ReviewSharesSerializer(SharesSerializer):

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
+from workbench.infra.addresses import number_in
 from workbench.runs.models import Candidate, RoleChoice, Run
 from workbench.runs.places import lines_short
 from workbench.runs.records import anchor_of
@@ -25,6 +26,7 @@ from workbench.runs.selectors import run_for
 
 from . import cards
 from .blindness import hides, require_sight
+from .bulk import bulk_for, checks_of
 from .candidates import candidate_for
 from .enqueue import uncertainty
 from .filters import OPEN_WHY, QueueFilter
@@ -80,7 +82,7 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
     item.collection = item.run.collection
     is_held = item.claimed_until is not None and item.claimed_until > timezone.now()
     is_hidden = hides(item=item, run=item.run, user=user)
-    place = _place(item)
+    place, checked = _place(item), number_in(query.get("bulk"))
     context: dict[str, Any] = {
         "item": item,
         "item_id": item.pk,
@@ -99,7 +101,8 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
         "remaining": number_told(waiting_for(user=user).to_review),
         "reason_choices": ReasonCode.choices,
         "may_review": cards.may_decide(run=item.run, user=user),
-        "next_url": reverse("review:next") + kept,
+        "next_url": reverse("review:next") + kept if checked is None else checks_address(checked),
+        "skip_url": reverse("review:next") + kept,
         "back_url": reverse("review:claim", args=[back]) + kept if back is not None else "",
         "crumbs": [
             {"label": _("Queue"), "url": reverse("review:queue")},
@@ -122,6 +125,19 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
         "evidence_panel": evidence_panel(candidate=candidate, user=user),
     }
     return context | cards.single_card(candidate=candidate, user=user) | extra
+
+
+def checks_address(key: int) -> str:
+    """Where a bulk approval says how far it is; a decision with this address leads to the next card drawn."""
+    return reverse("review:bulk-checks", args=[key])
+
+
+def next_check(*, user: User, pk: int) -> str:
+    """The next card to decide of a bulk approval; where none is left, the page that approves the rest."""
+    waiting = checks_of(bulk_for(user=user, pk=pk)).waiting
+    if not waiting:
+        return checks_address(pk)
+    return f"{reverse('review:item', args=[waiting[0].pk])}?bulk={pk}"
 
 
 def _place(item: QueueItem) -> str:

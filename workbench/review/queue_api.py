@@ -99,10 +99,15 @@ class BulkSerializer(serializers.Serializer[Any]):
 
 
 class BulkApproveSerializer(serializers.Serializer[Any]):
-    """The digest of the preview that is approved."""
+    """Begins with the digest of a preview, the items of it that are meant (all, where none are named) and in
+    ``comment`` why they can be approved at once; ends with the ``bulk`` that began."""
 
-    digest = serializers.CharField(max_length=64)
+    digest = serializers.CharField(max_length=64, required=False, default="")
     comment = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
+    items = serializers.ListField(
+        child=serializers.IntegerField(min_value=1), required=False, allow_null=True, default=None
+    )
+    bulk = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
 
 
 class BulkOutcomeSerializer(serializers.Serializer[Any]):
@@ -110,6 +115,11 @@ class BulkOutcomeSerializer(serializers.Serializer[Any]):
 
     approved = serializers.IntegerField()
     refused = serializers.DictField(child=serializers.IntegerField())
+    bulk = serializers.IntegerField(help_text="Key of the bulk approval.")
+    state = serializers.CharField(help_text="`checking`, `done` or `stopped`.")
+    to_check = serializers.ListField(
+        child=serializers.IntegerField(), help_text="Items to decide one by one before the rest goes through."
+    )
 
 
 def _filters(request: Request) -> QueueFilter:
@@ -204,7 +214,8 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     )
     @action(detail=False, methods=["get", "post"], pagination_class=None)
     def bulk(self, request: Request) -> Response:
-        """GET: what would be approved at once. POST: approves exactly that."""
+        """GET: what would be approved at once. POST: draws the cards to decide one by one; with ``bulk``, once they
+        are decided, approves the rest."""
         filters = _filters(request)
         if request.method == "GET":
             preview = bulk.bulk_preview(actor=request.user, filters=filters)
@@ -216,7 +227,24 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
             }
             return Response(BulkSerializer(body).data)
         given = checked(request, BulkApproveSerializer)
-        outcome = bulk.bulk_approve(actor=request.user, filters=filters, **given)
-        return Response(
-            BulkOutcomeSerializer({"approved": outcome.approved, "refused": dict(outcome.refused)}).data
-        )
+        outcome = bulk.BulkOutcome()
+        if given["bulk"] is not None:
+            started = bulk.bulk_for(user=request.user, pk=given["bulk"])
+            outcome = bulk.bulk_finish(actor=request.user, bulk=started)
+            started.refresh_from_db()
+        else:
+            started = bulk.bulk_start(
+                actor=request.user,
+                filters=filters,
+                digest=given["digest"],
+                reason=given["comment"],
+                chosen=given["items"],
+            )
+        told = {
+            "approved": outcome.approved,
+            "refused": dict(outcome.refused),
+            "bulk": started.pk,
+            "state": started.state,
+            "to_check": [item.pk for item in bulk.checks_of(started).waiting],
+        }
+        return Response(BulkOutcomeSerializer(told).data)

@@ -20,11 +20,12 @@ from workbench.runs.places import lines_short
 from workbench.runs.records import anchor_of
 from workbench.runs.words import METHOD_LABELS
 
+from . import cards
 from .blindness import Sight
-from .bulk import BulkPreview, bulk_preview
+from .bulk import BulkPreview, bulk_preview, checks_of, drawn
 from .filters import MINE, NOBODY, OTHERS, UNDECIDED, QueueFilter, queue_filtered
 from .groups import Group, Progress, groups_page, progress_of, progress_words
-from .models import ItemStage, QueueItem, QueueOrder
+from .models import BulkApproval, BulkState, ItemStage, QueueItem, QueueOrder
 from .presenters import WHY, why_words
 from .saved_views import views_of
 from .selectors import queue_held
@@ -295,19 +296,58 @@ def _deciders() -> list[tuple[str, str]]:
 
 
 def bulk_page(*, user: User, filters: QueueFilter) -> dict[str, Any]:
-    """What would be approved at once."""
+    """What would be approved at once, each with its passage."""
     preview: BulkPreview = bulk_preview(actor=user, filters=filters)
     return {
-        "rows": item_rows(preview.items, user=user),
+        "rows": _with_passages(preview.items, user=user),
         "left_out": sorted(preview.left_out.items(), key=lambda pair: -pair[1]),
         "digest": preview.digest,
         "total": preview.total,
+        "checked": len(drawn(preview.items)),
         "query": filters.query,
         "crumbs": [
             {"label": _("Queue"), "url": f"{reverse('review:queue')}?{filters.query}"},
             {"label": _("Bulk approve")},
         ],
     }
+
+
+def checks_page(*, user: User, bulk: BulkApproval) -> dict[str, Any]:
+    """The cards of a bulk approval that are decided one by one, and what happens then."""
+    checks = checks_of(bulk)
+    rows = _with_passages(checks.items, user=user)
+    waiting = {item.pk for item in checks.waiting}
+    refused = {item.pk for item in checks.not_approved}
+    for row in rows:
+        row["url"] = check_address(bulk, row["item"].pk)
+        row["is_waiting"], row["is_refused"] = row["item"].pk in waiting, row["item"].pk in refused
+    return {
+        "bulk": bulk,
+        "rows": rows,
+        "waiting": len(waiting),
+        "refused": len(refused),
+        "rest": len(bulk.items) - len(bulk.checks),
+        "is_open": bulk.state == BulkState.CHECKING,
+        "next_url": check_address(bulk, checks.waiting[0].pk) if waiting else "",
+        "crumbs": [
+            {"label": _("Queue"), "url": f"{reverse('review:queue')}?{bulk.query}"},
+            {"label": _("Bulk approve"), "url": f"{reverse('review:bulk')}?{bulk.query}"},
+            {"label": _("Random check")},
+        ],
+    }
+
+
+def check_address(bulk: BulkApproval, item: int) -> str:
+    """The item of a card that was drawn; its decision leads to the next one drawn."""
+    return f"{keyed_address('review:item', item)}?bulk={bulk.pk}"
+
+
+def _with_passages(items: list[QueueItem], *, user: User) -> list[dict[str, Any]]:
+    rows = item_rows(items, user=user)
+    for row in rows:
+        text = getattr(row["candidate"], "text", None) if not row["is_hidden"] else None
+        row["passage"] = cards.reflowed(text.anchor or text.snippet) if text else ""
+    return rows
 
 
 def claims_page(*, user: User) -> dict[str, Any]:

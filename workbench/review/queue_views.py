@@ -152,25 +152,42 @@ def claims(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def bulk_approval(request: HttpRequest) -> HttpResponse:
-    """GET: what the filter's cards are. POST: approves exactly those."""
+    """GET: what the filter's cards are. POST: begins to approve those that are ticked."""
     filters = QueueFilter.of(request.GET.dict())
     if request.method == "POST":
+        ticked = {number_in(key) for key in request.POST.getlist("item")}
         try:
-            outcome = bulk.bulk_approve(
+            started = bulk.bulk_start(
                 actor=request.user,
                 filters=filters,
                 digest=request.POST.get("digest", "")[:64],
-                comment=request.POST.get("comment", "")[:2000],
+                reason=request.POST.get("reason", "")[:2000],
+                chosen=ticked - {None},
             )
         except WorkbenchError as error:
             messages.error(request, error.message)
         else:
-            count = outcome.approved
-            messages.success(request, ngettext("%(n)d approved.", "%(n)d approved.", count) % {"n": count})
-            for reason, number in outcome.refused.items():
-                messages.warning(request, f"{number}: {reason}")
-            return redirect(f"{reverse('review:queue')}?{filters.query}")
+            return redirect("review:bulk-checks", pk=started.pk)
     return render(request, "review/bulk.html", queue_page.bulk_page(user=request.user, filters=filters))
+
+
+@require_http_methods(["GET", "POST"])
+def bulk_checks(request: HttpRequest, pk: int) -> HttpResponse:
+    """GET: the cards drawn, and what becomes of the rest. POST: approves the rest, or ends it."""
+    started = bulk.bulk_for(user=request.user, pk=pk)
+    if request.method == "GET":
+        context = queue_page.checks_page(user=request.user, bulk=started)
+        return render(request, "review/bulk_checks.html", context)
+    try:
+        outcome = bulk.bulk_finish(actor=request.user, bulk=started)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+        return redirect("review:bulk-checks", pk=pk)
+    count = outcome.approved
+    messages.success(request, ngettext("%(n)d approved.", "%(n)d approved.", count) % {"n": count})
+    for reason, number in outcome.refused.items():
+        messages.warning(request, f"{number}: {reason}")
+    return redirect(f"{reverse('review:queue')}?{started.query}")
 
 
 @require_POST

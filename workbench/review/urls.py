@@ -12,6 +12,7 @@ urlpatterns = [
     path("queue/next/", queue_views.queue_next, name="next"),
     path("queue/claims/", queue_views.claims, name="claims"),
     path("queue/bulk/", queue_views.bulk_approval, name="bulk"),
+    path("queue/bulk/<int:pk>/", queue_views.bulk_checks, name="bulk-checks"),
     path("queue/views/", queue_views.view_save, name="view-save"),
     path("queue/views/<int:pk>/delete/", queue_views.view_delete, name="view-delete"),
     path("queue/<int:pk>/", queue_views.queue_item, name="item"),

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.urls import resolve, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
@@ -159,13 +159,24 @@ def _is_of_queue(address: str) -> bool:
 
 
 def _goes_on(request: HttpRequest) -> bool:
-    """Whether the form asks for the next item of the queue: its ``next`` is that address."""
-    return urlsplit(_next(request)).path == reverse("review:next")
+    """Whether the form asks for the next item of the queue, or of a bulk approval: its ``next`` is that address."""
+    return urlsplit(_next(request)).path == reverse("review:next") or _bulk_in(request) is not None
+
+
+def _bulk_in(request: HttpRequest) -> int | None:
+    """The bulk approval whose cards are decided one by one."""
+    path = urlsplit(_next(request)).path
+    found = resolve(path) if path.startswith(reverse("review:bulk")) else None
+    return found.kwargs["pk"] if found is not None and found.view_name == "review:bulk-checks" else None
 
 
 def _open_next(request: HttpRequest, *, made: object, subject: Candidate | Run) -> HttpResponse:
     """Claims the next item, of the same question first, and leads to it with a word on the decision just made."""
     messages.success(request, presenters.decided_message(made=made, subject=subject))
+    started = _bulk_in(request)
+    if started is not None:
+        target = presenters.next_check(user=request.user, pk=started)
+        return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
     run_id = subject.pk if isinstance(subject, Run) else subject.run_id
     query = QueryDict(urlsplit(_next(request)).query)
     target, is_item = claim_next(request, query, run_id=run_id)

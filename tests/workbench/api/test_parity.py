@@ -39,6 +39,7 @@ BY_THE_API: dict[str, tuple[str, ...]] = {
     # review
     "review:next": ("api:queue-next",),
     "review:bulk": ("api:queue-bulk",),
+    "review:bulk-checks": ("api:queue-bulk",),
     "review:view-save": ("api:saved-view-list",),
     "review:view-delete": ("api:saved-view-remove",),
     "review:claim": ("api:queue-claim",),

@@ -100,17 +100,20 @@ class TestSettings:
 class TestShares:
     def test_none_is_set(self, cast: Cast, client_as: ClientAs) -> None:
         shown = client_as(cast.admin).get(SHARES).json()
-        assert shown == {"blind_share": 0, "second_share": 0, "changed_at": None}
+        assert shown == {"blind_share": 0, "second_share": 0, "check_share": 0.1, "changed_at": None}
 
     def test_an_admin_sets_both_on_record(self, cast: Cast, client_as: ClientAs) -> None:
         client = client_as(cast.admin)
         answer = post(client, SHARES, BOTH)
         assert answer.status_code == 200
-        assert answer.json() == BOTH | {"changed_at": answer.json()["changed_at"]}
+        assert answer.json() == BOTH | {"check_share": 0.1, "changed_at": answer.json()["changed_at"]}
         assert client.get(SHARES).json() == answer.json()
         assert policy_of(collection=cast.alpha).second_share == 0.05
         event = AuditEvent.objects.get(action="review_policy.changed")
         assert (event.actor, event.after) == (cast.admin, BOTH)
+        assert post(client, SHARES, BOTH | {"check_share": 0.3}).json()["check_share"] == 0.3
+        assert post(client, SHARES, BOTH | {"check_share": 1.3}).status_code == 400
+        assert policy_of(collection=cast.alpha).check_share == 0.3
 
     @pytest.mark.parametrize(
         "changes",

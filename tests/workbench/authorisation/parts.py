@@ -229,7 +229,9 @@ def bulk(scene: Scene) -> Mapping[str, Any]:
     from workbench.review.filters import QueueFilter
 
     reviewer = User.objects.get(email="reviewer@example.org")
-    return {"digest": bulk_preview(actor=reviewer, filters=QueueFilter.of({})).digest}
+    preview = bulk_preview(actor=reviewer, filters=QueueFilter.of({}))
+    items = [item.pk for item in preview.items]
+    return {"digest": preview.digest, "reason": "Alike.", "comment": "Alike.", "item": items}
 
 
 def thresholds(scene: Scene) -> Mapping[str, Any]:

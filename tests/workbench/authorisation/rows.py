@@ -72,6 +72,8 @@ REVIEW: list[Row] = [
     get("review:claims", SIGNED_IN),
     get("review:bulk", SIGNED_IN),
     post("review:bulk", "R", parts.bulk, parts.waiting),
+    get("review:bulk-checks", "D"),  # the bulk approval is the admin's own
+    post("review:bulk-checks", "D"),
     post("review:view-save", SIGNED_IN, fields(name="Mine")),
     post("review:view-delete", "D"),  # the view is the admin's own
     get("review:item", "R"),
@@ -532,6 +534,7 @@ DOES_NOT_ASK: dict[str, str] = {
     **dict.fromkeys(
         ("ops:risk-compute", "api:collection-compute-risk"), "nothing is in use by a computation"
     ),
+    "review:bulk-checks": "one's own bulk approval",
     **dict.fromkeys(("review:view-delete", "api:saved-view-remove"), "one's own view"),
 }
 

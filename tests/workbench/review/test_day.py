@@ -4,6 +4,7 @@ was at another time."""
 from __future__ import annotations
 
 from datetime import timedelta
+from math import ceil
 from typing import Any
 
 import pytest
@@ -15,16 +16,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workbench.cast import Cast
+from tests.workbench.pages.conftest import grow
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene, make_document, make_run
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.review import bulk as bulk_module
 from workbench.review import notifications
 from workbench.review.as_of import run_as_of
-from workbench.review.bulk import bulk_approve, bulk_preview
+from workbench.review.bulk import bulk_finish, bulk_preview, bulk_start, checks_of, drawn
 from workbench.review.comments import comment_add, mentions_in
 from workbench.review.filters import QueueFilter, queue_filtered
 from workbench.review.models import (
+    BulkApproval,
     Comment,
     ItemStage,
     ItemState,
@@ -33,8 +37,14 @@ from workbench.review.models import (
     Review,
     SavedView,
 )
+from workbench.review.policy import policy_set
 from workbench.review.queue import queue_claim, queue_claim_next, queue_hand_over, queue_release
-from workbench.review.services import candidate_approve, candidate_override, candidate_undo
+from workbench.review.services import (
+    candidate_approve,
+    candidate_override,
+    candidate_undo,
+    candidate_unsure,
+)
 from workbench.review.signing import run_reopen
 from workbench.runs.models import ReviewState, Run, Verdict
 
@@ -232,31 +242,137 @@ class TestHands:
         assert 30 <= review.seconds_on_card < 90
 
 
+@pytest.fixture
+def alike(scene: Scene) -> list[QueueItem]:
+    """Twelve cards that wait, of which the machine is sure."""
+    grow(scene.run, to=12)
+    QueueItem.objects.filter(run=scene.run).update(state=ItemState.WAITING, is_blind=False)
+    Verdict.objects.filter(candidate__run=scene.run).update(
+        role="discarded", probability=0.02, needs_person=False, injection_suspected=False
+    )
+    return list(QueueItem.objects.filter(run=scene.run, candidate__reviews__isnull=True))
+
+
+def start(cast: Cast, **options: Any) -> BulkApproval:
+    preview = bulk_preview(actor=cast.reviewer, filters=EVERYTHING)
+    given = {"actor": cast.reviewer, "filters": EVERYTHING, "digest": preview.digest, "reason": "Seen."}
+    return bulk_start(**(given | options))
+
+
+def decide_checks(cast: Cast, bulk: BulkApproval) -> None:
+    for item in checks_of(bulk).waiting:
+        candidate_approve(actor=cast.reviewer, candidate=item.candidate)
+
+
 class TestManyAtOnce:
-    def test_exactly_what_the_preview_showed(self, cast: Cast, scene: Scene) -> None:
+    def test_some_are_decided_one_by_one_and_then_exactly_what_the_preview_showed(
+        self, cast: Cast, alike: list[QueueItem]
+    ) -> None:
         preview = bulk_preview(actor=cast.reviewer, filters=EVERYTHING)
-        assert preview.items
-        outcome = bulk_approve(
-            actor=cast.reviewer, filters=EVERYTHING, digest=preview.digest, comment="Seen."
-        )
-        assert outcome.approved == len(preview.items)
+        assert {item.pk for item in preview.items} == {item.pk for item in alike}
+        bulk = start(cast)
+        assert len(bulk.checks) == ceil(0.1 * len(alike))
+        assert Review.objects.filter(comment="Seen.").count() == 0
+        with pytest.raises(Conflict, match="check first"):
+            bulk_finish(actor=cast.reviewer, bulk=bulk)
+        decide_checks(cast, bulk)
+        outcome = bulk_finish(actor=cast.reviewer, bulk=bulk)
+        rest = {item.pk for item in alike} - set(bulk.checks)
+        assert outcome.approved == len(rest)
         assert not outcome.refused
         reviews = Review.objects.filter(comment="Seen.")
-        assert {review.candidate_id for review in reviews} == {item.candidate_id for item in preview.items}
+        assert {review.candidate.queue_item.pk for review in reviews} == rest
         (event,) = AuditEvent.objects.filter(action="queue.bulk_approved")
-        assert event.after["count"] == outcome.approved
-        assert (
-            AuditEvent.objects.filter(action="verdict.approved", reason="Seen.").count() == outcome.approved
-        )
+        assert (event.after["count"], event.reason) == (len(rest), "Seen.")
+        assert event.after["checked"] == bulk.checks
+        assert AuditEvent.objects.get(action="queue.bulk_started").reason == "Seen."
+        with pytest.raises(Conflict, match="finished"):
+            bulk_finish(actor=cast.reviewer, bulk=bulk)
 
-    def test_what_must_be_looked_at_is_left_out_and_said(self, cast: Cast, scene: Scene) -> None:
-        rows = list(QueueItem.objects.filter(state=ItemState.WAITING).order_by("pk"))
-        assert len(rows) >= 2
-        QueueItem.objects.filter(pk=rows[0].pk).update(is_blind=True)
-        Verdict.objects.filter(candidate=rows[1].candidate).update(injection_suspected=True)
+    @pytest.mark.parametrize("act", ["override", "unsure", "colleague"])
+    def test_one_that_is_not_approved_stops_the_rest(
+        self, cast: Cast, alike: list[QueueItem], act: str
+    ) -> None:
+        bulk = start(cast)
+        (first, *_) = checks_of(bulk).waiting
+        if act == "override":
+            candidate_override(
+                actor=cast.reviewer, candidate=first.candidate, role="primary", reason_code="wrong_role"
+            )
+        elif act == "unsure":
+            candidate_unsure(actor=cast.reviewer, candidate=first.candidate)
+        else:
+            candidate_approve(actor=cast.second_reviewer, candidate=first.candidate)
+        decide_checks(cast, bulk)
+        outcome = bulk_finish(actor=cast.reviewer, bulk=bulk)
+        bulk.refresh_from_db()
+        assert (outcome.approved, bulk.state) == (0, "stopped")
+        assert not Review.objects.filter(comment="Seen.").exists()
+        assert AuditEvent.objects.filter(action="queue.bulk_stopped").count() == 1
+
+    def test_the_share_is_the_collections_and_at_least_one(self, cast: Cast, alike: list[QueueItem]) -> None:
+        for share, number in (
+            (0.0, 1),
+            (0.1, ceil(len(alike) / 10)),
+            (0.5, ceil(len(alike) / 2)),
+            (1.0, len(alike)),
+        ):
+            policy_set(
+                actor=cast.admin, collection=cast.alpha, blind_share=0, second_share=0, check_share=share
+            )
+            assert len(drawn(alike)) == number, share
+        assert drawn(alike[:1]) == alike[:1]
+        policy_set(actor=cast.admin, collection=cast.alpha, blind_share=0, second_share=0)
+        assert len(drawn(alike)) == len(alike), "it stays where it is not given"
+        with pytest.raises(WorkbenchError, match="between 0 and 1"):
+            policy_set(actor=cast.admin, collection=cast.alpha, blind_share=0, second_share=0, check_share=2)
+
+    def test_asking_again_draws_the_same(self, cast: Cast, alike: list[QueueItem]) -> None:
+        assert start(cast).checks == start(cast).checks
+
+    def test_only_what_is_ticked(self, cast: Cast, alike: list[QueueItem]) -> None:
+        chosen = {item.pk for item in alike[:4]}
+        bulk = start(cast, chosen=chosen)
+        assert set(bulk.items) == chosen
+        with pytest.raises(WorkbenchError, match="at least one"):
+            start(cast, chosen=set())
+        with pytest.raises(Conflict, match="changed meanwhile"):
+            start(cast, chosen={0})
+        with pytest.raises(WorkbenchError, match="Say why"):
+            start(cast, reason=" ")
+
+    def test_what_changed_during_the_check_is_left_and_counted(
+        self, cast: Cast, alike: list[QueueItem]
+    ) -> None:
+        bulk = start(cast)
+        decide_checks(cast, bulk)
+        taken, blind, decided, *others = [item for item in alike if item.pk not in bulk.checks]
+        queue_claim(actor=cast.second_reviewer, item=taken)
+        QueueItem.objects.filter(pk=blind.pk).update(is_blind=True)
+        candidate_approve(actor=cast.second_reviewer, candidate=decided.candidate)
+        outcome = bulk_finish(actor=cast.reviewer, bulk=bulk)
+        assert outcome.approved == len(others)
+        assert sum(outcome.refused.values()) == 3
+        assert not blind.candidate.reviews.exists()
+
+    def test_what_must_be_looked_at_is_left_out_and_said(self, cast: Cast, alike: list[QueueItem]) -> None:
+        blind, injected, asks, middle, *others = alike
+        QueueItem.objects.filter(pk=blind.pk).update(is_blind=True)
+        Verdict.objects.filter(candidate=injected.candidate).update(injection_suspected=True)
+        Verdict.objects.filter(candidate=asks.candidate).update(needs_person=True)
+        Verdict.objects.filter(candidate=middle.candidate).update(probability=0.45)
         preview = bulk_preview(actor=cast.reviewer, filters=EVERYTHING)
-        assert not {rows[0], rows[1]} & set(preview.items)
-        assert sum(preview.left_out.values()) == 2
+        assert {item.pk for item in preview.items} == {item.pk for item in others}
+        assert preview.left_out["the machine is unsure"] == 2
+        assert sum(preview.left_out.values()) == preview.total - len(others)
+
+    def test_no_more_at_once_than_a_person_reads(
+        self, cast: Cast, alike: list[QueueItem], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bulk_module, "MOST_AT_ONCE", 5)
+        preview = bulk_preview(actor=cast.reviewer, filters=EVERYTHING)
+        assert len(preview.items) == 5
+        assert preview.left_out["more than 5 at once"] == len(alike) - 5
 
     def test_never_a_second_review_never_a_signed_run(self, cast: Cast, scene: Scene) -> None:
         document = scene.document
@@ -273,26 +389,38 @@ class TestManyAtOnce:
             assert all(row.run_id != other.pk for row in shown)
         assert QueueItem.objects.get(pk=item.pk).stage == ItemStage.SECOND
 
-    def test_a_queue_that_changed_is_looked_at_again(self, cast: Cast, scene: Scene) -> None:
+    def test_a_queue_that_changed_is_looked_at_again(self, cast: Cast, alike: list[QueueItem]) -> None:
         preview = bulk_preview(actor=cast.reviewer, filters=EVERYTHING)
         candidate_approve(actor=cast.second_reviewer, candidate=preview.items[0].candidate)
         with pytest.raises(Conflict, match="changed meanwhile"):
-            bulk_approve(actor=cast.reviewer, filters=EVERYTHING, digest=preview.digest)
+            start(cast, digest=preview.digest)
 
-    def test_only_reviewers(self, cast: Cast, scene: Scene) -> None:
+    def test_only_reviewers(self, cast: Cast, alike: list[QueueItem]) -> None:
         for actor in (cast.analyst, cast.admin, cast.auditor, cast.outsider):
             with pytest.raises(WorkbenchError, match="Nothing here"):
-                bulk_approve(actor=actor, filters=EVERYTHING, digest="")
+                start(cast, actor=actor, digest="")
 
-    def test_by_the_page(self, cast: Cast, client_as: Any, scene: Scene) -> None:
+    def test_by_the_page(self, cast: Cast, client_as: Any, alike: list[QueueItem]) -> None:
         client = client_as(cast.reviewer)
         address = "/queue/bulk/?show=all"
         page = client.get(address)
-        assert "Bulk approve" in page.content.decode()
-        count = len(page.context["rows"])
-        answer = client.post(address, {"digest": page.context["digest"]}, follow=True)
-        assert f"{count} approved." in answer.content.decode()
-        assert "Nothing can be approved" in client.get(address).content.decode()
+        text = alike[0].candidate.text.anchor.split()[0]
+        assert text in page.content.decode(), "each with its passage"
+        ticked = [row["item"].pk for row in page.context["rows"]][:6]
+        given = {"digest": page.context["digest"], "reason": "All alike.", "item": ticked}
+        checks = client.post(address, given)["Location"]
+        bulk = BulkApproval.objects.get()
+        assert checks == f"/queue/bulk/{bulk.pk}/"
+        assert client_as(cast.second_reviewer).get(checks).status_code == 404
+        opened = client.get(checks).context["next_url"]
+        assert "?bulk=" in opened
+        card = client.get(opened)
+        assert f'name="next" value="{checks}"' in card.content.decode()
+        candidate = card.context["card"]["approve_url"]
+        answer = client.post(candidate, {"next": checks})
+        assert answer["Location"] == checks, "nothing left to check"
+        done = client.post(checks, follow=True)
+        assert "5 approved." in done.content.decode()
 
 
 class TestComments:
@@ -453,7 +581,7 @@ class TestAsOf:
 
 
 class TestApi:
-    def test_a_reviewers_day(self, cast: Cast, client_as: Any, scene: Scene) -> None:
+    def test_a_reviewers_day(self, cast: Cast, client_as: Any, scene: Scene, alike: list[QueueItem]) -> None:
         client = client_as(cast.reviewer)
 
         def post(path: str, body: dict[str, Any] | None = None) -> Any:
@@ -468,8 +596,15 @@ class TestApi:
         handed = post(f"queue/{item['id']}/hand-over/", {"person": cast.second_reviewer.pk})
         assert handed.json()["assigned_to"] == "Second Reviewer"
         preview = client.get("/api/v1/queue/bulk/?show=all").json()
-        done = post("queue/bulk/?show=all", {"digest": preview["digest"]}).json()
-        assert done["approved"] == len(preview["items"])
+        begun = post("queue/bulk/?show=all", {"digest": preview["digest"], "comment": "Alike."}).json()
+        assert (begun["approved"], begun["state"]) == (0, "checking")
+        assert set(begun["to_check"]) < set(preview["items"])
+        for key in begun["to_check"]:
+            checked = QueueItem.objects.get(pk=key).candidate
+            candidate_approve(actor=cast.reviewer, candidate=checked)
+        done = post("queue/bulk/?show=all", {"bulk": begun["bulk"]}).json()
+        assert done["approved"] == len(preview["items"]) - len(begun["to_check"])
+        assert done["state"] == "done"
         said = post("comments/", {"run": scene.run.pk, "body": "@second-reviewer done"})
         assert said.status_code == 201, said.json()
         other = client_as(cast.second_reviewer)
