@@ -27,7 +27,7 @@ from workbench.rerankers.services import schedule_current
 from workbench.review.models import ItemStage, QueueItem
 from workbench.review.record import record_digest, signed_record
 from workbench.runs.gateway import llm_control
-from workbench.runs.models import Run, RunStatus
+from workbench.runs.models import Run, RunStatus, Verdict
 
 OTHER_PASSWORD = "another-horse-battery-staple"
 MEMBERS = "ARNDU"
@@ -342,6 +342,13 @@ def claimed(scene: Scene, actor: User) -> None:
 def waiting(scene: Scene, actor: User) -> None:
     """Nothing of the run was decided yet."""
     scene.run.queue_items.update(state="waiting", decided_at=None)
+
+
+def clear_cut(scene: Scene, actor: User) -> None:
+    """Nothing was decided yet, and the machine is sure."""
+    waiting(scene, actor)
+    verdicts = Verdict.objects.filter(candidate__run=scene.run)
+    verdicts.update(probability=0.97, needs_person=False, injection_suspected=False)
 
 
 def blind(scene: Scene, actor: User) -> None:

@@ -71,7 +71,7 @@ REVIEW: list[Row] = [
     post("review:next", "R", given=parts.waiting),
     get("review:claims", SIGNED_IN),
     get("review:bulk", SIGNED_IN),
-    post("review:bulk", "R", parts.bulk, parts.waiting),
+    post("review:bulk", "R", parts.bulk, parts.clear_cut),
     get("review:bulk-checks", "D"),  # the bulk approval is the admin's own
     post("review:bulk-checks", "D"),
     post("review:view-save", SIGNED_IN, fields(name="Mine")),
@@ -420,7 +420,7 @@ API: list[Row] = [
     post("api:reopening-list", "RD", lambda scene: {"run": scene.run.pk, "reason": "New."}, parts.signed_run),
     get("api:queue-list", SIGNED_IN),
     get("api:queue-bulk", SIGNED_IN),
-    post("api:queue-bulk", "R", parts.bulk, parts.waiting),
+    post("api:queue-bulk", "R", parts.bulk, parts.clear_cut),
     post("api:queue-next", "R", given=parts.waiting),
     get("api:queue-detail", "R"),
     post("api:queue-claim", "R", given=parts.waiting),
