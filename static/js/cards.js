@@ -120,5 +120,5 @@ window.addEventListener("hashchange", followHash);
 followHash();
 // Keys mean the only card even while it is not the current one.
 if (cards().length === 1) wake(cards()[0]);
-// The next card of the queue came in place of the last one (queue.js).
+// The next card of the queue (queue.js).
 document.addEventListener("workbench:arrived", (event) => wake(event.target));

@@ -12,8 +12,7 @@ function show(clock) {
 }
 
 function start(root) {
-  for (const clock of root.querySelectorAll("[data-countdown]:not([data-counts])")) {
-    clock.dataset.counts = "";
+  for (const clock of root.querySelectorAll("[data-countdown]:empty")) {
     show(clock);
     const timer = setInterval(() => (clock.isConnected && show(clock)) || clearInterval(timer), TICK_MS);
   }

@@ -1,5 +1,10 @@
-// The queue goes on to its next card without a new page: what comes takes the focus and is read out.
+// The next card of the queue comes without a new page: it takes the focus and is read out.
 
+document.addEventListener("htmx:afterRequest", ({ detail }) => {
+  // No second key meanwhile.
+  if (!detail.xhr.getResponseHeader("HX-Location")) return;
+  for (const button of document.querySelectorAll("#main button")) button.disabled = true;
+});
 document.addEventListener("htmx:afterSettle", ({ target: main }) => {
   if (main.id !== "main") return;
   const subject = main.querySelector("[data-card]") ?? main.querySelector("h1");

@@ -96,6 +96,24 @@ def test_the_next_card_takes_the_focus_and_undo_leads_back(
     expect(page.get_by_role("heading", name="Queue", exact=True)).to_be_visible()
 
 
+def test_a_second_key_in_haste_decides_nothing_twice(
+    visit: Visit, product: RunningProduct, runs: dict[str, int]
+) -> None:
+    run = question_of(product, runs["collection"], cards=3)
+    page = visit("reviewer").go(f"/queue/?run={run}")
+    page.keyboard.press("x")
+    page.wait_for_url(re.compile(r"/queue/\d+/"))
+    evidence_settled(page)
+    first = page.url
+    page.route(re.compile(r"/queue/\d+/"), lambda route: (page.wait_for_timeout(1500), route.continue_()))
+    with page.expect_response(re.compile("/approve/")):
+        page.keyboard.press("a")
+    page.wait_for_timeout(300)
+    page.keyboard.press("a")
+    page.wait_for_url(lambda url: url != first)
+    assert decided(product, run) == 1
+
+
 def test_a_not_found_is_confirmed_with_one_key(
     visit: Visit, product: RunningProduct, runs: dict[str, int]
 ) -> None:
