@@ -263,6 +263,8 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "review:choose": lambda: run.candidates.first().pk,
         "review:adjudicate": lambda: run.candidates.first().pk,
         "review:undo": lambda: run.candidates.first().pk,
+        "review:claim-run": lambda: run.pk,
+        "review:release-run": lambda: run.pk,
         "review:": lambda: run.queue_items.order_by("id").first().pk,
         "api:document": lambda: scene.document.pk,
         "api:queue": lambda: run.queue_items.order_by("id").first().pk,

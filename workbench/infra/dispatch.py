@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from threading import Lock
 from typing import Any
 
 import structlog
@@ -13,12 +13,17 @@ from kombu.exceptions import OperationalError
 from .metrics import counters
 
 logger = structlog.get_logger(__name__)
+_discovery = Lock()
 
 
 def dispatch_on_commit(task: Task | str, **arguments: Any) -> None:
     """Sends the task, or the one of that name, once the transaction is committed. A broker that is down loses nothing:
     the row says what is to be done, and the sweeper sends the message again."""
-    transaction.on_commit(partial(dispatch, task, **arguments), robust=True)
+
+    def send() -> None:  # no partial: Django asks a hook that fails for its name
+        dispatch(task, **arguments)
+
+    transaction.on_commit(send, robust=True)
 
 
 def dispatch(task: Task | str, **arguments: Any) -> bool:
@@ -37,7 +42,9 @@ def dispatch(task: Task | str, **arguments: Any) -> bool:
 
 def task_named(name: str) -> Task:
     """The task of this name. Tasks call services, so a service that has one sent names it and does not import it."""
-    # Only a worker reads the modules of tasks by itself.
+    # Only a worker reads the modules of tasks by itself. One thread at a time: Celery answers a second one that looks
+    # meanwhile with nothing at all.
     if name not in current_app.tasks:
-        current_app.autodiscover_tasks(force=True)
+        with _discovery:
+            current_app.autodiscover_tasks(force=True)
     return current_app.tasks[name]

@@ -102,7 +102,7 @@ class BulkApproveSerializer(serializers.Serializer[Any]):
     """Begins with the digest of a preview, the items of it that are meant (all, where none are named) and in
     ``comment`` why they can be approved at once; ends with the ``bulk`` that began."""
 
-    digest = serializers.CharField(max_length=64, required=False, default="")
+    digest = serializers.CharField(max_length=64, required=False, allow_blank=True, default="")
     comment = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
     items = serializers.ListField(
         child=serializers.IntegerField(min_value=1), required=False, allow_null=True, default=None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from workbench.infra.dispatch import task_named
+from workbench.infra.dispatch import dispatch_on_commit, task_named
 
 PRODUCT = Path(__file__).resolve().parents[3] / "workbench"
 
@@ -35,3 +37,34 @@ def test_every_name_is_that_of_a_task() -> None:
 def test_an_unknown_name_is_an_error() -> None:
     with pytest.raises(KeyError):
         task_named("no.such_task")
+
+
+MANY_AT_ONCE = """
+import os, threading
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workbench.settings.test")
+import django
+django.setup()
+from workbench.infra.dispatch import dispatch_on_commit, task_named
+ready, lost = threading.Barrier(8), []
+def ask():
+    ready.wait()
+    try:
+        task_named("documents.ingest")
+    except KeyError as error:
+        lost.append(error)
+threads = [threading.Thread(target=ask) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert not lost, lost
+"""
+
+
+def test_the_first_tasks_of_a_web_process_may_be_sent_by_several_threads() -> None:
+    """Two files that were uploaded at once: the second upload was answered with 500."""
+    done = subprocess.run([sys.executable, "-c", MANY_AT_ONCE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_goes_wrong_after_the_commit_is_logged_and_fails_no_request() -> None:
+    dispatch_on_commit("no.such_task")
