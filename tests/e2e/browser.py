@@ -96,9 +96,16 @@ WATCH_THE_POINTER = """
     }, true);
     addEventListener("securitypolicyviolation", (event) =>
         keep("refused", [...kept("refused", "[]"), `${event.violatedDirective} ${event.blockedURI}`]));
+    const byPerson = ({ detail }) =>
+        ["submit", "click", "change", "keydown"].includes(detail.requestConfig?.triggeringEvent?.type);
+    let leadsOn = false;
+    addEventListener("htmx:afterRequest", (event) => {
+        if (byPerson(event)) leadsOn = Boolean(event.detail.xhr.getResponseHeader("HX-Location"));
+    });
     addEventListener("htmx:beforeSwap", (event) => {
-        if (["submit", "click", "change", "keydown"].includes(event.detail.requestConfig?.triggeringEvent?.type))
-            answers.push(performance.now());
+        if (!byPerson(event) && !leadsOn) return;
+        leadsOn = false;
+        answers.push(performance.now());
     });
     const holds = (rect) => x >= rect.left && x <= rect.right && y >= rect.top && y <= rect.bottom;
     new PerformanceObserver((list) => {
