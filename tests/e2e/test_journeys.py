@@ -161,6 +161,7 @@ def asked(office: Office, browser: Browser) -> int:
     started = time.monotonic()
     page.locator("#upload-files").set_input_files(office.files)
     page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_text("No documents yet")).to_be_hidden()
     wait_until_read(office)
     print(
         f"\n{len(office.files)} documents are ready {time.monotonic() - started:.0f} s after the upload began"

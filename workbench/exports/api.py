@@ -22,7 +22,7 @@ from workbench.runs.selectors import run_for
 from .days import days_between
 from .models import Export, ExportFile
 from .selectors import export_for
-from .services import period_export, run_export
+from .services import MEDIA_TYPES, period_export, run_export
 from .views import file_response
 
 
@@ -100,7 +100,7 @@ class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
         return Response(ExportSerializer(export).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(
-        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+        responses={(200, kind): OpenApiTypes.BINARY for kind in sorted(MEDIA_TYPES)},
         parameters=[OpenApiParameter("name", OpenApiTypes.STR, OpenApiParameter.PATH)],
     )
     @action(detail=True, url_path=r"files/(?P<name>[A-Za-z0-9._-]{1,160})", url_name="file")

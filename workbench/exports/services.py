@@ -36,6 +36,11 @@ from .sums import SIGNATURE, SUFFIX, sums_of
 
 logger = structlog.get_logger(__name__)
 
+HTML, TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
+PDF, ZIP, BYTES = "application/pdf", "application/zip", "application/octet-stream"
+#: Of every file of an export, as its description names them.
+MEDIA_TYPES = frozenset(kind.split(";")[0] for kind in (HTML, TEXT, PDF, ZIP, BYTES))
+
 #: Runs of one period; a longer one is exported in parts.
 MOST_RUNS = 5_000
 #: Files hold document text: they stay no longer than it takes to fetch them.
@@ -143,15 +148,14 @@ def _require_right(export: Export) -> None:
 def _files_of_run(export: Export, run: Run, signer: Signer) -> list[ExportFile]:
     report = run_report(run, signed_by=signer.id)
     made = (
-        (f"run-{run.pk}.html", "text/html; charset=utf-8", report_html(report)),
-        (f"run-{run.pk}.pdf", "application/pdf", report_pdf(report)),
+        (f"run-{run.pk}.html", HTML, report_html(report)),
+        (f"run-{run.pk}.pdf", PDF, report_pdf(report)),
     )
     files = [_written(export, content, name=name, content_type=kind) for name, kind, content in made]
     sums, name = sums_of([(file.name, file.sha256) for file in files]), f"run-{run.pk}{SUFFIX}"
-    files.append(_written(export, sums, name=name, content_type="text/plain; charset=utf-8"))
+    files.append(_written(export, sums, name=name, content_type=TEXT))
     if (signature := signer.sign(sums)) is not None:
-        kind = "application/octet-stream"
-        files.append(_written(export, signature, name=name + SIGNATURE, content_type=kind))
+        files.append(_written(export, signature, name=name + SIGNATURE, content_type=BYTES))
     return files
 
 
@@ -170,7 +174,7 @@ def _files_of_period(export: Export, heartbeat: Heartbeat, signer: Signer) -> li
     with scratch() as file:
         write_period(export=export, to=file, signer=signer, progress=told)
         name = f"{export.collection.slug}-{days}.zip"
-        return [_stored(export, file, name=name, content_type="application/zip")]
+        return [_stored(export, file, name=name, content_type=ZIP)]
 
 
 def _stored(export: Export, content: BinaryIO, *, name: str, content_type: str) -> ExportFile:

@@ -8,9 +8,11 @@ import json
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pypdfium2
 import pytest
+import yaml
 from django.core.files.storage import default_storage
 from django.test import Client
 from django.urls import reverse
@@ -26,6 +28,7 @@ from workbench.audit.services import audit_seal_all
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.exports.models import Export, ExportState
 from workbench.exports.services import (
+    MEDIA_TYPES,
     export_make,
     exports_erase,
     exports_remove_old,
@@ -221,6 +224,17 @@ def test_a_record_is_written_in_the_language_of_who_asked(scene: Scene, cast: Ca
     html = made(export)[f"run-{scene.run.pk}.html"].decode()
     assert '<html lang="es">' in html
     assert "Colección" in html
+
+
+def test_the_description_of_the_api_names_the_media_type_of_every_file(scene: Scene, cast: Cast) -> None:
+    """A program that trusts the description refused the archive of a period."""
+    period = period_export(actor=cast.auditor, collection=cast.alpha, since=ERA[0], until=ERA[1])
+    for export in (run_export(actor=cast.auditor, run=scene.run), period):
+        made(export)
+        assert {file.content_type.split(";")[0] for file in export.files.all()} <= MEDIA_TYPES
+    described = yaml.safe_load(Path("docs/openapi.yaml").read_text("utf-8"))
+    answer = described["paths"]["/api/v1/exports/{id}/files/{name}/"]["get"]["responses"]["200"]
+    assert set(answer["content"]) == MEDIA_TYPES
 
 
 def test_scripts_ask_and_fetch_by_the_api(scene: Scene, cast: Cast, client_as: ClientAs) -> None:
