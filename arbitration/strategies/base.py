@@ -191,6 +191,11 @@ def needs_model(strategy: Strategy) -> bool:
     return bool({"chat", "logprobs"} & set(strategy.requires))
 
 
+def is_baseline(strategy: Strategy) -> bool:
+    """Whether it is there to be compared with, and never the default."""
+    return getattr(strategy, "is_baseline", False)
+
+
 def asks_if_there_is_one(strategy: Strategy) -> bool:
     """Whether it decides without a language model, and asks one about what is uncertain where there is one."""
     return getattr(strategy, "asks_if_there_is_one", False)

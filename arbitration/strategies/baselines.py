@@ -29,6 +29,7 @@ class BaselineStrategy:
     description: str
     measure: Measure
     requires: tuple[Requirement, ...] = ()
+    is_baseline: bool = True
 
     def decide(self, pool: CandidatePool, *, services: StrategyServices) -> StrategyOutcome:
         """Candidates in the measure's order."""

@@ -59,6 +59,7 @@ def ask(visitor: Visitor, question: str, *, title: str, strategy: str) -> str:
     page.get_by_role("link", name=title).click()
     page.get_by_role("link", name="Ask this document").click()
     page.get_by_label("Question").fill(question)
+    page.get_by_text("Advanced", exact=True).click()
     page.get_by_label("Strategy").select_option(strategy)
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.get_by_role("heading", name=question)).to_be_visible()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -19,27 +20,25 @@ from workbench.runs import selectors, services
 from workbench.runs.estimates import Estimate, question_estimate
 from workbench.runs.forms import AskForm, CompareDecisionForm, CompareForm, ScopeFields
 from workbench.runs.models import Candidate, dom_id_of
-from workbench.runs.strategies import strategy_descriptions, strategy_for
+from workbench.runs.strategies import strategy_for
 
 from . import comparison, run_page
+from .ask_page import ask_page
 from .blindness import after_blind_decisions, require_sight
 from .candidates import candidate_for
 from .run_list import run_list as list_of_runs
-from .run_list import runs_listed
 
 
 @require_http_methods(["GET", "POST"])
 def ask(request: HttpRequest) -> HttpResponse:
     """The question form; a posted question leads to its run."""
     collection = _chosen_collection(request)
-    initial = {
-        "collection": collection,
-        "document": request.GET.get("document"),
-        "text": request.GET.get("q"),
-    }
-    initial |= {name: request.GET.getlist(name) for name in ScopeFields.base_fields if name in request.GET}
-    initial |= {n: request.GET[n] for n in ("strategy", *StrategyFields.base_fields) if n in request.GET}
-    form = AskForm(request.POST or None, user=request.user, collection=collection, initial=initial)
+    form = AskForm(
+        request.POST or None,
+        user=request.user,
+        collection=collection,
+        initial=_asked_for(request, collection),
+    )
     if request.method == "POST" and form.is_valid():
         cleaned = form.cleaned_data
         try:
@@ -53,6 +52,7 @@ def ask(request: HttpRequest) -> HttpResponse:
                 follow_references=cleaned["follow_references"],
                 filters=form.filters(),
                 methods=cleaned["methods"],
+                edits=cleaned["keywords"],
                 options=form.options(),
             )
         except WorkbenchError as error:
@@ -66,14 +66,23 @@ def ask(request: HttpRequest) -> HttpResponse:
                     ),
                 )
             return redirect("questions:run", pk=outcome.run.pk)
-    context = {
-        "form": form,
-        "collection": collection,
-        "recent": runs_listed(user=request.user)[:6],
-        "strategies": strategy_descriptions(),
-        "estimate": _estimate(form, collection),
+    context = ask_page(user=request.user, form=form, collection=collection) | {
+        "estimate": _estimate(form, collection)
     }
     return render(request, "runs/ask.html#estimate" if request.htmx else "runs/ask.html", context)
+
+
+def _asked_for(request: HttpRequest, collection: Collection | None) -> dict[str, Any]:
+    """What the address says of the form; ``q`` is the question in links of old."""
+    given = request.GET
+    initial: dict[str, Any] = {"collection": collection, "text": given.get("text") or given.get("q")}
+    plain = ("document", "strategy", "keywords", "follow_references", "fresh", *StrategyFields.base_fields)
+    initial |= {name: given[name] for name in plain if name in given}
+    return initial | {
+        name: given[name] if name.startswith("effective_") else given.getlist(name)
+        for name in ScopeFields.base_fields
+        if name in given
+    }
 
 
 def _estimate(form: AskForm, collection: Collection | None) -> Estimate | None:

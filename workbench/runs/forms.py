@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from arbitration.questions.assisted import QuestionEdits
 from arbitration.settings import METHODS
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
@@ -15,8 +16,18 @@ from workbench.documents.models import Collection, Document
 from workbench.documents.narrowing import Facts, ScopeFilter, facts_of
 
 from .services import MAX_QUESTION_CHARACTERS
-from .strategies import strategy_choices, strategy_for
+from .strategies import strategy_choices, strategy_for, strategy_groups
 from .words import METHOD_LABELS
+
+MOST_KEYWORDS = 40
+
+
+def keyword_lines(text: str) -> tuple[str, ...]:
+    """The lines of a text that hold something. Raises ValidationError where they are too many."""
+    lines = tuple(line.strip() for line in text.splitlines() if line.strip())
+    if len(lines) > MOST_KEYWORDS:
+        raise forms.ValidationError(_("At most %(n)d keywords, please."), params={"n": MOST_KEYWORDS})
+    return lines
 
 
 class ScopeFields(forms.Form):
@@ -57,13 +68,8 @@ class ScopeFields(forms.Form):
 
     @property
     def narrowing(self) -> list[forms.BoundField]:
-        """The fields of this part that are offered, in order."""
-        return [self[name] for name in self.fields if name in ScopeFields.base_fields]
-
-    @property
-    def is_narrowed(self) -> bool:
-        """Whether any of them was filled in."""
-        return any(field.value() for field in self.narrowing)
+        """The facts of documents that are offered to narrow by, in order."""
+        return [self[name] for name in self.fields if name in FACT_FIELDS]
 
     def filters(self) -> ScopeFilter | None:
         """The filters chosen. Valid forms only."""
@@ -77,6 +83,12 @@ class ScopeFields(forms.Form):
         if first and last and first > last:
             self.add_error("effective_from", _("The first date is after the last."))
         return cleaned
+
+
+#: The fields that narrow a question by what documents carry.
+FACT_FIELDS = ("document_types", "jurisdictions", "languages", "tags", "effective_from", "effective_to")
+#: What the page folds under "Advanced", beside the settings of strategies.
+ADVANCED_FIELDS = ("strategy", "methods", "keywords", "follow_references", "fresh")
 
 
 class AskForm(ScopeFields, StrategyFields):
@@ -94,6 +106,13 @@ class AskForm(ScopeFields, StrategyFields):
         widget=forms.Textarea(attrs={"rows": 3, "autofocus": True}),
     )
     strategy = forms.ChoiceField(label=_("Strategy"), required=False)
+    keywords = forms.CharField(
+        label=_("Keywords"),
+        required=False,
+        max_length=4000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("One per line. They replace the keywords that are read from the question."),
+    )
     follow_references = forms.BooleanField(
         label=_("Follow cross-references (“see clause 7.3”)"), required=False
     )
@@ -110,7 +129,34 @@ class AskForm(ScopeFields, StrategyFields):
         if "methods" in self.fields:
             self.offer(facts_of(collections=[collection] if collection is not None else list(collections)))
         if "strategy" in self.fields:
-            self.fields["strategy"].choices = [("", _("Default of the collection")), *strategy_choices()]
+            self.fields["strategy"].choices = [("", _("Default of the collection")), *strategy_groups()]
+
+    @property
+    def is_advanced(self) -> bool:
+        """Whether a field under "Advanced" was filled in or refused: then the page shows them."""
+        names = [name for name in (*ADVANCED_FIELDS, *StrategyFields.base_fields) if name in self.fields]
+        return any(self[name].value() or self[name].errors for name in names)
+
+    @property
+    def is_scope_refused(self) -> bool:
+        """Whether a field of the scope was refused: then the page shows them."""
+        return any(field.errors for field in (self["document"], *self.narrowing))
+
+    @property
+    def scope_words(self) -> str:
+        """The facts that narrow the question, as the form stands."""
+        values = [field.value() for field in self.narrowing]
+        listed = [value if isinstance(value, list | tuple) else [value] for value in values if value]
+        return ", ".join(str(value) for each in listed for value in each)
+
+    def documents_so_far(self) -> list[int]:
+        """Keys of the documents chosen, as the form stands."""
+        return [int(value) for value in [self["document"].value()] if str(value).isdecimal()]
+
+    def clean_keywords(self) -> QuestionEdits | None:
+        """A person's own keywords; None where they wrote none."""
+        lines = keyword_lines(self.cleaned_data["keywords"])
+        return QuestionEdits(primary=lines) if lines else None
 
     def options(self) -> dict[str, Any]:
         """The settings of the strategy that is chosen. Valid forms only."""
@@ -139,6 +185,7 @@ class CompareForm(AskForm):
     fresh = None  # type: ignore[assignment]
     follow_references = None  # type: ignore[assignment]
     strategy = None  # type: ignore[assignment]
+    keywords = None  # type: ignore[assignment]
     methods = document_types = jurisdictions = languages = tags = None  # type: ignore[assignment]
     effective_from = effective_to = None  # type: ignore[assignment]
     strategies = forms.MultipleChoiceField(label=_("Strategies"), widget=forms.CheckboxSelectMultiple())
@@ -167,17 +214,11 @@ class KeywordsForm(forms.Form):
 
     def clean_primary(self) -> tuple[str, ...]:
         """The lines that hold something."""
-        return self._lines("primary")
+        return keyword_lines(self.cleaned_data["primary"])
 
     def clean_secondary(self) -> tuple[str, ...]:
         """The lines that hold something."""
-        return self._lines("secondary")
-
-    def _lines(self, name: str) -> tuple[str, ...]:
-        lines = [line.strip() for line in self.cleaned_data[name].splitlines() if line.strip()]
-        if len(lines) > MOST_KEYWORDS:
-            raise forms.ValidationError(_("At most %(n)d keywords, please."), params={"n": MOST_KEYWORDS})
-        return tuple(lines)
+        return keyword_lines(self.cleaned_data["secondary"])
 
     def clean(self) -> dict[str, Any]:
         """At least one keyword."""
@@ -185,6 +226,3 @@ class KeywordsForm(forms.Form):
         if not self.errors and not cleaned.get("primary") and not cleaned.get("secondary"):
             raise forms.ValidationError(_("Write at least one keyword."))
         return cleaned
-
-
-MOST_KEYWORDS = 40

@@ -20,6 +20,7 @@ from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
 
 from .gateway import endpoint_allowed, endpoint_configured, model_choice
+from .words import STRATEGY_WORDS
 
 
 def strategy_for(*, collection: Collection, wanted: str = "") -> str:
@@ -75,6 +76,21 @@ def strategy_choices() -> list[tuple[str, str]]:
         for name, strategy in STRATEGIES.items()
         if endpoint_configured() or not needs_model(name)
     ]
+
+
+def strategy_groups() -> list[tuple[str, list[tuple[str, str]]]]:
+    """The strategies that can run here, said in words, by what they need."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name, strategy in STRATEGIES.items():
+        if needs_model(name) and not endpoint_configured():
+            continue
+        if base.is_baseline(strategy):
+            label = _("Baselines, for comparison")
+        else:
+            label = _("With a language model") if needs_model(name) else _("Without a language model")
+        words = STRATEGY_WORDS.get(name, strategy.description)
+        groups.setdefault(label, []).append((name, f"{name}: {words}"))
+    return list(groups.items())
 
 
 def strategy_descriptions() -> list[dict[str, Any]]:

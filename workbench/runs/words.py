@@ -22,6 +22,25 @@ METHOD_LABELS = {method: method.replace("_", " ").capitalize() for method in MET
     "human": gettext_lazy("A person"),
 }
 
+#: A strategy in words, where it has some; else its description is shown.
+STRATEGY_WORDS = {
+    "offline": gettext_lazy("rules decide, people decide the uncertain"),
+    "arbiter": gettext_lazy("a model reads every passage and gives a role and a reason"),
+    "r-flow": gettext_lazy("rules and scores decide; a model, if there is one, decides the uncertain"),
+    "consensus": gettext_lazy("a model answers from each passage alone and judges its own answer"),
+    "pointwise": gettext_lazy("a model grades each passage from 0 to 10"),
+    "multi-criteria": gettext_lazy("a model scores relevance and five properties"),
+    "multi-criteria-2": gettext_lazy("a model first says which criteria matter, then scores by them"),
+    "bm25": gettext_lazy("ranks by keywords"),
+    "semantic": gettext_lazy("ranks by meaning"),
+    "rrf": gettext_lazy("ranks by keywords and meaning together"),
+    "semantic+keyword": gettext_lazy("ranks by meaning, raised where keywords match"),
+    "late-interaction": gettext_lazy("ranks by the best match of each word"),
+    "late-interaction+words": gettext_lazy("ranks by the best match of each word, or by an estimate"),
+    "semantic+gates": gettext_lazy("meaning and keywords against the thresholds"),
+    "r-flow-mlp": gettext_lazy("ranks by the reranker"),
+}
+
 
 def erased_words() -> str:
     """What stands where a text stood that was erased with its document."""

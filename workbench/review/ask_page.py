@@ -1,0 +1,26 @@
+"""What stands around the form of a question: what one asked here before, and what the documents suggest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.accounts.models import User
+from workbench.documents.models import Collection
+from workbench.runs.forms import AskForm
+from workbench.runs.suggestions import suggestions
+
+from .run_list import runs_listed
+
+MOST_RECENT = 5
+
+
+def ask_page(*, user: User, form: AskForm, collection: Collection | None) -> dict[str, Any]:
+    """The form, the person's own questions of the collection, newest first, and suggestions from its outlines."""
+    context: dict[str, Any] = {"form": form, "collection": collection, "recent": [], "suggestions": []}
+    if collection is None:
+        return context
+    mine = runs_listed(user=user).filter(collection=collection, requested_by=user)
+    return context | {
+        "recent": mine[:MOST_RECENT],
+        "suggestions": suggestions(collection=collection, documents=form.documents_so_far()),
+    }

@@ -1,0 +1,69 @@
+"""Questions that the outlines of documents suggest: a heading, ready to be asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from workbench.documents.models import Collection, Document, Section
+
+MOST_SUGGESTIONS = 6
+#: Documents whose outlines are read, and entries of each.
+_MOST_DOCUMENTS, _MOST_ENTRIES = 3, 60
+#: Lengths of a heading that can be asked about.
+_SHORTEST, _LONGEST = 4, 70
+_NUMBERING = "0123456789.,:;()[]§-–— \t"
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A heading, the document it stands in, and the address of the form with a question about it."""
+
+    heading: str
+    document: str
+    url: str
+
+
+def suggestions(*, collection: Collection, documents: Sequence[int] = ()) -> list[Suggestion]:
+    """Headings of the documents chosen, else of the newest of the collection, a few of each. Two queries, however many
+    documents there are. The caller has checked that the person may ask the collection."""
+    found = Document.objects.filter(collection=collection).ready()
+    found = found.filter(pk__in=documents) if documents else found.newest()
+    read = list(found.order_by("-pk").only("name", "title")[:_MOST_DOCUMENTS])
+    entries = Section.objects.filter(document__in=read, ordinal__lt=_MOST_ENTRIES, has_children=False)
+    headings: dict[int, list[str]] = {document.pk: [] for document in read}
+    for document, title in entries.order_by("ordinal").values_list("document", "title"):
+        headings[document].append(_heading(title))
+    share = MOST_SUGGESTIONS // max(len(read), 1)
+    return [
+        Suggestion(heading, str(document), _address(collection, document, heading))
+        for document in read
+        for heading in _spread(_askable(headings[document.pk], of=str(document)), share)
+    ]
+
+
+def _heading(title: str) -> str:
+    return " ".join(title.split()).lstrip(_NUMBERING).rstrip(".:; ")
+
+
+def _askable(headings: Sequence[str], *, of: str) -> list[str]:
+    """Each once, without those too short or too long and without the document's own title."""
+    fitting = [h for h in headings if _SHORTEST <= len(h) <= _LONGEST and h.casefold() != of.casefold()]
+    return list(dict.fromkeys(fitting))
+
+
+def _spread(headings: Sequence[str], number: int) -> list[str]:
+    """So many of them, from the whole of the outline and not from its beginning alone."""
+    if len(headings) <= number:
+        return list(headings)
+    return [headings[place * len(headings) // number] for place in range(number)]
+
+
+def _address(collection: Collection, document: Document, heading: str) -> str:
+    question = _("What does “%(heading)s” say?") % {"heading": heading}
+    query = urlencode({"collection": collection.slug, "document": document.pk, "q": question})
+    return f"{reverse('questions:ask')}?{query}"
