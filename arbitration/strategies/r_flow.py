@@ -64,6 +64,11 @@ class RFlowStrategy:
         """A language model judges what is uncertain, where there is one."""
         return self.verifies
 
+    @property
+    def is_baseline(self) -> bool:
+        """Without its judge it is there to be compared with."""
+        return not self.verifies
+
     def decide(self, pool: CandidatePool, *, services: StrategyServices) -> StrategyOutcome:
         """One verdict per candidate, ordered by score."""
         flow = _Flow(pool, services)
@@ -255,6 +260,7 @@ class SemanticGatesStrategy:
     description: str = "Baseline: cosine and keyword score through the gates."
     requires: tuple[Requirement, ...] = ("embedder",)
     reads_gates: bool = True
+    is_baseline: bool = True
 
     def decide(self, pool: CandidatePool, *, services: StrategyServices) -> StrategyOutcome:
         """Candidates by total score; the gates' zones are their roles."""
