@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
 import pytest
 from django.urls import reverse
 
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import ClientAs
 from tests.workbench.scene import Scene, make_document
+from workbench.accounts.models import MemberRole, Membership
 from workbench.runs.models import Run
+from workbench.runs.suggestions import MOST_SUGGESTIONS, suggestions
 
 ADDRESS = "/ask/"
 
@@ -91,3 +96,71 @@ def test_a_run_on_its_way_can_be_stopped_by_those_who_may_ask(
     assert run.status == "cancelled"
     again = client_as(cast.analyst).post(cancel, follow=True)
     assert "ended already" in again.content.decode()
+
+
+def advanced(body: str) -> str:
+    """The opening tag of what is folded."""
+    return body[body.index('<details class="ask__advanced"') :].split(">", 1)[0]
+
+
+def test_the_rest_is_folded_until_a_field_of_it_is_given_or_refused(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    client = client_as(cast.analyst)
+    plain = client.get(ADDRESS, {"collection": "alpha", "document": scene.document.pk, "q": "How long?"})
+    assert "open" not in advanced(plain.content.decode())
+    for given in ({"strategy": "offline"}, {"methods": "bm25"}, {"option_k": "5"}, {"fresh": "on"}):
+        assert "open" in advanced(client.get(ADDRESS, given).content.decode()), given
+    refused = client.post(ADDRESS, form(scene, strategy="", option_k="0")).content.decode()
+    assert "open" in advanced(refused)
+    assert "open" not in advanced(client.post(ADDRESS, form(scene, strategy="", text="")).content.decode())
+
+
+def test_a_persons_keywords_are_those_of_the_run(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    client = client_as(cast.analyst)
+    client.post(ADDRESS, form(scene, keywords="records\n\n erasure of data "))
+    assert Run.objects.first().question_edits == {"primary": ["records", "erasure of data"], "secondary": []}
+    refused = client.post(ADDRESS, form(scene, keywords="\n".join(f"word {n}" for n in range(41))))
+    assert "keywords" in refused.context["form"].errors
+
+
+def test_recent_are_ones_own_of_this_collection(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    for client in (client_as(cast.analyst), client_as(cast.reviewer)):
+        client.post(ADDRESS, form(scene, text=f"Who asks as {client.session['_auth_user_id']}?"))
+    recent = client_as(cast.reviewer).get(ADDRESS).context["recent"]
+    assert [run.question.text for run in recent] == [f"Who asks as {cast.reviewer.pk}?"]
+    Membership.objects.create(user=cast.reviewer, collection=cast.beta, role=MemberRole.ANALYST)
+    assert not client_as(cast.reviewer).get(ADDRESS, {"collection": "beta"}).context["recent"]
+
+
+def test_suggestions_come_from_the_outlines_of_what_is_chosen(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    body = ["Something is said here about it."]
+    other = make_document(
+        collection=cast.alpha, owner=cast.analyst, name="other.txt", text={"4.2 Termination": body, "7": body}
+    )
+    make_document(
+        collection=cast.beta, owner=cast.outsider, name="far.txt", text={"Secret bonus of the board": body}
+    )
+    client = client_as(cast.analyst)
+    page = client.get(ADDRESS, {"collection": "alpha", "document": other.pk})
+    (one,) = page.context["suggestions"]
+    assert (one.heading, one.document) == ("Termination", str(other))
+    filled = client.get(one.url).content.decode()
+    assert "What does “Termination” say?</textarea>" in filled
+    assert f'value="{other.pk}"' in filled
+    everything = client.get(ADDRESS, {"collection": "alpha"}).content.decode()
+    assert "Termination" in everything
+    for query in ({"collection": "alpha"}, {"collection": "beta"}, {"document": other.pk + 1}):
+        assert "Secret bonus" not in client.get(ADDRESS, query).content.decode()
+
+
+def test_suggestions_cost_two_queries(
+    cast: Cast, scene: Scene, django_assert_num_queries: Callable[[int], AbstractContextManager[object]]
+) -> None:
+    for number in range(6):
+        make_document(collection=cast.alpha, owner=cast.analyst, name=f"more-{number}.txt")
+    with django_assert_num_queries(2):
+        found = suggestions(collection=cast.alpha)
+    assert 0 < len(found) <= MOST_SUGGESTIONS
