@@ -24,7 +24,7 @@ from workbench.collection_settings.bars import (
     bars_in_use,
     proposals_of,
 )
-from workbench.collection_settings.models import BarDecides, BarProposal, CollectionBar
+from workbench.collection_settings.models import BarDecides, BarMeasure, BarProposal, CollectionBar
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 from workbench.runs.reranking import reranker_state
@@ -50,6 +50,7 @@ class BarProposalSerializer(serializers.ModelSerializer[BarProposal]):
     questions = serializers.IntegerField(source="groups")
     missing = serializers.IntegerField()
     ways = BarEffectSerializer(many=True)
+    measure = serializers.ChoiceField(choices=BarMeasure.choices, allow_blank=True, read_only=True)
 
     class Meta:
         model = BarProposal
