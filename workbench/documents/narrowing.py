@@ -11,21 +11,25 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
 from django.db.models.functions import Lower
-from pydantic import BaseModel, ConfigDict, StringConstraints, field_validator, model_validator
+from django.utils.translation import ngettext
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from .models import Collection, Document
 
 MOST_VALUES = 40
+MOST_DOCUMENTS = 200
+Key = Annotated[int, Field(ge=1, lt=2**63)]
 Fact = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80)]
 
 
 class ScopeFilter(BaseModel):
     """Which documents are asked. Within one list any value will do; the lists and dates must all hold. Capitals do
-    not matter. ``effective_from`` and ``effective_to`` are inclusive."""
+    not matter. ``documents`` are keys. ``effective_from`` and ``effective_to`` are inclusive."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    documents: tuple[Key, ...] = ()
     document_types: tuple[Fact, ...] = ()
     jurisdictions: tuple[Fact, ...] = ()
     languages: tuple[Fact, ...] = ()
@@ -39,6 +43,13 @@ class ScopeFilter(BaseModel):
         if len(values) > MOST_VALUES:
             raise PydanticCustomError("too_many", "At most {n} values, please.", {"n": MOST_VALUES})
         return tuple(sorted(set(values)))
+
+    @field_validator("documents")
+    @classmethod
+    def _each_document_once(cls, keys: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(keys)) > MOST_DOCUMENTS:
+            raise PydanticCustomError("too_many", "At most {n} documents, please.", {"n": MOST_DOCUMENTS})
+        return tuple(sorted(set(keys)))
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -54,6 +65,8 @@ class ScopeFilter(BaseModel):
 def documents_matching(*, collection: Collection, given: ScopeFilter) -> frozenset[int]:
     """The keys of the newest, readable documents that the filter lets through."""
     ready = Document.objects.filter(collection=collection).ready().newest()
+    if given.documents:
+        ready = ready.filter(pk__in=given.documents)
     named = ready.annotate(
         of_type=Lower("document_type"), of_jurisdiction=Lower("jurisdiction"), in_language=Lower("language")
     )
@@ -104,5 +117,7 @@ def facts_of(*, collections: list[Collection]) -> Facts:
 def filter_words(given: ScopeFilter) -> list[str]:
     """The filter's values in order, for pages and reports."""
     dates = " – ".join(day.isoformat() if day else "…" for day in (given.effective_from, given.effective_to))
-    values = [*given.document_types, *given.jurisdictions, *given.languages, *given.tags]
+    count = len(given.documents)
+    named = [ngettext("%(n)d document", "%(n)d documents", count) % {"n": count}] if count else []
+    values = [*named, *given.document_types, *given.jurisdictions, *given.languages, *given.tags]
     return [*values, dates] if given.effective_from or given.effective_to else values

@@ -6,6 +6,7 @@ from typing import Any
 
 from workbench.accounts.models import User
 from workbench.documents.models import Collection
+from workbench.documents.picker import picker
 from workbench.runs.forms import AskForm
 from workbench.runs.suggestions import suggestions
 
@@ -14,13 +15,16 @@ from .run_list import runs_listed
 MOST_RECENT = 5
 
 
-def ask_page(*, user: User, form: AskForm, collection: Collection | None) -> dict[str, Any]:
-    """The form, the person's own questions of the collection, newest first, and suggestions from its outlines."""
+def ask_page(*, user: User, form: AskForm, collection: Collection | None, find: str = "") -> dict[str, Any]:
+    """The form with the documents to choose from; the person's own questions of the collection, newest first; and
+    suggestions from its outlines."""
     context: dict[str, Any] = {"form": form, "collection": collection, "recent": [], "suggestions": []}
     if collection is None:
         return context
+    chosen = form.documents_so_far()
     mine = runs_listed(user=user).filter(collection=collection, requested_by=user)
     return context | {
+        "picker": picker(collection=collection, find=find, chosen=chosen),
         "recent": mine[:MOST_RECENT],
-        "suggestions": suggestions(collection=collection, documents=form.documents_so_far()),
+        "suggestions": suggestions(collection=collection, documents=chosen),
     }

@@ -54,6 +54,7 @@ def run_page(
         "collection": run.collection,
         "tab": tab,
         "facts": [],
+        "documents_named": run.question.documents_named,
         "stand_in": stand_in_of(run),
         "tabs": _tabs(run, tab),
         "tabs_label": _("Views of this run"),
@@ -132,7 +133,10 @@ def _again_url(run: Run) -> str:
     query: dict[str, Any] = {"collection": run.collection.slug, "q": run.question.text}
     if run.question.document_id:
         query["document"] = str(run.question.document_id)
-    narrowed = {**(run.question.filters or {}), "methods": run.settings.get("forced_methods", [])}
+    facts = dict(run.question.filters or {})
+    if documents := facts.pop("documents", None):
+        query["document"] = documents
+    narrowed = {**facts, "methods": run.settings.get("forced_methods", [])}
     return f"{reverse('questions:ask')}?{urlencode(query | narrowed, doseq=True)}"
 
 

@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 from workbench.accounts.permissions import Permission
 from workbench.collection_settings.strategy_fields import StrategyFields
 from workbench.documents.models import Collection
+from workbench.documents.picker import picker
 from workbench.errors import WorkbenchError
 from workbench.runs import selectors, services
 from workbench.runs.estimates import Estimate, question_estimate
@@ -46,11 +47,10 @@ def ask(request: HttpRequest) -> HttpResponse:
                 actor=request.user,
                 collection=cleaned["collection"],
                 text=cleaned["text"],
-                document=cleaned["document"],
+                **form.scope(),
                 strategy=cleaned["strategy"],
                 use_cache=not cleaned["fresh"],
                 follow_references=cleaned["follow_references"],
-                filters=form.filters(),
                 methods=cleaned["methods"],
                 edits=cleaned["keywords"],
                 options=form.options(),
@@ -66,21 +66,30 @@ def ask(request: HttpRequest) -> HttpResponse:
                     ),
                 )
             return redirect("questions:run", pk=outcome.run.pk)
-    context = ask_page(user=request.user, form=form, collection=collection) | {
-        "estimate": _estimate(form, collection)
+    if request.htmx and request.htmx.target == "ask-documents" and collection is not None:
+        found = picker(
+            collection=collection, find=request.GET.get("find", ""), chosen=form.documents_so_far()
+        )
+        return render(request, "runs/ask.html#documents", {"picker": found})
+    context = ask_page(
+        user=request.user, form=form, collection=collection, find=request.GET.get("find", "")
+    ) | {
+        "estimate": _estimate(form, collection),
+        "is_choosing": "find" in request.GET,
+        "is_elsewhere": collection is not None and request.GET.get("shown") != collection.slug,
     }
-    return render(request, "runs/ask.html#estimate" if request.htmx else "runs/ask.html", context)
+    return render(request, "runs/ask.html#changed" if request.htmx else "runs/ask.html", context)
 
 
 def _asked_for(request: HttpRequest, collection: Collection | None) -> dict[str, Any]:
     """What the address says of the form; ``q`` is the question in links of old."""
     given = request.GET
     initial: dict[str, Any] = {"collection": collection, "text": given.get("text") or given.get("q")}
-    plain = ("document", "strategy", "keywords", "follow_references", "fresh", *StrategyFields.base_fields)
+    plain = ("strategy", "keywords", "follow_references", "fresh", *StrategyFields.base_fields)
     initial |= {name: given[name] for name in plain if name in given}
     return initial | {
         name: given[name] if name.startswith("effective_") else given.getlist(name)
-        for name in ScopeFields.base_fields
+        for name in ("document", *ScopeFields.base_fields)
         if name in given
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from arbitration.questions.assisted import QuestionEdits
@@ -13,7 +14,8 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.collection_settings.strategy_fields import StrategyFields
 from workbench.documents.models import Collection, Document
-from workbench.documents.narrowing import Facts, ScopeFilter, facts_of
+from workbench.documents.narrowing import MOST_DOCUMENTS, Facts, ScopeFilter, facts_of
+from workbench.infra.addresses import number_in
 
 from .services import MAX_QUESTION_CHARACTERS
 from .strategies import strategy_choices, strategy_for, strategy_groups
@@ -91,15 +93,27 @@ FACT_FIELDS = ("document_types", "jurisdictions", "languages", "tags", "effectiv
 ADVANCED_FIELDS = ("strategy", "methods", "keywords", "follow_references", "fresh")
 
 
+class DocumentsField(forms.ModelMultipleChoiceField):
+    """Some documents; empty values, which a list of one choice sends, are none."""
+
+    widget = forms.CheckboxSelectMultiple
+
+    def clean(self, value: Any) -> QuerySet[Document]:
+        """The documents. What no key can be is no choice."""
+        given = [one for one in value or () if one != ""]
+        if wrong := [one for one in given if number_in(str(one)) is None]:
+            raise forms.ValidationError(self.error_messages["invalid_choice"], params={"value": wrong[0]})
+        chosen: QuerySet[Document] = super().clean(given)
+        return chosen
+
+
 class AskForm(ScopeFields, StrategyFields):
     """A question, its scope and its strategy."""
 
     collection = forms.ModelChoiceField(
         queryset=Collection.objects.none(), to_field_name="slug", label=_("Collection")
     )
-    document = forms.ModelChoiceField(
-        queryset=Document.objects.none(), required=False, label=_("Document"), empty_label=_("All documents")
-    )
+    document = DocumentsField(queryset=Document.objects.none(), required=False, label=_("Documents"))
     text = forms.CharField(
         label=_("Question"),
         max_length=MAX_QUESTION_CHARACTERS,
@@ -151,7 +165,19 @@ class AskForm(ScopeFields, StrategyFields):
 
     def documents_so_far(self) -> list[int]:
         """Keys of the documents chosen, as the form stands."""
-        return [int(value) for value in [self["document"].value()] if str(value).isdecimal()]
+        keys = [number_in(str(value)) for value in self["document"].value() or ()]
+        return [key for key in keys if key is not None][:MOST_DOCUMENTS]
+
+    def scope(self) -> dict[str, Any]:
+        """The document, or the filters, as :func:`.services.question_ask` takes them. Valid forms only."""
+        documents, facts = list(self.cleaned_data["document"]), self.filters()
+        if len(documents) == 1 and facts is None:
+            return {"document": documents[0], "filters": None}
+        if documents:
+            facts = (facts or ScopeFilter()).model_copy(
+                update={"documents": tuple(sorted(document.pk for document in documents))}
+            )
+        return {"document": None, "filters": facts}
 
     def clean_keywords(self) -> QuestionEdits | None:
         """A person's own keywords; None where they wrote none."""
@@ -171,10 +197,14 @@ class AskForm(ScopeFields, StrategyFields):
         return read.options_of(strategy)
 
     def clean(self) -> dict[str, Any]:
-        """A document must be of the collection chosen."""
+        """The documents must be of the collection chosen."""
         cleaned = super().clean() or {}
-        document, collection = cleaned.get("document"), cleaned.get("collection")
-        if document and collection and document.collection_id != collection.pk:
+        documents, collection = cleaned.get("document") or (), cleaned.get("collection")
+        if isinstance(documents, Document):
+            documents = (documents,)
+        if len(documents) > MOST_DOCUMENTS:
+            self.add_error("document", _("Choose at most %(n)d documents.") % {"n": MOST_DOCUMENTS})
+        elif collection and any(document.collection_id != collection.pk for document in documents):
             self.add_error("document", _("This document is in another collection. Choose one of this one."))
         return cleaned
 
@@ -182,6 +212,9 @@ class AskForm(ScopeFields, StrategyFields):
 class CompareForm(AskForm):
     """A question under several strategies."""
 
+    document = forms.ModelChoiceField(  # type: ignore[assignment]
+        queryset=Document.objects.none(), required=False, label=_("Document"), empty_label=_("All documents")
+    )
     fresh = None  # type: ignore[assignment]
     follow_references = None  # type: ignore[assignment]
     strategy = None  # type: ignore[assignment]

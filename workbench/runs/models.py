@@ -62,10 +62,25 @@ class Question(models.Model):
         return ", ".join(filter_words(ScopeFilter.model_validate(self.filters))) if self.filters else ""
 
     @property
+    def documents_named(self) -> list[Document]:
+        """Those that it was narrowed to by name; one query where there are any."""
+        keys = (self.filters or {}).get("documents", [])
+        return list(Document.objects.filter(pk__in=keys).order_by("title", "name", "pk")) if keys else []
+
+    @property
+    def facts_named(self) -> str:
+        """What it is narrowed to beside the documents named."""
+        facts = {**(self.filters or {}), "documents": []}
+        return ", ".join(filter_words(ScopeFilter.model_validate(facts)))
+
+    @property
     def asked_of(self) -> str:
-        """The document's name, or the collection with what it is narrowed to."""
+        """The names of its documents, or the collection, with what that is narrowed to."""
         if self.document is not None:
             return self.document.name
+        if named := self.documents_named:
+            names = ", ".join(document.name for document in named)
+            return f"{names} ({self.facts_named})" if self.facts_named else names
         whole = gettext("the whole collection")
         return f"{whole} ({self.narrowed_to})" if self.filters else whole
 

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from arbitration.questions.assisted import QuestionEdits
 from arbitration.settings import METHODS
 from arbitration.strategies.rubrics import Rubric
-from workbench.documents.narrowing import ScopeFilter
+from workbench.documents.narrowing import MOST_DOCUMENTS, ScopeFilter
 
 from .forms import MOST_KEYWORDS
 from .rubrics import MOST_CRITERIA
@@ -41,8 +41,14 @@ class KeywordsSerializer(serializers.Serializer[Any]):
 
 class ScopeFilterSerializer(serializers.Serializer[Any]):
     """Which documents of a collection are asked: any value of a list will do, all lists and dates must hold. A
-    document that lacks a fact is left out where that fact narrows."""
+    document that lacks a fact is left out where that fact narrows. ``documents`` are keys of documents of the
+    collection, each the newest version; ``document`` beside it asks one document alone."""
 
+    documents = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1),
+        required=False,
+        max_length=MOST_DOCUMENTS,
+    )
     document_types = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
     jurisdictions = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
     languages = serializers.ListField(child=serializers.CharField(max_length=80), required=False)

@@ -276,16 +276,20 @@ def _check_scope(*, collection: Collection, document: Document | None, state: An
         if document.collection_id != collection.pk:
             raise WorkbenchError(_("This document is not in the collection."), code="document_elsewhere")
         if document.status != DocumentStatus.READY:
-            raise Conflict(
-                _("“%(name)s” is not ready: %(status)s. Wait until it is, or retry it.")
-                % {"name": document.name, "status": document.get_status_display()},
-                code="document_not_ready",
-            )
+            raise _not_ready(document)
         return
     if not state.has_documents:
         raise Conflict(
             _("No document of this collection is ready. Upload one first."), code="collection_empty"
         )
+
+
+def _not_ready(document: Document) -> Conflict:
+    return Conflict(
+        _("“%(name)s” is not ready: %(status)s. Wait until it is, or retry it.")
+        % {"name": document.name, "status": document.get_status_display()},
+        code="document_not_ready",
+    )
 
 
 def _in_order(methods: Sequence[MethodName]) -> tuple[MethodName, ...]:
@@ -314,6 +318,7 @@ def _matching(
             _("Choose a document or filters. Filters narrow a question of the whole collection."),
             code="filters_of_a_document",
         )
+    _check_documents(collection=collection, named=filters.documents)
     matching = documents_matching(collection=collection, given=filters)
     if not matching:
         raise Conflict(
@@ -321,6 +326,27 @@ def _matching(
             code="filters_match_nothing",
         )
     return matching
+
+
+def _check_documents(*, collection: Collection, named: Sequence[int]) -> None:
+    """That each document named can be asked: nobody finds out later that one was left out. One of another collection
+    is refused as one that does not exist."""
+    if not named:
+        return
+    here = Document.objects.filter(collection=collection, pk__in=named)
+    newest = set(here.newest().values_list("pk", flat=True))
+    found = {document.pk: document for document in here}
+    if len(found) < len(named):
+        raise WorkbenchError(_("One of these documents is not in the collection."), code="document_elsewhere")
+    for document in found.values():
+        if document.status != DocumentStatus.READY:
+            raise _not_ready(document)
+        if document.pk not in newest:
+            raise Conflict(
+                _("“%(name)s” has a newer version. Choose that one, or ask this one alone.")
+                % {"name": document.name},
+                code="document_replaced",
+            )
 
 
 def cache_key(
