@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: What a row of a list of runs shows.
 _ROW_COLUMNS = (
     *("strategy", "status", "review_state", "text_changed_at", "not_found", "no_strong_match", "created_at"),
-    *("question__text", "question__document__name", "question__document__title"),
+    *("question__text", "question__filters", "question__document__name", "question__document__title"),
     *("collection__name", "collection__slug"),
 )
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 from django.urls import reverse
 
 from tests.workbench.cast import Cast
-from tests.workbench.pages.conftest import ClientAs
+from tests.workbench.pages.conftest import ClientAs, queries_of
 from tests.workbench.scene import Scene, make_document
 from workbench.accounts.models import MemberRole, Membership
+from workbench.documents.models import Document
+from workbench.documents.picker import MOST_OFFERED
+from workbench.review import run_page
 from workbench.runs.models import Run
+from workbench.runs.services import documents_asked
 from workbench.runs.suggestions import MOST_SUGGESTIONS, suggestions
 
 ADDRESS = "/ask/"
@@ -80,7 +85,7 @@ def test_links_fill_the_form(cast: Cast, client_as: ClientAs, scene: Scene) -> N
     other = make_document(collection=cast.alpha, owner=cast.analyst, name="other.txt")
     query = {"collection": "alpha", "document": other.pk, "q": "How long?"}
     page = client_as(cast.analyst).get(ADDRESS, query).content.decode()
-    assert f'value="{other.pk}" selected' in page
+    assert f'value="{other.pk}" checked' in page
     assert "How long?</textarea>" in page
 
 
@@ -164,3 +169,115 @@ def test_suggestions_cost_two_queries(
     with django_assert_num_queries(2):
         found = suggestions(collection=cast.alpha)
     assert 0 < len(found) <= MOST_SUGGESTIONS
+
+
+@pytest.fixture
+def shelf(cast: Cast, scene: Scene) -> dict[str, Document]:
+    """Three documents of alpha and one of beta, by name, each with a title of its own."""
+    made = {}
+    for name, collection, owner in (
+        ("lease north", cast.alpha, cast.analyst),
+        ("lease south", cast.alpha, cast.analyst),
+        ("charter", cast.alpha, cast.analyst),
+        ("lease abroad", cast.beta, cast.outsider),
+    ):
+        made[name] = make_document(collection=collection, owner=owner, name=f"{name}.txt")
+        Document.objects.filter(pk=made[name].pk).update(title=name.capitalize())
+    return made
+
+
+def test_documents_are_found_by_their_titles_and_nothing_typed_is_lost(
+    cast: Cast, client_as: ClientAs, shelf: dict[str, Document]
+) -> None:
+    client = client_as(cast.analyst)
+    chosen = shelf["charter"]
+    query = {
+        "collection": "alpha",
+        "text": "How long?",
+        "find": "Lease nor",
+        "document": chosen.pk,
+        "fresh": "on",
+    }
+    page = client.get(ADDRESS, query)
+    picker = page.context["picker"]
+    assert [document.title for document in picker.chosen] == ["Charter"]
+    assert [document.title for document in picker.offered] == ["Lease north"]
+    body = page.content.decode()
+    assert "How long?</textarea>" in body
+    assert f'name="document" value="{chosen.pk}" checked' in body
+    asking = body[body.index('class="form ask"') :].split("</form>")[0]
+    assert 'formmethod="post" name="csrfmiddlewaretoken"' in asking
+    assert asking.count("csrfmiddlewaretoken") == 1  # no address ever holds it
+    part = client.get(ADDRESS, query, headers={"HX-Request": "true", "HX-Target": "ask-documents"}).content
+    assert b"Lease north" in part
+    assert b"<form" not in part
+    abroad = client.get(ADDRESS, query | {"find": "abroad", "document": shelf["lease abroad"].pk})
+    assert "Lease abroad" not in abroad.content.decode()
+
+
+def test_many_documents_cost_no_more_queries_and_are_not_all_listed(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    few = queries_of(client_as(cast.analyst), ADDRESS)
+    for number in range(MOST_OFFERED + 3):
+        make_document(collection=cast.alpha, owner=cast.analyst, name=f"more-{number}.txt")
+    assert queries_of(client_as(cast.analyst), ADDRESS) == few <= 15
+    body = client_as(cast.analyst).get(ADDRESS).content.decode()
+    assert body.count('name="document"') == MOST_OFFERED
+    assert "There are more." in body
+
+
+def test_a_question_of_several_documents_is_asked_of_these(
+    cast: Cast, client_as: ClientAs, scene: Scene, shelf: dict[str, Document]
+) -> None:
+    client = client_as(cast.analyst)
+    two = sorted([shelf["lease north"].pk, shelf["charter"].pk])
+    client.post(ADDRESS, form(scene, document=two))
+    run = Run.objects.select_related("question").first()
+    assert run.question.document is None
+    assert run.question.filters == {"documents": two}
+    assert documents_asked(run.question) == frozenset(two)
+    assert run.question.asked_of == "charter.txt, lease north.txt"
+    shown = client.get(run.get_absolute_url()).content.decode()
+    for name in ("lease north", "charter"):
+        assert f'<a href="{shelf[name].get_absolute_url()}">{name.capitalize()}</a>' in shown
+    again = client.get(run_page._again_url(run)).context["picker"]
+    assert sorted(document.pk for document in again.chosen) == two
+    client.post(ADDRESS, form(scene, document=[two[0]]))
+    assert Run.objects.first().question.document_id == two[0]
+    client.post(ADDRESS, form(scene, document=[""]))
+    assert (Run.objects.first().question.document, Run.objects.first().question.filters) == (None, None)
+
+
+@pytest.mark.parametrize("wrong", ["x", "9" * 30, "-1"])
+def test_what_is_no_document_is_refused(wrong: str, cast: Cast, client_as: ClientAs, scene: Scene) -> None:
+    answer = client_as(cast.analyst).post(ADDRESS, form(scene, document=[scene.document.pk, wrong]))
+    assert "document" in answer.context["form"].errors
+    assert client_as(cast.analyst).get(ADDRESS, {"document": wrong}).status_code == 200
+
+
+def test_the_api_asks_several_documents_of_the_collection_alone(
+    cast: Cast, client_as: ClientAs, shelf: dict[str, Document]
+) -> None:
+    client = client_as(cast.analyst)
+
+    def post(documents: list[int]) -> Any:
+        body = {
+            "collection": "alpha",
+            "text": "How long?",
+            "strategy": "offline",
+            "filters": {"documents": documents},
+        }
+        return client.post("/api/v1/questions/", body, content_type="application/json")
+
+    two = [shelf["lease north"].pk, shelf["lease south"].pk]
+    made = post(two)
+    assert made.status_code == 201, made.content
+    assert made.json()["run"]["filters"] == {"documents": two}
+    for other in (shelf["lease abroad"].pk, 10**9):  # another collection's is as one that does not exist
+        refused = post([two[0], other])
+        assert (refused.status_code, refused.json()["code"]) == (400, "document_elsewhere")
+    Document.objects.filter(pk=two[1]).update(version_of=two[0])
+    refused = post(two)
+    assert (refused.status_code, refused.json()["code"]) == (409, "document_replaced")
+    assert post([0]).status_code == 400
