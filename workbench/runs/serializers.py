@@ -42,7 +42,7 @@ class KeywordsSerializer(serializers.Serializer[Any]):
 class ScopeFilterSerializer(serializers.Serializer[Any]):
     """Which documents of a collection are asked: any value of a list will do, all lists and dates must hold. A
     document that lacks a fact is left out where that fact narrows. ``documents`` are keys of documents of the
-    collection, each the newest version; ``document`` beside it asks one document alone."""
+    collection, each the newest version; to ask one alone, give ``document`` instead of filters."""
 
     documents = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=2**63 - 1),
