@@ -25,28 +25,24 @@ COLLECTION = "hostile"
 POOL = 2  # processes of the worker
 _HEAD = """# Hostile files
 
-What becomes of malformed, encrypted, active, deceptive and odd files when they are uploaded to the running product and
-read by its worker. Every one ends ready, or failed with a reason; a failure costs that file alone. Made by
-`python -m tests.faults.hostile`, from files that are not part of this repository; no text of theirs stands here.
+What becomes of malformed, encrypted, active and deceptive files that are uploaded to the running product. Each ends
+ready, or failed with a reason; a failure costs that file alone. Made by `python -m tests.faults.hostile` from files
+that are not part of this repository; `var/hostile.csv` then has a row for each file.
 
-The limits are `MAX_UPLOAD_BYTES`, `PARSER_MEMORY_BYTES`, `PARSER_SECONDS`, and `MAX_DOCUMENT_HEADINGS`,
-`MAX_DOCUMENT_LINES` and `MAX_DOCUMENT_PASSAGES` for what a file comes to. The parser is a process of its own for
-each file and for each scanned page. It gets its file as an open descriptor and then gives up, for good, what it does
-not need (`arbitration/parsing/sandbox.py`):
+Limits: `MAX_UPLOAD_BYTES`, `PARSER_MEMORY_BYTES`, `PARSER_SECONDS`, `MAX_DOCUMENT_HEADINGS`, `MAX_DOCUMENT_LINES` and
+`MAX_DOCUMENT_PASSAGES`. The parser is a process for each file and each scanned page. It gets its file as an open
+descriptor and then gives up, for good (`arbitration/parsing/sandbox.py`):
 
-- Root, where the product runs as root: it takes a number that owns nothing.
-- All files but Python, its packages and fonts, which it may read. This needs Landlock: Linux 5.13 or later.
-- All system calls but those that reading and computing take. New files, changes, new programs and sockets are refused.
-  This needs Linux on x86-64 or ARM64.
-- Being looked into by other processes of its account.
+- root, where the product runs as root: it takes a number that owns nothing;
+- all files but Python, its packages and fonts, by Landlock (Linux 5.13 or later);
+- all system calls but those for reading and computing (Linux on x86-64 or ARM64);
+- being inspected by other processes of its account.
 
-Asking for the network, signalling or reading another process ends the parser, and the document fails as `misbehaved`,
-so a table without that word is a run without an attempt. A system call on none of the lists is answered "not there" and
-logged once. What a machine cannot do is logged when a worker starts (`parser.open_door`, with a hint), and
-`manage.py check --deploy` names it.
+Using the network, signalling or reading another process ends the parser, and the document fails as `misbehaved`. A
+system call on no list is answered "not there" and logged once. What a machine cannot limit is logged when a worker starts
+(`parser.open_door`, with a hint) and named by `manage.py check --deploy`.
 
-MB is the kernel's figure for the largest parser process of the file. It is an upper bound: it starts from what the
-worker held when it started the parser.
+MB is the kernel's figure for the largest parser process, an upper bound: it includes what the worker held.
 """
 
 
@@ -213,19 +209,28 @@ def _table(report: Report) -> Iterator[str]:
     yield f"- most attempts at one file: {max(outcome.attempts for outcome in outcomes)}"
     yield f"- workers lost: {len(report.lost_workers)}; files changed outside: {len(report.changed_paths)}"
     yield f"- attempts to reach the network: {report.network_attempts}"
-    yield "\n| file | kind | outcome | pages | lines | MB |\n|---|---|---|--:|--:|--:|"
-    opened = {outcome.file.name: outcome for outcome in report.opened}
-    for outcome in sorted(outcomes, key=lambda one: (one.file.category, one.file.name)):
-        said = outcome.status if outcome.status == "ready" else f"{outcome.status}: {outcome.code}"
-        later = opened.get(outcome.file.name)
-        if later is not None:
-            said += f"; with its password {later.status}"
-        name = outcome.file.name.replace("|", "\\|")
-        shown = later or outcome
-        yield (
-            f"| `{name}` | {outcome.file.category} | {said} | {shown.pages} | {shown.lines} "
-            f"| {outcome.peak_bytes / 2**20:.0f} |"
-        )
+    yield "\n| kind | outcome | files | MB at most |\n|---|---|--:|--:|"
+    groups: dict[tuple[str, str], list[Outcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault((outcome.file.category, _said(outcome)), []).append(outcome)
+    for (kind, said), alike in sorted(groups.items()):
+        yield f"| {kind} | {said} | {len(alike)} | {max(one.peak_bytes for one in alike) / 2**20:.0f} |"
+
+
+def _said(outcome: Outcome) -> str:
+    return outcome.status if outcome.status == "ready" else f"{outcome.status}: {outcome.code}"
+
+
+def write_files(report: Report, target: Path = ROOT / "var" / "hostile.csv") -> None:
+    """A row for each file, and one more for each that was opened with its password."""
+    target.parent.mkdir(exist_ok=True)
+    with target.open("w", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(("file", "kind", "outcome", "pages", "lines", "bytes"))
+        for outcome in (*report.outcomes, *report.opened):
+            file = outcome.file
+            found = (outcome.pages, outcome.lines, outcome.peak_bytes)
+            rows.writerow((file.name, file.category, _said(outcome), *found))
 
 
 def data_folder() -> Path:
@@ -240,7 +245,9 @@ def main() -> int:
         print(f"no test data at {folder}", file=sys.stderr)
         return 1
     with running_product({"HOSTILE_FOLDER": str(folder)}) as product:
-        write_table(run(product, folder, manifest(folder)))
+        report = run(product, folder, manifest(folder))
+        write_table(report)
+        write_files(report)
     return 0
 
 
