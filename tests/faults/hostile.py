@@ -40,7 +40,7 @@ descriptor and then gives up, for good (`arbitration/parsing/sandbox.py`):
 
 Using the network, signalling or reading another process ends the parser, and the document fails as `misbehaved`. A
 system call on no list is answered "not there" and logged once. A worker logs at its start what the machine cannot limit
-(`parser.open_door`, with a hint) and named by `manage.py check --deploy`.
+(`parser.open_door`, with a hint), and `manage.py check --deploy` names it.
 
 MB is the kernel's figure for the largest parser process, an upper bound: it includes what the worker held.
 """
