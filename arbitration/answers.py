@@ -15,10 +15,20 @@ from pydantic import BaseModel, ConfigDict
 from arbitration.answerability import answerability, in_words
 from arbitration.contracts import ConflictPair, QuoteCheck, Role
 from arbitration.decision import Decision
+from arbitration.differences import SaidBy, difference_in_words, headline, is_same_matter
 from arbitration.evidence import LATE_WEIGHT, log_odds
-from arbitration.pool import CandidatePool, PoolCandidate
-from arbitration.sentences import Sentence, is_heading, sentences_of, without_heading
+from arbitration.pool import CandidatePool, PoolCandidate, Precedence, PrecedenceKind
+from arbitration.precedence.settle import precedence_of
+from arbitration.sentences import (
+    Sentence,
+    is_whole,
+    runs_on,
+    sentences_of,
+    without_heading,
+    without_next_heading,
+)
 from arbitration.strategies.base import CallRecord, StrategyServices, Verdict
+from arbitration.tables import table_in_words
 from arbitration.text import TermMatcher, supported_language, word_count
 
 AnswerKind = Literal["extractive", "generated", "not_found", "undecided"]
@@ -50,6 +60,17 @@ class AnswerSentence(AnswerRecord):
     quotes: tuple[QuoteCheck, ...] = ()
 
 
+class TextDifference(AnswerRecord):
+    """Two texts of the evidence of which one replaces the other: how they stand to each other, what each says in
+    words, and the two sentences. ``in_force`` is ``None`` where that text is not known or may not be quoted."""
+
+    kind: PrecedenceKind
+    headline: str
+    statement: str
+    in_force: AnswerSentence | None = None
+    replaced: AnswerSentence | None = None
+
+
 class Answer(AnswerRecord):
     """The answer to a question. ``statement`` says in the question's language what kind of answer this is,
     or what was searched in vain."""
@@ -58,6 +79,7 @@ class Answer(AnswerRecord):
     language: str
     statement: str
     sentences: tuple[AnswerSentence, ...] = ()
+    differences: tuple[TextDifference, ...] = ()
     conflicts: tuple[ConflictPair, ...] = ()
     calls: tuple[CallRecord, ...] = ()
     notes: tuple[str, ...] = ()
@@ -94,6 +116,7 @@ _STATEMENTS: dict[str, dict[str, str]] = {
 _Evidence = list[tuple[PoolCandidate, Verdict]]
 _FEWEST_WORDS = 4
 LIST_FACTOR = 8  # a list needs more sentences than another answer
+_MOST_DIFFERENCES = 2
 
 
 def write_answer(
@@ -108,7 +131,16 @@ def write_answer(
     if not evidence:
         return Answer(kind="undecided", language=language, statement=said["undecided"])
     is_near_only = all(verdict.role is Role.TANGENTIAL for _, verdict in evidence)
+    used = precedence_of(decision.artefacts)
+    evidence = _in_force_first(evidence, used)
     chosen = _chosen(evidence, pool)
+    differences = _differences(chosen, evidence, used, decision, pool)
+    told = {
+        cite.candidate_id
+        for one in differences
+        if one.in_force and one.replaced
+        for cite in one.replaced.citations
+    }
     statement = said["extractive"]
     if is_near_only:
         why = _why(pool, evidence, language) if decision.no_strong_match else ""
@@ -119,7 +151,8 @@ def write_answer(
         kind="extractive",
         language=language,
         statement=statement,
-        sentences=tuple(AnswerSentence(text=s.text, citations=(s.citation,)) for s in chosen),
+        sentences=tuple(s.quoted for s in chosen if s.citation.candidate_id not in told),
+        differences=differences,
         conflicts=decision.conflicts,
     )
 
@@ -163,12 +196,87 @@ def _may_be_quoted(verdict: Verdict) -> bool:
     return may_answer(verdict) and not (verdict.role is Role.TANGENTIAL and is_judged)
 
 
+def _in_force_first(evidence: _Evidence, used: tuple[Precedence, ...]) -> _Evidence:
+    """The evidence with the texts that others of it replace behind these."""
+    quoted = {verdict.candidate_id for _, verdict in evidence}
+    replaced = {one.replaced_id for one in used if one.in_force_id is None or one.in_force_id in quoted}
+    return sorted(evidence, key=lambda pair: pair[1].candidate_id in replaced)
+
+
+def _differences(
+    chosen: list[_Sentence],
+    evidence: _Evidence,
+    used: tuple[Precedence, ...],
+    decision: Decision,
+    pool: CandidatePool,
+) -> tuple[TextDifference, ...]:
+    """What the texts that the chosen sentences replace say, and which chosen sentences are replaced themselves."""
+    language = supported_language(pool.question.language)
+    verdicts = {verdict.candidate_id: verdict for verdict in decision.verdicts}
+    found = []
+    for one in used:
+        made = None
+        if one.in_force_id in {s.citation.candidate_id for s in chosen}:
+            under, verdict = pool.candidate(one.replaced_id), verdicts.get(one.replaced_id)
+            if one.kind != "exception" and under and verdict and _is_kept(verdict):
+                made = _difference(
+                    one, chosen, _sentences(under, verdict, len(evidence), pool), pool, language
+                )
+        else:
+            own = [s for s in chosen if s.citation.candidate_id == one.replaced_id]
+            if own and one.kind != "exception":
+                made = _over(one, own[0], pool, language)
+        if made is not None:
+            found.append(made)
+    return tuple(found[:_MOST_DIFFERENCES])
+
+
+def _is_kept(verdict: Verdict) -> bool:
+    return verdict.role in (Role.PRIMARY, Role.SUPPORTING) and may_answer(verdict)
+
+
+def _difference(
+    one: Precedence, chosen: list[_Sentence], others: list[_Sentence], pool: CandidatePool, language: str
+) -> TextDifference | None:
+    """The first sentence of the text in force on whose matter the replaced text says something else."""
+    for new in (s for s in chosen if s.citation.candidate_id == one.in_force_id):
+        for old in sorted(others, key=lambda s: -s.weight):
+            if is_same_matter(new.text, old.text, new.language):
+                return TextDifference(
+                    kind=one.kind,
+                    headline=headline(one, pool, language),
+                    statement=difference_in_words(one, new.said_by, old.said_by, language),
+                    in_force=new.quoted,
+                    replaced=old.quoted,
+                )
+    return None
+
+
+def _over(one: Precedence, old: _Sentence, pool: CandidatePool, language: str) -> TextDifference:
+    """A quoted sentence of a text that is over, where what follows it is not known or may not be quoted."""
+    return TextDifference(
+        kind=one.kind, headline=headline(one, pool, language), statement=one.reason, replaced=old.quoted
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Sentence:
     text: str
     citation: Citation
     weight: float
     order: tuple[int, int]
+    candidate: PoolCandidate
+    first: int
+    language: str
+    is_whole: bool
+
+    @property
+    def quoted(self) -> AnswerSentence:
+        return AnswerSentence(text=self.text, citations=(self.citation,))
+
+    @property
+    def said_by(self) -> SaidBy:
+        return SaidBy(self.text, self.candidate, self.first)
 
 
 def _chosen(evidence: _Evidence, pool: CandidatePool) -> list[_Sentence]:
@@ -179,6 +287,7 @@ def _chosen(evidence: _Evidence, pool: CandidatePool) -> list[_Sentence]:
         for rank, (candidate, verdict) in enumerate(evidence)
         for sentence in _sentences(candidate, verdict, rank, pool)
     ]
+    sentences = [s for s in sentences if s.is_whole] or sentences
     limit = pool.settings.answer_sentences * (LIST_FACTOR if pool.question.answer_shape == "list" else 1)
     best = sorted(sentences, key=lambda s: -s.weight)[:limit]
     chosen = sorted(best, key=lambda s: s.order)
@@ -199,19 +308,61 @@ def _sentences(candidate: PoolCandidate, verdict: Verdict, rank: int, pool: Cand
         weights = [LATE_WEIGHT * match + estimate for match in candidate.sentence_matches]
     else:
         weights = _by_keywords(found, pool, language, rank)
-    sentences = [
-        _Sentence(
-            without_heading(sentence.text, candidate.section_title),
-            _citation(candidate, name, sentence),
-            weight,
-            (rank, index),
-        )
-        for index, (sentence, weight) in enumerate(zip(found, weights, strict=True))
-        if word_count(sentence.text) >= _FEWEST_WORDS
-    ]
+    wanted = TermMatcher(pool.question.terms(), language)
     return [
-        s for s in sentences if not is_heading(s.text) and word_count(s.text) >= _FEWEST_WORDS
-    ] or sentences
+        made
+        for index, (sentence, weight) in enumerate(_joined(found, weights))
+        if word_count(
+            (made := _made(sentence, weight, (rank, index), candidate, name, wanted, language)).text
+        )
+        >= _FEWEST_WORDS
+    ]
+
+
+def _joined(found: Sequence[Sentence], weights: Sequence[float]) -> list[tuple[Sentence, float]]:
+    """The sentences with their weights, those made one that only a short form such as "No." parts."""
+    joined: list[tuple[Sentence, float]] = []
+    for sentence, weight in zip(found, weights, strict=True):
+        if joined and runs_on(joined[-1][0].text, sentence.text):
+            before, its_weight = joined.pop()
+            sentence = Sentence(f"{before.text} {sentence.text}", before.first, sentence.last)
+            weight = max(weight, its_weight)
+        joined.append((sentence, weight))
+    return joined
+
+
+def _made(
+    sentence: Sentence,
+    weight: float,
+    order: tuple[int, int],
+    candidate: PoolCandidate,
+    name: str,
+    wanted: TermMatcher,
+    language: str,
+) -> _Sentence:
+    """A sentence as an answer quotes it: without the headings around it, a table's row in words."""
+    text = without_next_heading(without_heading(sentence.text, candidate.section_title))
+    lines = candidate.anchor_text.split("\n")[sentence.first : sentence.last + 1]
+    in_table = table_in_words(lines, wanted)
+    is_last = sentence.last + 1 == len(candidate.anchor_lines)
+    follows = _behind(candidate) if is_last else ""
+    return _Sentence(
+        text=without_heading(in_table, candidate.section_title) if in_table else text,
+        citation=_citation(candidate, name, sentence),
+        weight=weight,
+        order=order,
+        candidate=candidate,
+        first=sentence.first,
+        language=language,
+        is_whole=bool(in_table) or is_whole(text, title=candidate.section_title, follows=follows),
+    )
+
+
+def _behind(candidate: PoolCandidate) -> str:
+    """What follows the candidate in the text around it."""
+    around, own = (" ".join(text.split()) for text in (candidate.context_text, candidate.anchor_text))
+    _, _, behind = around.partition(own)
+    return behind.strip()[:20]
 
 
 def _by_keywords(sentences: Sequence[Sentence], pool: CandidatePool, language: str, rank: int) -> list[float]:

@@ -163,13 +163,18 @@ class PoolCandidate(PoolRecord):
 class Precedence(PoolRecord):
     """Of two candidates on one matter the one that prevails, and why: a text in force over the one that it replaces,
     an exception over its rule. ``in_force_id`` is ``None`` where a text is over and nothing in the pool follows it.
-    The reasons are for people, in the question's language."""
+    The reasons are for people, in the question's language. The names are the titles of the two documents, or of their
+    sections where one document is asked; ``since`` is the day from which the text in force applies, as it is written,
+    and empty where nothing says it."""
 
     in_force_id: str | None
     replaced_id: str
     kind: PrecedenceKind
     reason: str
     in_force_reason: str = ""
+    in_force_name: str = ""
+    replaced_name: str = ""
+    since: str = ""
 
 
 class CandidatePool(PoolRecord):

@@ -16,6 +16,15 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _HEADING_WORDS = 7
+#: What ends with a point and no sentence: before a number ("No. 1", "Art. 5"), and before anything ("Dr. Ruiz").
+_BEFORE_NUMBER = frozenset((
+    "no.", "nos.", "núm.", "art.", "arts.", "sec.", "cl.", "cap.", "par.", "para.", "rev.", "ver.", "vol.",
+    "p.", "pp.", "pág.", "fig.",
+))  # fmt: skip
+_BEFORE_ANY = frozenset((
+    "mr.", "mrs.", "ms.", "dr.", "dra.", "sr.", "sra.", "prof.", "e.g.", "i.e.", "cf.", "vs.", "approx.",
+    "p.ej.",
+))  # fmt: skip
 _VERB = re.compile(
     r"\b(?:is|are|was|were|be|shall|must|may|will|can|cannot|has|have|had|does|do|should"
     r"|es|son|será|serán|debe|deben|podrá|podrán|puede|pueden|tiene|tienen|está|están)\b",
@@ -84,6 +93,32 @@ def is_heading(sentence: str) -> bool:
         return False
     name = sentence[found.end() :]
     return len(name.split()) <= _HEADING_WORDS and _VERB.search(name) is None
+
+
+def runs_on(sentence: str, following: str) -> bool:
+    """Whether a text ends with a short form, so that it is no sentence without what follows: "Amendment No." and "1 to
+    the Agreement"."""
+    last = sentence.rsplit(" ", 1)[-1].casefold().lstrip('(“"«')
+    return last in _BEFORE_ANY or (last in _BEFORE_NUMBER and following[:1].isdigit())
+
+
+def without_next_heading(sentence: str) -> str:
+    """A sentence without the heading of the clause that it introduces ("replaced by the following: 5.3 Payment.")."""
+    head, colon, tail = sentence.rpartition(": ")
+    return f"{head}:" if colon and is_heading(tail) else sentence
+
+
+def is_whole(sentence: str, *, title: str | None = None, follows: str = "") -> bool:
+    """Whether a text says something by itself: no heading, no introduction to something else, and nothing cut off at
+    its beginning or, as the text that ``follows`` it shows, at its end."""
+    plain = sentence.strip()
+    heading = " ".join(title.split()) if title else ""
+    names = {part.casefold().strip(" .:") for part in (heading, _CLAUSE.sub("", heading, count=1)) if part}
+    if plain.endswith((":", ",", "-")) or is_heading(plain) or plain.casefold().strip(" .:") in names:
+        return False
+    if _CLAUSE.match(plain) is None and plain[:1].islower() and not plain.startswith("o "):
+        return False
+    return plain.endswith(tuple(".?!;\"'”’»)]")) or not follows[:1].islower()
 
 
 def sentences_of(text: str) -> list[Sentence]:

@@ -116,6 +116,29 @@ def effective_day(text: str) -> tuple[Day, str] | None:
     return _day_after(_APPLIES, text)
 
 
+#: Words between "effective" and the date from which a text applies; any other word gives the date another meaning, as
+#: in "applies to invoices of 1 May 2024".
+_LINKS = frozenset((
+    "on", "from", "as", "of", "since", "the", "is", "date", "and", "after", "beginning", "starting", "day",
+    "with", "effect", "force", "into", "in", "el", "desde", "del", "de", "día", "la", "fecha", "es", "a",
+    "partir", "y", "vigor", "efecto", "efectos",
+))  # fmt: skip
+
+
+def applies_from(text: str) -> str:
+    """The date from which a text says in so many words that it applies, as it is written; empty where it does not."""
+    lowered = text[:MOST_CHARACTERS].lower()
+    for offset, _, written in days_in(text):
+        before = lowered[max(0, offset - _NEAR) : offset]
+        if any(set(_words(before[word.end() :])) <= _LINKS for word in _APPLIES.finditer(before)):
+            return written
+    return ""
+
+
+def _words(text: str) -> list[str]:
+    return [word for part in text.split() if (word := part.strip(".,:;()[]|*_–—-"))]
+
+
 def issued_day(text: str) -> tuple[Day, str] | None:
     """The date on which a text says that it was issued, approved or brought up to date."""
     return _day_after(_ISSUED, text)

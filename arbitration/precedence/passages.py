@@ -109,5 +109,6 @@ def _without_circles(found: Mapping[str, Precedence]) -> Sequence[Precedence]:
             seen.add(last.in_force_id)
             last = found[last.in_force_id]
         if last.in_force_id not in seen:
-            kept.append(one.model_copy(update={"in_force_id": last.in_force_id}))
+            at_end = {name: getattr(last, name) for name in ("in_force_id", "in_force_name", "since")}
+            kept.append(one.model_copy(update=at_end))
     return kept
