@@ -341,7 +341,12 @@ def _made(
     language: str,
 ) -> _Sentence:
     """A sentence as an answer quotes it: without the headings around it, a table's row in words."""
-    text = without_next_heading(without_heading(sentence.text, candidate.section_title))
+    text = without_heading(sentence.text, candidate.section_title)
+    text = without_next_heading(
+        sentence.text if text[:1].islower() else text
+    )  # "Leave" may begin its sentence
+    if sentence.first == 0 and text == sentence.text and text[:1].islower():
+        text = f"{_begun_before(candidate)} {text}".strip()
     lines = candidate.anchor_text.split("\n")[sentence.first : sentence.last + 1]
     in_table = table_in_words(lines, wanted)
     is_last = sentence.last + 1 == len(candidate.anchor_lines)
@@ -356,6 +361,14 @@ def _made(
         language=language,
         is_whole=bool(in_table) or is_whole(text, title=candidate.section_title, follows=follows),
     )
+
+
+def _begun_before(candidate: PoolCandidate) -> str:
+    """The beginning of a sentence that the candidate holds the end of, from the text around it."""
+    around, own = (" ".join(text.split()) for text in (candidate.context_text, candidate.anchor_text))
+    before, found, _ = around.partition(own)
+    begun = sentences_of(before)[-1:] if found else []
+    return next((s.text for s in begun if not s.text.endswith((".", "?", "!", ";", ":"))), "")
 
 
 def _behind(candidate: PoolCandidate) -> str:

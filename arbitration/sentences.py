@@ -116,7 +116,12 @@ def is_whole(sentence: str, *, title: str | None = None, follows: str = "") -> b
     names = {part.casefold().strip(" .:") for part in (heading, _CLAUSE.sub("", heading, count=1)) if part}
     if plain.endswith((":", ",", "-")) or is_heading(plain) or plain.casefold().strip(" .:") in names:
         return False
-    if _CLAUSE.match(plain) is None and plain[:1].islower() and not plain.startswith("o "):
+    is_item = _CLAUSE.match(plain) is not None or plain[1:2] in (
+        ")",
+        ".",
+        " ",
+    )  # "(a) ...", "b) ...", "o ..."
+    if plain[:1].islower() and not is_item:
         return False
     return plain.endswith(tuple(".?!;\"'”’»)]")) or not follows[:1].islower()
 

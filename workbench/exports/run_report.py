@@ -142,6 +142,10 @@ def _answer(run: Run) -> Section:
         blocks.append(
             Text(text=f"{sentence['text']} [{places}]" if places else sentence["text"], tone="lead")
         )
+    for one in body.get("differences", []):
+        cites = [cite for name in ("in_force", "replaced") if one[name] for cite in one[name]["citations"]]
+        places = "; ".join(map(_cited, cites))
+        blocks.append(Text(text=f"{one['headline']}. {one['statement']} [{places}]", tone="note"))
     if run.not_found:
         searched = ", ".join(
             f"{term} ({hits})" for term, hits in (run.parsed_question or {}).get("searched", {}).items()

@@ -29,6 +29,7 @@ def answer_told(*, run: Run) -> dict[str, Any]:
     versions = list(run.answers.all())
     newest = versions[-1] if versions else None
     body = newest.body if newest else {}
+    keys: dict[str, int] = dict(run.candidates.values_list("candidate_id", "pk"))
     roles = [candidate_role(row) for row in candidates_of(run)]
     waiting = [item.pk for item in items_to_decide(run=run)]
     return {
@@ -40,7 +41,8 @@ def answer_told(*, run: Run) -> dict[str, Any]:
         "kind": body.get("kind", ""),
         "language": body.get("language", ""),
         "statement": statement_of(body),
-        "sentences": _sentences(run, body),
+        "sentences": _sentences(keys, body),
+        "differences": _differences(keys, body),
         "version": newest.version if newest else None,
         "is_stale": bool(newest and newest.is_stale),
         "created_at": newest.created_at if newest else None,
@@ -51,7 +53,7 @@ def answer_told(*, run: Run) -> dict[str, Any]:
                 "is_stale": answer.is_stale,
                 "evidence_hash": answer.evidence_hash,
                 "statement": statement_of(answer.body),
-                "sentences": _sentences(run, answer.body),
+                "sentences": _sentences(keys, answer.body),
             }
             for answer in versions
         ],
@@ -66,22 +68,30 @@ def _state(run: Run, answer: Answer | None, waiting: list[int]) -> AnswerState:
     return AnswerState.PROVISIONAL if waiting or answer.is_stale else AnswerState.FINAL
 
 
-def _sentences(run: Run, body: dict[str, Any]) -> list[dict[str, Any]]:
-    keys: dict[str, int] = dict(run.candidates.values_list("candidate_id", "pk")) if body else {}
+def _sentences(keys: dict[str, int], body: dict[str, Any]) -> list[dict[str, Any]]:
+    return [_sentence(keys, sentence) for sentence in body.get("sentences", [])]
+
+
+def _differences(keys: dict[str, int], body: dict[str, Any]) -> list[dict[str, Any]]:
     return [
-        {
-            "text": sentence["text"],
-            "citations": [
-                {
-                    "candidate": keys.get(cite["candidate_id"]),
-                    "candidate_id": cite["candidate_id"],
-                    "document": int(cite["document_id"].removeprefix("d")),
-                    "document_name": cite["document_name"],
-                    "place": lines_range(cite),
-                    **{name: cite[name] for name in ("page_start", "line_start", "page_end", "line_end")},
-                }
-                for cite in sentence["citations"]
-            ],
-        }
-        for sentence in body.get("sentences", [])
+        {name: one[name] for name in ("kind", "headline", "statement")}
+        | {name: _sentence(keys, one[name]) if one[name] else None for name in ("in_force", "replaced")}
+        for one in body.get("differences", [])
     ]
+
+
+def _sentence(keys: dict[str, int], sentence: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "text": sentence["text"],
+        "citations": [
+            {
+                "candidate": keys.get(cite["candidate_id"]),
+                "candidate_id": cite["candidate_id"],
+                "document": int(cite["document_id"].removeprefix("d")),
+                "document_name": cite["document_name"],
+                "place": lines_range(cite),
+                **{name: cite[name] for name in ("page_start", "line_start", "page_end", "line_end")},
+            }
+            for cite in sentence["citations"]
+        ],
+    }

@@ -176,14 +176,15 @@ def _verdicts(
 
 def _linked(answer: dict[str, Any], conflicts: list[dict[str, str]]) -> set[str]:
     """Ids of the cards that the page itself links to: what an answer of any version cites, and what contradicts."""
-    told = [answer["sentences"], answer["more_sentences"]]
+    told = [answer["sentences"], answer["more_sentences"], answer["differences"]]
     told += [earlier["sentences"] for earlier in answer["earlier_answers"]]
     cited = {cite["dom_id"] for sentences in told for sentence in sentences for cite in sentence["cites"]}
     return cited.union(*({pair["first_dom_id"], pair["second_dom_id"]} for pair in conflicts))
 
 
-#: Characters of an answer shown before the rest is folded, so that the first verdict is on the first screen.
-ANSWER_SHOWN = 420
+#: Characters and sentences of an answer shown before the rest is folded, so that the first verdict is on the first
+#: screen.
+ANSWER_SHOWN, MOST_SENTENCES = 420, 4
 
 
 def answer_of(*, run: Run, reviewer: User | None) -> dict[str, Any]:
@@ -198,6 +199,7 @@ def answer_of(*, run: Run, reviewer: User | None) -> dict[str, Any]:
         "statement": statement_of(body),
         "sentences": sentences[:shown],
         "more_sentences": sentences[shown:],
+        "differences": _differences(run, body),
         "searched": _searched(run) if run.not_found else [],
         "is_absence_proved": run.not_found_reason.startswith(NO_KEYWORD_MATCH),
         **cards.not_found_words(run=run, reviewer=reviewer),
@@ -225,6 +227,24 @@ def _sentences(run: Run, body: dict[str, Any]) -> list[dict[str, Any]]:
     return [_sentence(item, names_document=names_document) for item in body.get("sentences", [])]
 
 
+def _differences(run: Run, body: dict[str, Any]) -> list[dict[str, Any]]:
+    """Which text of the evidence replaces which, with the places of both, the text in force first."""
+    names_document = run.question.document_id is None
+    return [
+        {
+            "headline": one["headline"],
+            "text": one["statement"],
+            "cites": [
+                cite
+                for name in ("in_force", "replaced")
+                if one[name]
+                for cite in _sentence(one[name], names_document=names_document)["cites"]
+            ],
+        }
+        for one in body.get("differences", [])
+    ]
+
+
 def _sentence(item: dict[str, Any], *, names_document: bool) -> dict[str, Any]:
     return {
         "text": item["text"],
@@ -240,10 +260,10 @@ def _sentence(item: dict[str, Any], *, names_document: bool) -> dict[str, Any]:
 
 
 def _within(sentences: list[dict[str, Any]], limit: int) -> int:
-    """How many sentences fit; at least one, and all of them rather than leaving a short rest."""
-    lengths = list(accumulate(len(sentence["text"]) for sentence in sentences))
+    """How many sentences fit, of the first few; at least one, and all of these rather than leaving a short rest."""
+    lengths = list(accumulate(len(sentence["text"]) for sentence in sentences[:MOST_SENTENCES]))
     fitting = max(1, sum(1 for length in lengths if length <= limit))
-    return len(sentences) if lengths and lengths[-1] <= limit * 1.25 else fitting
+    return len(lengths) if lengths and lengths[-1] <= limit * 1.25 else fitting
 
 
 def _searched(run: Run) -> list[tuple[str, int]]:

@@ -279,6 +279,17 @@ class AnswerSentenceSerializer(serializers.Serializer[Any]):
     citations = CitationSerializer(many=True)
 
 
+class TextDifferenceSerializer(serializers.Serializer[Any]):
+    """Two texts of the evidence of which one replaces the other. ``in_force`` is null where that text is not known or
+    may not be quoted yet."""
+
+    kind = serializers.CharField(help_text="How they stand: replaced, version, amended, overridden or ended.")
+    headline = serializers.CharField()
+    statement = serializers.CharField(help_text="What each of them says, the text in force first.")
+    in_force = AnswerSentenceSerializer(allow_null=True)
+    replaced = AnswerSentenceSerializer(allow_null=True)
+
+
 class AnswerVersionSerializer(serializers.Serializer[Any]):
     """An answer as it was written from the evidence of its time."""
 
@@ -305,6 +316,7 @@ class AnswerSerializer(serializers.Serializer[Any]):
     language = serializers.CharField(allow_blank=True)
     statement = serializers.CharField(allow_blank=True)
     sentences = AnswerSentenceSerializer(many=True)
+    differences = TextDifferenceSerializer(many=True)
     version = serializers.IntegerField(allow_null=True)
     is_stale = serializers.BooleanField()
     created_at = serializers.DateTimeField(allow_null=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arbitration.pool import PoolDocument
-from arbitration.precedence.dates import effective_day, issued_day, version_in, years_in
+from arbitration.precedence.dates import applies_from, effective_day, issued_day, version_in, years_in
 from arbitration.precedence.documents import DocumentFacts, document_relations
 from arbitration.precedence.statements import (
     edits,
@@ -177,3 +177,17 @@ def test_a_later_amendment_changes_an_earlier_one() -> None:
         ("a2.md", "c.md", "amends"),
         ("a2.md", "a1.md", "amends"),
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("This Amendment takes effect on 1 October 2025.", "1 October 2025"),
+        ("Effective date: July 1, 2011", "July 1, 2011"),
+        ("Vigente desde el 15 de enero de 2020.", "15 de enero de 2020"),
+        ("It applies to invoices of 1 May 2024.", ""),
+        ("Signed on 9 June 2022. It is in force.", ""),
+    ],
+)
+def test_a_text_applies_from_the_day_that_it_states_alone(text: str, day: str) -> None:
+    assert applies_from(text) == day

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,36 @@ def test_each_sentence_is_cited_to_lines_of_a_candidate(
             assert cite["place"].startswith(f"page {cite['page_start']}, line")
     assert [version["version"] for version in answer["versions"]] == [answer["version"]]
     assert answer["versions"][0]["sentences"] == answer["sentences"]
+
+
+def test_which_text_replaces_which_is_told_as_the_page_tells_it(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    answer = scene.run.answers.get()
+    sentence = answer.body["sentences"][0]
+    said = {
+        "kind": "amended",
+        "headline": "Two texts differ; the later one is in force",
+        "statement": "“Amendment”, in force from 1 March 2023, says 45 days; 4.2 of “Lease” says 30 days.",
+        "in_force": sentence,
+        "replaced": {"text": "Rent is due within 30 days.", "citations": sentence["citations"]},
+    }
+    Answer.objects.filter(pk=answer.pk).update(body=answer.body | {"differences": [said]})
+    client = client_as(cast.analyst)
+    (told_one,) = told(client, scene.run)["differences"]
+    assert {name: told_one[name] for name in ("kind", "headline", "statement")} == {
+        name: said[name] for name in ("kind", "headline", "statement")
+    }
+    assert told_one["in_force"] == told(client, scene.run)["sentences"][0]
+    assert told_one["replaced"]["citations"][0]["candidate"]
+    (banner,) = re.findall(
+        r'<p class="message message--warning answer__differs">(.*?)</p>',
+        client.get(scene.run.get_absolute_url()).content.decode(),
+        re.DOTALL,
+    )
+    assert said["headline"] in banner
+    assert said["statement"] in banner
+    assert banner.count('class="cite"') == 2 * len(sentence["citations"])
 
 
 def test_it_is_provisional_then_final_then_signed(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
