@@ -342,9 +342,10 @@ def _made(
 ) -> _Sentence:
     """A sentence as an answer quotes it: without the headings around it, a table's row in words."""
     text = without_heading(sentence.text, candidate.section_title)
-    text = without_next_heading(
-        sentence.text if text[:1].islower() else text
-    )  # "Leave" may begin its sentence
+    opening = candidate.anchor_text.split("\n")[sentence.first].strip()
+    if text[:1].islower() and len(opening) > len(sentence.text) - len(text):
+        text = sentence.text  # its title's words begin the sentence
+    text = without_next_heading(text)
     if sentence.first == 0 and text == sentence.text and text[:1].islower():
         text = f"{_begun_before(candidate)} {text}".strip()
     lines = candidate.anchor_text.split("\n")[sentence.first : sentence.last + 1]
