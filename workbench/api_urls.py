@@ -21,6 +21,7 @@ from workbench.rerankers import api as rerankers
 from workbench.review import api as review
 from workbench.review import comment_api, comparison_api, queue_api, saved_view_api, signing_api
 from workbench.review.policy_api import CollectionPolicyActions
+from workbench.search.api import SearchViewSet
 from workbench.synonyms import api as synonyms
 from workbench.trail import api as trail
 from workbench.webhooks import api as webhooks
@@ -44,6 +45,7 @@ router.include_root_view = False
 router.register("collections", CollectionViewSet, basename="collection")
 router.register("collection-archives", archives.CollectionArchiveViewSet, basename="collection-archive")
 router.register("documents", documents.DocumentViewSet, basename="document")
+router.register("search", SearchViewSet, basename="search")
 router.register("questions", review.QuestionViewSet, basename="question")
 router.register("runs", review.RunViewSet, basename="run")
 router.register("candidates", review.CandidateViewSet, basename="candidate")

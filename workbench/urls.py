@@ -32,6 +32,7 @@ urlpatterns = [
     path("", include("workbench.operations.urls")),
     path("", include("workbench.api.token_pages")),
     path("audit/", include("workbench.trail.urls")),
+    path("search/", include("workbench.search.urls")),
     path("api/v1/", include("workbench.api_urls")),
     path("accounts/", include("allauth.urls")),
     path("i18n/", choose_language, name="set_language"),

@@ -93,10 +93,10 @@ class LexicalIndex:
         self._term_queries: dict[int, TermQueries] = {}
         self._lock = threading.Lock()
 
-    def bring_up_to_date(self, collection: Collection) -> None:
+    def bring_up_to_date(self, collection: Collection, epoch: int | None = None) -> None:
         """Adds and removes what changed in the database since the last time; cheap when nothing did. An index that
-        cannot be read, or that does not hold what it should, is built anew."""
-        epoch = index_epoch(collection)
+        cannot be read, or that does not hold what it should, is built anew. Who has just read the epoch gives it."""
+        epoch = index_epoch(collection) if epoch is None else epoch
         with self._lock:
             if epoch == self._epoch and self._indexes is not None:
                 return
@@ -410,14 +410,14 @@ _indexes: dict[Path, LexicalIndex] = {}
 _indexes_lock = threading.Lock()
 
 
-def lexical_index(collection: Collection) -> LexicalIndex:
-    """The collection's index on this machine, up to date with the database."""
+def lexical_index(collection: Collection, *, epoch: int | None = None) -> LexicalIndex:
+    """The collection's index on this machine, up to date with the database, or with the epoch that was just read."""
     root = settings.WORKBENCH_HOME / "index"
     private_folder(root)  # it holds document text
     with _indexes_lock:
         folder = root / _database_name() / str(collection.pk)
         index = _indexes.setdefault(folder, LexicalIndex(folder))
-    index.bring_up_to_date(collection)
+    index.bring_up_to_date(collection, epoch)
     return index
 
 

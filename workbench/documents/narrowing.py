@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from .models import Collection, Document
+from .models import Collection, Document, DocumentQuerySet
 
 MOST_VALUES = 40
 MOST_DOCUMENTS = 200
@@ -64,10 +64,14 @@ class ScopeFilter(BaseModel):
 
 def documents_matching(*, collection: Collection, given: ScopeFilter) -> frozenset[int]:
     """The keys of the newest, readable documents that the filter lets through."""
-    ready = Document.objects.filter(collection=collection).ready().newest()
+    return keys_matching(Document.objects.filter(collection=collection).ready().newest(), given)
+
+
+def keys_matching(documents: DocumentQuerySet, given: ScopeFilter) -> frozenset[int]:
+    """The keys of those documents that the filter lets through."""
     if given.documents:
-        ready = ready.filter(pk__in=given.documents)
-    named = ready.annotate(
+        documents = documents.filter(pk__in=given.documents)
+    named = documents.annotate(
         of_type=Lower("document_type"), of_jurisdiction=Lower("jurisdiction"), in_language=Lower("language")
     )
     for column, values in (

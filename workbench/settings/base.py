@@ -35,6 +35,7 @@ INSTALLED_APPS = [
     "workbench.audit",
     "workbench.documents",
     "workbench.people",
+    "workbench.search",
     "workbench.trail",
     "workbench.runs",
     "workbench.review",

@@ -51,6 +51,7 @@ DOCUMENTS: list[Row] = [
 ]
 
 QUESTIONS: list[Row] = [
+    get("search:search", SIGNED_IN, fields(q="records")),
     get("questions:ask", SIGNED_IN),
     post("questions:ask", "ARD", parts.question),
     get("questions:runs", SIGNED_IN),
@@ -380,6 +381,7 @@ API: list[Row] = [
     get("api:collection-detail", MEMBERS),
     get("api:collection-archive-detail", "D", given=parts.true_hashes),
     post("api:collection-archive-list", SIGNED_IN, parts.an_archive),
+    get("api:search-list", SIGNED_IN, fields(q="records")),
     get("api:document-list", SIGNED_IN),
     post("api:document-list", "AD", a_file("new.txt", "Words.", collection="alpha")),
     get("api:document-detail", MEMBERS),
