@@ -46,8 +46,9 @@ live-test: setup  ## every strategy against a small real model on this machine
 	@$(UV) pip install --quiet --python $(VENV) --requirement pyproject.toml --extra live
 	@$(VENV) -m workbench.stack exec -- $(VENV) -m pytest -q tests/live
 
-docs: setup  ## the API description in docs/openapi.yaml
+docs: setup  ## the API description in docs/openapi.yaml, the table of docs/settings.md
 	@$(VENV) manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
+	@$(VENV) docs/settings_reference.py
 
 site: setup  ## the documentation as a site, in var/site
 	@$(UV) pip install --quiet --python $(VENV) --requirement pyproject.toml --extra site

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -144,6 +146,34 @@ def test_the_settings_tables_hold_every_variable_and_nothing_else() -> None:
     tables = (ROOT / "docs" / "settings.md").read_text("utf-8")
 
     assert set(first_names(tables)) == (settings_read() | OUTSIDE_SETTINGS) - INTERNAL
+
+
+def settings_reference() -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        "settings_reference", ROOT / "docs" / "settings_reference.py"
+    )
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_settings_table_has_the_defaults_of_the_code() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+
+    assert settings_reference().up_to_date(page) == page, "run `make docs` and commit docs/settings.md"
+
+
+def test_an_outdated_settings_table_is_brought_up_to_date() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    outdated = page.replace("| `EMAIL_PORT` | `25` |", "| `EMAIL_PORT` | `26` |")
+    outdated = re.sub(r"^\| `PARSER_SECONDS` .*\n", "", outdated, flags=re.MULTILINE)
+
+    made = settings_reference().up_to_date(outdated)
+
+    assert "| `EMAIL_PORT` | `25` |" in made
+    assert "| `PARSER_SECONDS` | `300` | to be described |" in made
 
 
 @pytest.mark.parametrize("name", sorted(OUTSIDE_SETTINGS))
