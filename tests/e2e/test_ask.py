@@ -74,3 +74,16 @@ def test_documents_are_found_without_scripts(visit: Visit) -> None:
     expect(page.locator("#ask-documents")).to_contain_text("Regulation on the Keeping")
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.get_by_role("heading", name="How long are recordings kept?")).to_be_visible()
+
+
+def test_a_follow_up_is_linked_both_ways(visit: Visit, runs: dict[str, int]) -> None:
+    page = visit("analyst").go(f"/runs/{runs['collection']}/")
+    asked = page.get_by_role("heading", level=1).inner_text()
+    page.get_by_text("Ask a follow-up", exact=True).click()
+    page.get_by_label("Follow-up").fill("Who approves an exception to it?")
+    assert overflow(page) == 0
+    assert violations(page) == ""
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("heading", name="Who approves an exception to it?")).to_be_visible()
+    page.get_by_role("link", name=asked).click()
+    expect(page.get_by_role("link", name="Who approves an exception to it?")).to_be_visible()

@@ -51,6 +51,8 @@ REVIEWED: dict[str, str] = {
     "collection_settings.0002_same_question": "updates a few rows a collection in two tables that only admins write",
     "documents.0012_passage_tokens": "changes how a table that it makes is kept",
     "questions.0012_model_prices": "writes one row into a table that it makes",
+    "questions.0016_run_follows": "makes its index CONCURRENTLY; the new foreign key is NOT VALID first, and its check "
+    "locks nobody out",
     "review.0011_blind_items_are_alike": "locks the rows of blind cards that wait, for the time of one statement; the "
     "version that still runs writes nothing that contradicts it",
 }

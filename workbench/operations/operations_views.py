@@ -143,6 +143,7 @@ def run_retry(request: HttpRequest, pk: int) -> HttpResponse:
             edits=edits_of(run),
             rubric=rubric_edits_of(run),
             options=run.strategy_options,
+            follows=run.follows,
         )
     except WorkbenchError as error:
         messages.error(request, error.message)

@@ -91,6 +91,7 @@ class QuestionViewSet(ApiViewSet[Run]):
             edits=asked.get("keywords"),
             rubric=asked.get("criteria"),
             options=asked.get("options"),
+            follows=run_for(user=request.user, pk=asked["follows"]) if asked["follows"] is not None else None,
             idempotency_key=idempotency_key(request),
         )
         run = outcome.run

@@ -21,9 +21,10 @@ def ask_page(*, user: User, form: AskForm, collection: Collection | None, find: 
     context: dict[str, Any] = {"form": form, "collection": collection, "recent": [], "suggestions": []}
     if collection is None:
         return context
-    chosen = form.documents_so_far()
+    chosen, followed = form.documents_so_far(), form.followed()
     mine = runs_listed(user=user).filter(collection=collection, requested_by=user)
     return context | {
+        "followed": followed if followed is not None and followed.collection_id == collection.pk else None,
         "picker": picker(collection=collection, find=find, chosen=chosen),
         "recent": mine[:MOST_RECENT],
         "suggestions": suggestions(collection=collection, documents=chosen),

@@ -40,6 +40,7 @@ def run_again(*, actor: User, run: Run) -> Run:
         edits=edits_of(run),
         rubric=rubric_edits_of(run),
         options=run.strategy_options,
+        follows=run.follows,
     )
     with transaction.atomic():
         audit_record(

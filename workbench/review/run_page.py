@@ -55,6 +55,8 @@ def run_page(
         "tab": tab,
         "facts": [],
         "documents_named": run.question.documents_named,
+        "follow_ups": selectors.follow_ups(run=run),
+        "may_ask": Permission.ASK in may,
         "stand_in": stand_in_of(run),
         "tabs": _tabs(run, tab),
         "tabs_label": _("Views of this run"),
@@ -129,15 +131,29 @@ def _tabs(run: Run, active: str) -> list[dict[str, Any]]:
     ]
 
 
-def _again_url(run: Run) -> str:
-    query: dict[str, Any] = {"collection": run.collection.slug, "q": run.question.text}
-    if run.question.document_id:
-        query["document"] = str(run.question.document_id)
+def scope_fields(run: Run) -> dict[str, Any]:
+    """The collection, documents and filters of a run, as the fields of the form of a question."""
     facts = dict(run.question.filters or {})
-    if documents := facts.pop("documents", None):
-        query["document"] = documents
-    narrowed = {**facts, "methods": run.settings.get("forced_methods", [])}
-    return f"{reverse('questions:ask')}?{urlencode(query | narrowed, doseq=True)}"
+    named = facts.pop("documents", [])
+    documents = [run.question.document_id] if run.question.document_id else named
+    return {"collection": run.collection.slug, "document": documents, **facts}
+
+
+def _again_url(run: Run) -> str:
+    query = {"q": run.question.text, **scope_fields(run), "methods": run.settings.get("forced_methods", [])}
+    if run.follows_id:
+        query["follows"] = run.follows_id
+    return f"{reverse('questions:ask')}?{urlencode(query, doseq=True)}"
+
+
+def _follow_up_fields(run: Run) -> list[tuple[str, Any]]:
+    """What the follow-up box sends beside the question, one value a field."""
+    given = scope_fields(run) | {"follows": run.pk}
+    return [
+        (name, value)
+        for name, values in given.items()
+        for value in (values if isinstance(values, list) else [values])
+    ]
 
 
 def _verdicts(
@@ -166,6 +182,7 @@ def _verdicts(
         "candidate_count": len(rows),
         "tally": tally_of(rows),
         "may_review": may_review,
+        "follow_up_fields": _follow_up_fields(run),
         "reason_choices": ReasonCode.choices,
         "conflicts": conflicts,
         "displaced": int(run.artefacts.get("displaced", 0)),

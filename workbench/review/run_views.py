@@ -54,6 +54,7 @@ def ask(request: HttpRequest) -> HttpResponse:
                 methods=cleaned["methods"],
                 edits=cleaned["keywords"],
                 options=form.options(),
+                follows=cleaned["follows"],
             )
         except WorkbenchError as error:
             form.add_error(None, error.message)
@@ -65,6 +66,8 @@ def ask(request: HttpRequest) -> HttpResponse:
                         "This was asked before: here is that run. Tick “Ignore earlier answers” to run it again."
                     ),
                 )
+                if cleaned["follows"] and outcome.run.follows_id != cleaned["follows"].pk:
+                    messages.info(request, _("It is not linked to the question that you followed up."))
             return redirect("questions:run", pk=outcome.run.pk)
     if request.htmx and request.htmx.target == "ask-documents" and collection is not None:
         found = picker(
@@ -85,7 +88,7 @@ def _asked_for(request: HttpRequest, collection: Collection | None) -> dict[str,
     """What the address says of the form; ``q`` is the question in links of old."""
     given = request.GET
     initial: dict[str, Any] = {"collection": collection, "text": given.get("text") or given.get("q")}
-    plain = ("strategy", "keywords", "follow_references", "fresh", *StrategyFields.base_fields)
+    plain = ("follows", "strategy", "keywords", "follow_references", "fresh", *StrategyFields.base_fields)
     initial |= {name: given[name] for name in plain if name in given}
     return initial | {
         name: given[name] if name.startswith("effective_") else given.getlist(name)

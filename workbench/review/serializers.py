@@ -47,12 +47,16 @@ class RunSerializer(serializers.ModelSerializer[Run]):
     methods = serializers.ListField(
         source="settings.forced_methods", child=serializers.CharField(), read_only=True, default=list
     )
+    follows = serializers.IntegerField(
+        source="follows_id", read_only=True, allow_null=True, help_text="The run that this one follows up."
+    )
     is_withheld = serializers.SerializerMethodField()
 
     class Meta:
         model = Run
         fields = [
-            "id", "collection", "document", "filters", "methods", "question", "strategy", "status", "review_state",
+            "id", "collection", "document", "filters", "methods", "follows", "question", "strategy", "status",
+            "review_state",
             "text_changed_at", "methods_run", "methods_skipped", "skipped_reasons", "not_found", "not_found_reason",
             "no_strong_match", "confidence", "needs_person", "failure_reason", "llm_call_count", "cost",
             "unpriced_call_count", "elapsed_ms", "is_withheld", "created_at", "finished_at",

@@ -17,6 +17,7 @@ from workbench.documents.models import Collection, Document
 from workbench.documents.narrowing import MOST_DOCUMENTS, Facts, ScopeFilter, facts_of
 from workbench.infra.addresses import number_in
 
+from .models import Run
 from .services import MAX_QUESTION_CHARACTERS
 from .strategies import strategy_choices, strategy_for, strategy_groups
 from .words import METHOD_LABELS
@@ -131,6 +132,7 @@ class AskForm(ScopeFields, StrategyFields):
         label=_("Follow cross-references (“see clause 7.3”)"), required=False
     )
     fresh = forms.BooleanField(label=_("Ignore earlier answers"), required=False)
+    follows = forms.ModelChoiceField(queryset=Run.objects.none(), required=False, widget=forms.HiddenInput())
 
     def __init__(self, *args: Any, user: User, collection: Collection | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -140,10 +142,18 @@ class AskForm(ScopeFields, StrategyFields):
         if collection is not None:
             documents = documents.filter(collection=collection)
         self.fields["document"].queryset = documents
+        if "follows" in self.fields:
+            followed = Run.objects.visible_to(user).select_related("question")
+            self.fields["follows"].queryset = followed
         if "methods" in self.fields:
             self.offer(facts_of(collections=[collection] if collection is not None else list(collections)))
         if "strategy" in self.fields:
             self.fields["strategy"].choices = [("", _("Default of the collection")), *strategy_groups()]
+
+    def followed(self) -> Run | None:
+        """The run that the question follows up, as the form stands; None for one that the person may not read."""
+        key = number_in(str(self["follows"].value() or ""))
+        return self.fields["follows"].queryset.filter(pk=key).first() if key is not None else None
 
     @property
     def is_advanced(self) -> bool:
@@ -215,6 +225,7 @@ class CompareForm(AskForm):
     document = forms.ModelChoiceField(  # type: ignore[assignment]
         queryset=Document.objects.none(), required=False, label=_("Document"), empty_label=_("All documents")
     )
+    follows = None  # type: ignore[assignment]
     fresh = None  # type: ignore[assignment]
     follow_references = None  # type: ignore[assignment]
     strategy = None  # type: ignore[assignment]

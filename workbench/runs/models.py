@@ -136,6 +136,17 @@ class Run(models.Model):
     cache_key = models.CharField(max_length=64, blank=True, db_index=True)
     use_cache = models.BooleanField(default=True)
     cached_from = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="+")
+    # The database's own key is of two columns, with the collection (migration 0016).
+    follows = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="followed_by",
+        db_index=False,
+        db_constraint=False,
+        help_text="The run whose question this one follows up, of the same collection.",
+    )
     idempotency_key = models.CharField(max_length=80, null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     lease_owner = models.CharField(max_length=80, blank=True)
@@ -193,8 +204,10 @@ class Run(models.Model):
                 condition=Q(idempotency_key__isnull=False),
                 name="one_run_per_idempotency_key",
             ),
+            models.UniqueConstraint(fields=["id", "collection"], name="run_in_its_collection"),
         ]
         indexes = [
+            models.Index(fields=["follows"], condition=Q(follows__isnull=False), name="run_follows"),
             models.Index(fields=["collection", "-id"]),
             models.Index(fields=["status", "lease_until"]),
         ]

@@ -24,9 +24,20 @@ LOST_AFTER = timedelta(seconds=10)
 def run_for(*, user: User, pk: int, permission: Permission = Permission.VIEW) -> Run:
     """The run, if the user may do this with it; else 404, as if it did not exist."""
     runs = Run.objects.visible_to(user, permission).select_related(
-        "question", "question__document", "collection", "requested_by"
+        "question", "question__document", "collection", "requested_by", "follows__question"
     )
     return get_object_or_404(runs, pk=pk)
+
+
+#: Follow-ups of a run that its page names.
+MOST_FOLLOW_UPS = 10
+
+
+def follow_ups(*, run: Run) -> RunQuerySet:
+    """The first runs that follow this one up, oldest first, with their questions and nothing of what they came to. They
+    lie in the same collection: whoever may read the run may read them."""
+    following = Run.objects.filter(follows=run).select_related("question")
+    return following.only("question__text").order_by("pk")[:MOST_FOLLOW_UPS]
 
 
 def run_spent(*, run: Run) -> tuple[int, Decimal, int]:
@@ -53,7 +64,7 @@ _SHOWN = (
     "methods_run",
     "methods_skipped", "skipped_reasons", "not_found", "not_found_reason", "no_strong_match", "confidence",
     "needs_person", "failure_reason", "llm_call_count", "cost", "unpriced_call_count", "elapsed_ms", "created_at",
-    "finished_at",
+    "finished_at", "follows_id",
 )  # fmt: skip
 _RUN_WITH_KEY = f"""
     SELECT {", ".join(f"r.{name}" for name in _SHOWN)}, q.text AS asked_text, q.document_id AS asked_document

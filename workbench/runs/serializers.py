@@ -79,6 +79,15 @@ class AskSerializer(serializers.Serializer[Any]):
         help_text='Settings of the strategy for this question, such as {"n": 0.5, "k": 10} of consensus.',
     )
     keywords = KeywordsSerializer(required=False)
+    follows = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=1,
+        max_value=2**63 - 1,
+        help_text="The run of the same collection that this question follows up. The search uses the words of this "
+        "question alone. Nothing is recorded where an earlier run answers.",
+    )
     criteria = serializers.ListField(
         child=CriterionSerializer(),
         required=False,

@@ -58,6 +58,7 @@ def question_ask(
     filters: ScopeFilter | None = None,
     methods: Sequence[MethodName] = (),
     options: Mapping[str, object] | None = None,
+    follows: Run | None = None,
 ) -> AskOutcome:
     """Asks a question of one document, or of the whole collection, or of those of its documents that pass ``filters``.
 
@@ -65,14 +66,19 @@ def question_ask(
     that answered it before (``use_cache``). ``edits`` are a person's own keywords for this run, ``rubric`` their
     criteria where the strategy ranks by some; ``follow_references`` also reads what the best passages refer to;
     ``methods`` are the only ones that search, whatever the rules say; ``options`` are settings of the strategy, for
-    this question instead of the collection's. The
-    same ``idempotency_key`` again gives the run it made.
+    this question instead of the collection's. ``follows`` is the run that this question follows up: the new run
+    records it, and searches by its own words alone. The same ``idempotency_key`` again gives the run it made.
 
     Raises :class:`NotAllowed`, :class:`Conflict` (document not ready) or :class:`WorkbenchError` (no question, no
     documents, unknown strategy).
     """
     if not has_permission(actor, collection, Permission.ASK):
         raise NotAllowed(_("You may not ask questions in this collection."))
+    if follows is not None and follows.collection_id != collection.pk:
+        raise WorkbenchError(
+            _("A follow-up stays in the collection of the question that it follows."),
+            code="follows_elsewhere",
+        )
     text = _checked_text(text)
     state = answer_state(collection=collection, document=document)
     _check_scope(collection=collection, document=document, state=state)
@@ -81,7 +87,13 @@ def question_ask(
     _check_rubric(strategy=strategy, rubric=rubric)
     chosen = options_for(collection=collection, strategy=strategy, given=options)
     asked = _Request(
-        actor.pk, collection.pk, document.pk if document else None, _stored(filters), text, strategy
+        actor.pk,
+        collection.pk,
+        document.pk if document else None,
+        _stored(filters),
+        text,
+        strategy,
+        follows.pk if follows else None,
     )
     if idempotency_key is not None and (made := _run_made(asked, idempotency_key)):
         return AskOutcome(made, is_cached=False)
@@ -121,6 +133,7 @@ def question_ask(
                 rubric=rubric,
                 settings=settings,
                 options=chosen,
+                follows=follows,
             )
     except IntegrityError:
         if idempotency_key is None:
@@ -148,6 +161,7 @@ def _run_create(
     rubric: Rubric | None,
     settings: EngineSettings,
     options: dict[str, Any],
+    follows: Run | None,
 ) -> Run:
     question = Question.objects.create(
         collection=collection,
@@ -169,6 +183,7 @@ def _run_create(
         question_edits=edits.model_dump(mode="json") if edits else None,
         rubric_edits=rubric.model_dump(mode="json", exclude_none=True) if rubric else None,
         strategy_options=options or None,
+        follows=follows,
     )
     audit_record(
         actor=actor,
@@ -182,6 +197,7 @@ def _run_create(
             "run": run.pk,
             **({"filters": _stored(filters)} if filters else {}),
             **({"methods": list(settings.forced_methods)} if settings.forced_methods else {}),
+            **({"follows": follows.pk} if follows else {}),
         },
     )
     dispatch_on_commit("questions.detect", run_id=run.pk)
@@ -198,6 +214,7 @@ class _Request:
     filters: dict[str, Any] | None
     text: str
     strategy: str
+    follows_id: int | None
 
 
 def _run_made(asked: _Request, idempotency_key: str) -> Run | None:
@@ -217,6 +234,7 @@ def _run_made(asked: _Request, idempotency_key: str) -> Run | None:
         question.filters,
         question.text,
         run.strategy,
+        run.follows_id,
     ):
         raise Conflict(
             _("This idempotency key belongs to another question. Use a new one."), code="idempotency_reused"

@@ -33,6 +33,7 @@ def run_again(request: HttpRequest, pk: int) -> HttpResponse:
             edits=services.edits_of(run) if _edits_criteria(request) else _keywords(request),
             rubric=_criteria(request, run) if _edits_criteria(request) else services.rubric_edits_of(run),
             options=run.strategy_options,
+            follows=run.follows,
         )
     except WorkbenchError as error:
         messages.error(request, error.message)
