@@ -17,11 +17,13 @@ from workbench.collection_settings.strategy_fields import StrategyFields
 from workbench.documents.models import Collection
 from workbench.documents.picker import picker
 from workbench.errors import WorkbenchError
+from workbench.infra.addresses import words_in
 from workbench.runs import selectors, services
 from workbench.runs.estimates import Estimate, question_estimate
 from workbench.runs.forms import AskForm, CompareDecisionForm, CompareForm, ScopeFields
 from workbench.runs.models import Candidate, dom_id_of
 from workbench.runs.strategies import strategy_for
+from workbench.runs.suggestions import drafted
 
 from . import comparison, run_page
 from .ask_page import ask_page
@@ -85,9 +87,10 @@ def ask(request: HttpRequest) -> HttpResponse:
 
 
 def _asked_for(request: HttpRequest, collection: Collection | None) -> dict[str, Any]:
-    """What the address says of the form; ``q`` is the question in links of old."""
+    """What the address says of the form; ``q`` is the question in links, ``about`` a heading to ask about."""
     given = request.GET
-    initial: dict[str, Any] = {"collection": collection, "text": given.get("text") or given.get("q")}
+    text = given.get("text") or given.get("q") or drafted(words_in(given.get("about"))[:200])
+    initial: dict[str, Any] = {"collection": collection, "text": text}
     plain = ("follows", "strategy", "keywords", "follow_references", "fresh", *StrategyFields.base_fields)
     initial |= {name: given[name] for name in plain if name in given}
     return initial | {

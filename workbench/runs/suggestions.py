@@ -21,10 +21,11 @@ _NUMBERING = "0123456789.,:;()[]§-–— \t"
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A heading, the document it stands in, and the address of the form with a question about it."""
+    """A heading in the language of its document, that document, and the address of the form with a question about it."""
 
     heading: str
     document: str
+    language: str
     url: str
 
 
@@ -33,17 +34,22 @@ def suggestions(*, collection: Collection, documents: Sequence[int] = ()) -> lis
     documents there are. The caller has checked that the person may ask the collection."""
     found = Document.objects.filter(collection=collection).ready()
     found = found.filter(pk__in=documents) if documents else found.newest()
-    read = list(found.order_by("-pk").only("name", "title")[:_MOST_DOCUMENTS])
+    read = list(found.order_by("-pk").only("name", "title", "language")[:_MOST_DOCUMENTS])
     entries = Section.objects.filter(document__in=read, ordinal__lt=_MOST_ENTRIES, has_children=False)
     headings: dict[int, list[str]] = {document.pk: [] for document in read}
     for document, title in entries.order_by("ordinal").values_list("document", "title"):
         headings[document].append(_heading(title))
     share = MOST_SUGGESTIONS // max(len(read), 1)
     return [
-        Suggestion(heading, str(document), _address(collection, document, heading))
+        Suggestion(heading, str(document), document.language, _address(collection, document, heading))
         for document in read
         for heading in _spread(_askable(headings[document.pk], of=str(document)), share)
     ]
+
+
+def drafted(heading: str) -> str:
+    """A question about a heading, for the person to change or ask."""
+    return _("What does “%(heading)s” say?") % {"heading": heading} if heading else ""
 
 
 def _heading(title: str) -> str:
@@ -64,6 +70,5 @@ def _spread(headings: Sequence[str], number: int) -> list[str]:
 
 
 def _address(collection: Collection, document: Document, heading: str) -> str:
-    question = _("What does “%(heading)s” say?") % {"heading": heading}
-    query = urlencode({"collection": collection.slug, "document": document.pk, "q": question})
+    query = urlencode({"collection": collection.slug, "document": document.pk, "about": heading})
     return f"{reverse('questions:ask')}?{query}"
