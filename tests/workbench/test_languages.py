@@ -22,11 +22,11 @@ from tests.workbench.addresses import ALL, path_of
 from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene
 from workbench.accounts.models import MemberRole, Membership, User
-from workbench.documents.models import Section
 from workbench.errors import WorkbenchError
 from workbench.infra.plots import line_plot
 from workbench.people.services import language_choose, user_invite
 from workbench.runs.models import EvaluationRun
+from workbench.runs.suggestions import suggestions
 from workbench.stack import messages
 
 ClientAs = Callable[[User | None], Client]
@@ -451,7 +451,7 @@ def test_a_page_in_spanish_differs_in_its_words_alone(
     #: The cast is named after its roles; the style guide asks the question of the scene; a language stands in the menu
     #: under its own name; headings are the documents' own.
     own = {*User.objects.values_list("name", flat=True), scene.run.question.text, "English"}
-    own |= set(Section.objects.values_list("title", flat=True))
+    own |= {suggestion.heading for suggestion in suggestions(collection=cast.alpha)}
     paths = [path_of(address, scene) for address in ALL if not address.name.startswith("api:")]
     EvaluationRun.objects.all().delete()  # made for an address of the API, and empty
     differing, pages = {}, 0

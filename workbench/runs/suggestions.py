@@ -21,7 +21,7 @@ _NUMBERING = "0123456789.,:;()[]§-–— \t"
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A heading in the language of its document, that document, and the address of the form with a question about it."""
+    """A heading in its document's language, the document, and the address of the form with a question about it."""
 
     heading: str
     document: str
