@@ -141,7 +141,6 @@ class DeskSerializer(serializers.ModelSerializer[Slot]):
 
     project = serializers.IntegerField(source="pair.project_id", read_only=True)
     pair = PairSerializer(read_only=True)
-    role = serializers.ChoiceField(choices=RoleChoice.choices, allow_blank=True, read_only=True)
 
     class Meta:
         model = Slot

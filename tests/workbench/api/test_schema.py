@@ -71,7 +71,7 @@ def test_what_may_be_empty_is_described_so() -> None:
             f"{one.__name__}.{name}"
             for name, field in one().fields.items()
             if isinstance(field, serializers.ChoiceField) and field.source in may_be_empty
-            if not field.allow_blank
+            if not (field.allow_blank or field.allow_null)
         ]
     assert undescribed == []
 
