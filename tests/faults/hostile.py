@@ -194,8 +194,10 @@ def _state_of(folder: Path) -> dict[Path, tuple[int, int]]:
 
 
 def write_table(report: Report, target: Path = TABLE) -> None:
-    """docs/hostile.md."""
-    target.write_text("\n".join(_table(report)) + "\n", "utf-8")
+    """The first part of docs/hostile.md; the sections after it are written by hand."""
+    written = target.read_text("utf-8") if target.exists() else ""
+    _, heading, rest = written.partition("\n## ")
+    target.write_text("\n".join(_table(report)) + "\n" + heading + rest, "utf-8")
 
 
 def _table(report: Report) -> Iterator[str]:
