@@ -2,7 +2,8 @@
 
 FROM python:3.12-slim AS build
 WORKDIR /build
-# The packages of requirements.lock, and those for traces, which nothing imports until a collector is named.
+# The packages of requirements.lock without the embedded servers (80 MB), and those for traces, which nothing imports
+# until a collector is named.
 COPY requirements-uv.lock requirements-image.lock ./
 RUN python -m venv /opt/venv \
     && /opt/venv/bin/python -m pip install --no-cache-dir --require-hashes -r requirements-uv.lock \

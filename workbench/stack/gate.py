@@ -40,6 +40,7 @@ UNIT_TESTS = (
     "tests/test_docs.py",
     "tests/test_house.py",
     "tests/test_readers.py",
+    "tests/test_repository.py",
     "tests/test_secrets.py",
     "tests/package",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +135,36 @@ def copied(run: Run) -> dict[str, Any]:
         for field in Run._meta.concrete_fields
         if field.attname not in skipped
     }
+
+
+def test_a_dated_backup_has_a_folder_of_its_moment_and_old_ones_go(tmp_path: Path) -> None:
+    for name, is_whole in (
+        ("2026-11-20T020000Z", True),
+        ("2026-11-21T020000Z", False),
+        ("2026-11-22T020000Z", True),
+        ("before the move", True),
+    ):
+        (tmp_path / name).mkdir()
+        if is_whole:
+            (tmp_path / name / MANIFEST).write_text("{}")
+    (tmp_path / "anchors.jsonl").touch()
+
+    call_command("backup", str(tmp_path), "--dated", "--keep", "2", stdout=StringIO())
+
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left[0] == "2026-11-22T020000Z"
+    assert left[2:] == ["anchors.jsonl", "before the move"]
+    assert Backup.read(tmp_path / left[1]).tables
+
+
+def test_without_a_number_to_keep_nothing_goes(tmp_path: Path) -> None:
+    (tmp_path / "2020-11-20T020000Z").mkdir()
+    call_command("backup", str(tmp_path), "--dated", stdout=StringIO())
+    assert (tmp_path / "2020-11-20T020000Z").is_dir()
+
+
+@pytest.mark.parametrize("options", [["--keep", "3"], ["--dated", "--keep", "0"]])
+def test_a_number_to_keep_that_means_nothing_is_refused(options: list[str], tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="--keep"):
+        call_command("backup", str(tmp_path / "new"), *options, stdout=StringIO())
+    assert not (tmp_path / "new").exists()

@@ -15,6 +15,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import promql_parser
 import pytest
 import yaml
 from celery import shared_task
@@ -25,6 +26,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from prometheus_client import Metric
+from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
@@ -420,22 +422,95 @@ def test_a_taken_port_stops_no_worker(port: int) -> None:
 # --- alerts -------------------------------------------------------------------------------------------------------
 
 
-def test_alerts_and_the_manual_name_figures_that_exist(token: str, scene: Scene) -> None:
+def test_alerts_charts_and_the_manual_name_figures_that_exist(token: str, scene: Scene) -> None:
     DatabaseLedger(run=scene.run, collection=scene.run.collection).record(an_attempt())
     call_command("verify_audit", stdout=StringIO())
     shown = Client().get("/metrics", headers=BEARER).content.decode()
     known = set(re.findall(r"^# TYPE (\S+)", shown, re.M))
     # The broken circuit is shown by processes that made a call through one; nothing was swept yet.
     known |= {"workbench_llm_circuit_open", "workbench_sweeper_messages_total"}
-    rules = yaml.safe_load((ROOT / "docs" / "prometheus-rules.yml").read_text("utf-8"))
-    expressions = [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
     manual = (ROOT / "docs" / "operating.md").read_text("utf-8")
-    named = set(
-        re.findall(r"\bworkbench_[a-z_]+", "\n".join([*expressions, *re.findall(r"`([^`\n]+)`", manual)]))
-    )
-    named = {name.removesuffix("_bucket") for name in named} - {"workbench_app", "workbench_owner"}
-    assert len(named) > 15
+    documented = set(re.findall(r"\bworkbench_[a-z_]+", "\n".join(re.findall(r"`([^`\n]+)`", manual))))
+    named = {name for expression in (*alerts(), *charts()) for name, _ in selected(parsed(expression))}
+    named |= documented - {"workbench_app", "workbench_owner"}
+    named = {name.removesuffix("_bucket") for name in named} - {"up"}
+    assert len(named) > 30
     assert named <= known
+
+
+def test_alerts_and_charts_sort_by_labels_that_the_figures_have(token: str, scene: Scene) -> None:
+    DatabaseLedger(run=scene.run, collection=scene.run.collection).record(an_attempt())
+    call_command("verify_audit", stdout=StringIO())
+    shown = Client().get("/metrics", headers=BEARER).content.decode()
+    labels: dict[str, set[str]] = {"up": set()}
+    for family in text_string_to_metric_families(shown):
+        for found in family.samples:
+            labels.setdefault(found.name.removesuffix("_total"), set()).update(found.labels)
+    for figure in vars(counters).values():
+        if isinstance(figure, MetricWrapperBase):  # counted nowhere yet, or only by other processes
+            labels[figure._name] = labels[f"{figure._name}_bucket"] = {*figure._labelnames, "le"}
+    for expression in (*alerts(), *charts()):
+        figures_of = dict(selected(parsed(expression)))
+        found = set().union(*(labels[name.removesuffix("_total")] for name in figures_of))
+        for name, matched in figures_of.items():
+            assert matched - {"job"} <= labels[name.removesuffix("_total")], expression
+        assert set(re.findall(r"[a-z_]+", " ".join(re.findall(r"by \(([^)]*)\)", expression)))) <= found, (
+            expression
+        )
+
+
+def alerts() -> list[str]:
+    rules = yaml.safe_load((ROOT / "docs" / "prometheus-rules.yml").read_text("utf-8"))
+    return [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
+
+
+def charts() -> list[str]:
+    """The expressions of the dashboard."""
+    return [target["expr"] for panel in dashboard()["panels"] for target in panel.get("targets", ())]
+
+
+def dashboard() -> dict[str, Any]:
+    return json.loads((ROOT / "docs" / "grafana-dashboard.json").read_text("utf-8"))
+
+
+def parsed(expression: str) -> Any:
+    """Read as Prometheus reads it; a variable of Grafana stands for a time."""
+    return promql_parser.parse(expression.replace("$__rate_interval", "5m"))
+
+
+def selected(node: Any) -> Iterator[tuple[str, set[str]]]:
+    """The figures that an expression reads, with the labels that it chooses by."""
+    if isinstance(node, promql_parser.VectorSelector):
+        yield node.name, {matcher.name for matcher in node.matchers.matchers}
+    for part in ("lhs", "rhs", "expr", "param", "vector_selector"):
+        if (inner := getattr(node, part, None)) is not None:
+            yield from selected(inner)
+    for argument in getattr(node, "args", ()):
+        yield from selected(argument)
+
+
+def test_the_dashboard_can_be_taken_in_as_it_is() -> None:
+    found = dashboard()
+    variables = {variable["name"] for variable in found["templating"]["list"]}
+    panels = [panel for panel in found["panels"] if panel["type"] != "row"]
+    assert len({panel["id"] for panel in found["panels"]}) == len(found["panels"])
+    for panel in panels:
+        assert panel["datasource"]["uid"] == "${datasource}", "no data source of ours"
+        assert panel["title"]
+        assert panel["targets"]
+        for target in panel["targets"]:
+            named = set(re.findall(r"\$(\w+)", target["expr"])) - {"__rate_interval"}
+            assert named <= variables
+            # What stands under a line is a label that the expression keeps.
+            kept = " ".join(re.findall(r"by \(([^)]*)\)", target["expr"]))
+            assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= set(re.findall(r"\w+", kept))
+    taken = [
+        (x, y)
+        for panel in found["panels"]
+        for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
+        for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
+    ]
+    assert len(taken) == len(set(taken)), "no panel lies on another"
 
 
 # --- settings -----------------------------------------------------------------------------------------------------

