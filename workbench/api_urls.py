@@ -22,6 +22,7 @@ from workbench.review import api as review
 from workbench.review import comment_api, comparison_api, queue_api, saved_view_api, signing_api
 from workbench.review.policy_api import CollectionPolicyActions
 from workbench.search.api import SearchViewSet
+from workbench.sources import api as sources
 from workbench.synonyms import api as synonyms
 from workbench.trail import api as trail
 from workbench.webhooks import api as webhooks
@@ -67,6 +68,8 @@ router.register("comparisons", comparison_api.ComparisonViewSet, basename="compa
 router.register("evaluations", comparison_api.EvaluationViewSet, basename="evaluation")
 router.register("audit-events", trail.AuditEventViewSet, basename="audit-event")
 router.register("exports", exports.ExportViewSet, basename="export")
+router.register("sources", sources.SourceViewSet, basename="source")
+router.register("source-files", sources.SourceFileViewSet, basename="source-file")
 router.register("webhooks", webhooks.WebhookViewSet, basename="webhook")
 router.register("webhook-deliveries", webhooks.WebhookDeliveryViewSet, basename="webhook-delivery")
 router.register("saved-views", saved_view_api.SavedViewViewSet, basename="saved-view")

@@ -28,6 +28,7 @@ urlpatterns = [
     path("", include("workbench.exports.urls")),
     path("", include("workbench.archives.urls")),
     path("", include("workbench.webhooks.urls")),
+    path("", include("workbench.sources.urls")),
     path("", include("workbench.people.urls")),
     path("", include("workbench.operations.urls")),
     path("", include("workbench.api.token_pages")),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -22,6 +23,7 @@ from workbench.accounts.models import User
 if TYPE_CHECKING:
     from workbench.archives.models import Transfer
     from workbench.exports.models import Export
+    from workbench.sources.models import Source, SourceFile
     from workbench.webhooks.models import Delivery, Webhook
 
 #: Parts of the map that belong to other packages and hold nothing of a collection: one's own account, the admin site.
@@ -67,6 +69,13 @@ MADE: dict[str, Callable[[Scene], object]] = {
         f"webhooks:{name}": lambda scene: a_webhook(scene).pk
         for name in ("webhook", "change", "secret", "switch", "test", "repeat-missed")
     },
+    **{f"sources:{name}": lambda scene: a_source(scene).pk for name in ("source", "switch", "look")},
+    "sources:retry": lambda scene: a_source_file(scene).pk,
+    **{
+        f"api:source-{name}": lambda scene: a_source(scene).pk
+        for name in ("detail", "pause", "resume", "remove", "look")
+    },
+    **{f"api:source-file-{name}": lambda scene: a_source_file(scene).pk for name in ("detail", "retry")},
     "webhooks:repeat": lambda scene: a_delivery(scene).pk,
     **{
         f"api:webhook-{name}": lambda scene: a_webhook(scene).pk
@@ -147,6 +156,38 @@ def _transfer(scene: Scene, direction: str, **facts: object) -> Transfer:
     path = default_storage.save(f"archives/{direction}/archive.zip", ContentFile(b"archive"))
     facts |= {"requested_by": admin, "file_name": "alpha.zip", "path": path, "size": 7, "sha256": "0" * 64}
     return Transfer.objects.create(direction=direction, **facts)
+
+
+def source_folder() -> Path:
+    """A folder that may be watched: a test allows it for as long as its process lives."""
+    from django.conf import settings
+
+    folder = Path(settings.WORKBENCH_HOME) / "sources"
+    if folder not in settings.SOURCE_FOLDERS:
+        settings.SOURCE_FOLDERS.append(folder)
+    return folder
+
+
+def a_source(scene: Scene) -> Source:
+    """A watched folder of the collection."""
+    from workbench.sources.models import Source
+    from workbench.sources.services import source_create
+
+    collection = scene.document.collection
+    known = Source.objects.filter(collection=collection).first()
+    return known or source_create(
+        actor=_admin(scene), collection=collection, kind="folder", name="In",
+        settings={"folder": str(source_folder())},
+    )  # fmt: skip
+
+
+def a_source_file(scene: Scene) -> SourceFile:
+    """A file of it that failed."""
+    from workbench.sources.models import SourceFile
+
+    known = {"source": a_source(scene), "key": "a.txt", "key_sha256": "0" * 64, "fingerprint": "1:1"}
+    facts = {"state": "failed", "error": "The file is empty.", "name": "a.txt"}
+    return SourceFile.objects.get_or_create(**known, defaults=facts)[0]
 
 
 def a_webhook(scene: Scene) -> Webhook:

@@ -83,9 +83,11 @@ def _endpoints_at_creation() -> list[str]:
     return [endpoint.base_url for endpoint in model_endpoints()[:1]]
 
 
-def document_upload(*, actor: User, collection: Collection, file: File, name: str) -> UploadOutcome:
+def document_upload(
+    *, actor: User, collection: Collection, file: File, name: str, source_id: int | None = None
+) -> UploadOutcome:
     """Stores a file under its SHA-256 and queues it for parsing; the same bytes again give the document
-    that is already there.
+    that is already there. ``source_id`` names what brought it in by itself, on behalf of the actor.
 
     Raises :class:`NotAllowed` without the right to upload, :class:`WorkbenchError` for an empty or too large
     file.
@@ -101,7 +103,13 @@ def document_upload(*, actor: User, collection: Collection, file: File, name: st
     try:
         with transaction.atomic():
             document = _document_create(
-                actor=actor, collection=collection, stored=stored, name=name, size=size, sha256=sha256
+                actor=actor,
+                collection=collection,
+                stored=stored,
+                name=name,
+                size=size,
+                sha256=sha256,
+                source_id=source_id,
             )
     except IntegrityError:
         # Two identical uploads at once: the other one made the row.
@@ -152,7 +160,14 @@ def _living(collection: Collection, sha256: str) -> Document | None:
 
 
 def _document_create(
-    *, actor: User, collection: Collection, stored: str, name: str, size: int, sha256: str
+    *,
+    actor: User,
+    collection: Collection,
+    stored: str,
+    name: str,
+    size: int,
+    sha256: str,
+    source_id: int | None = None,
 ) -> Document:
     document = Document(
         collection=collection, sha256=sha256, name=name, title="", size=size, uploaded_by=actor
@@ -164,7 +179,9 @@ def _document_create(
         action=Action.DOCUMENT_UPLOADED,
         obj=document,
         collection_id=collection.pk,
-        after={"name": name, "sha256": sha256, "size": size},
+        after={"name": name, "sha256": sha256, "size": size}
+        | ({} if source_id is None else {"source": source_id}),
+        actor_kind=None if source_id is None else "worker",
     )
     dispatch_on_commit("documents.ingest", document_id=document.pk)
     return document

@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "workbench.exports",
     "workbench.archives",
     "workbench.webhooks",
+    "workbench.sources",
     "workbench.operations",
     "workbench.api",
     "workbench.erasure",
@@ -170,6 +171,7 @@ from .mail import *  # noqa: F403
 from .metrics import *  # noqa: F403
 from .rest import *  # noqa: F403
 from .security import *  # noqa: F403
+from .sources import *  # noqa: F403
 from .webhooks import *  # noqa: F403
 
 INSTALLED_APPS += OIDC_APPS  # noqa: F405

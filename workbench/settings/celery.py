@@ -5,6 +5,7 @@ from __future__ import annotations
 from celery.schedules import crontab
 
 from . import env
+from .sources import SOURCE_SECONDS
 
 CELERY_BROKER_URL = env.text("BROKER_URL", "redis://127.0.0.1:6379/0")
 CELERY_TASK_IGNORE_RESULT = True
@@ -51,6 +52,11 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-archives": {"task": "archives.sweep", "schedule": 30.0, "options": {"expires": 29}},
     "sweep-bars": {"task": "operations.sweep", "schedule": 30.0, "options": {"expires": 29}},
     "sweep-webhooks": {"task": "webhooks.sweep", "schedule": 10.0, "options": {"expires": 9}},
+    "sweep-sources": {
+        "task": "sources.sweep",
+        "schedule": max(1.0, SOURCE_SECONDS / 2),
+        "options": {"expires": 30},
+    },
     "mail-digest": {"task": "review.digest", "schedule": crontab(hour="6", minute="0")},
     "seal-audit": {"task": "audit.seal", "schedule": 5.0, "options": {"expires": 5}},
 }

@@ -50,6 +50,8 @@ SPECTACULAR_SETTINGS = {
         "WayOfComparison": "workbench.rerankers.models.Way.choices",
         "NotificationKind": "workbench.review.models.NotificationKind.choices",
         "WebhookState": "workbench.webhooks.models.WebhookState.choices",
+        "SourceState": "workbench.sources.models.SourceState.choices",
+        "SourceFileState": "workbench.sources.models.FileState.choices",
         "DeliveryState": "workbench.webhooks.models.DeliveryState.choices",
         "AttemptOutcome": "workbench.webhooks.models.Outcome.choices",
     },

@@ -192,6 +192,20 @@ def webhook(scene: Scene) -> Mapping[str, Any]:
     return {"collection": "alpha", "url": "https://93.184.215.14/new", "events": ["run.finished"]}
 
 
+def source(scene: Scene) -> Mapping[str, Any]:
+    """A watched folder, as the API takes it."""
+    from tests.workbench.addresses import source_folder
+
+    settings = {"folder": str(source_folder())}
+    return {"collection": "alpha", "kind": "folder", "name": "In", "settings": settings}
+
+
+def source_form(scene: Scene) -> Mapping[str, Any]:
+    """The same, as the form takes it."""
+    given = source(scene)
+    return {"kind": "folder", "name": "In", "set_folder": given["settings"]["folder"]}
+
+
 def collection_settings(scene: Scene) -> Mapping[str, Any]:
     """Another description, with the weights that the form asks for."""
     return {"description": "Other words."} | dict.fromkeys(PROPERTIES, 0.5)
@@ -443,6 +457,13 @@ def a_missed_delivery(scene: Scene, actor: User) -> None:
     from tests.workbench.addresses import a_delivery
 
     a_delivery(scene)
+
+
+def a_paused_source(scene: Scene, actor: User) -> None:
+    """The source of the address is not looked at."""
+    from workbench.sources.models import Source
+
+    Source.objects.update(state="paused")
 
 
 def a_paused_webhook(scene: Scene, actor: User) -> None:

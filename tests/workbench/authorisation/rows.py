@@ -249,6 +249,25 @@ ARCHIVES: list[Row] = [
 ]
 
 #: Who reads the trail reads what was sent; admins change where.
+SOURCES: list[Row] = [
+    get("sources:sources", "D"),
+    post("sources:sources", "D", parts.source_form),
+    get("sources:source", "D"),
+    post("sources:switch", "D", fields(act="remove")),
+    post("sources:look", "D"),
+    post("sources:retry", "D"),
+    get("api:source-list", SIGNED_IN),
+    post("api:source-list", "D", parts.source),
+    get("api:source-detail", "D"),
+    post("api:source-pause", "D"),
+    post("api:source-resume", "D", given=parts.a_paused_source),
+    post("api:source-remove", "D"),
+    post("api:source-look", "D"),
+    get("api:source-file-list", SIGNED_IN),
+    get("api:source-file-detail", "D"),
+    post("api:source-file-retry", "D"),
+]
+
 WEBHOOKS: list[Row] = [
     get("webhooks:webhooks", "DU"),
     post("webhooks:webhooks", "D", parts.webhook),
@@ -477,7 +496,7 @@ API: list[Row] = [
 ROWS: list[Row] = [
     *(OPEN + DOCUMENTS + QUESTIONS + REVIEW + SETS),
     *(VOCABULARY + LABELLING + SETTINGS + MODELS + INSTALLATION),
-    *(EXPORTS + ARCHIVES + WEBHOOKS + API + API_LABELLING + API_ADMINISTRATION + API_MODELS),
+    *(EXPORTS + ARCHIVES + SOURCES + WEBHOOKS + API + API_LABELLING + API_ADMINISTRATION + API_MODELS),
 ]
 
 #: Acts that ask who it is when that was shown longer ago: of administrators, and of keys for programs.
@@ -500,6 +519,8 @@ ASKS_AGAIN = frozenset(
         *("api:model-roll-back", "api:model-shadow", "api:model-end-shadow", "api:training-schedule"),
         *("ops:stop", "ops:resume", "ops:mail-trial", "ops:budgets", "ops:prices", "ops:price-remove"),
         *(f"api:language-models-{name}" for name in ("stop", "resume", "budgets", "prices", "price-remove")),
+        *("sources:sources", "sources:switch"),
+        *(f"api:source-{name}" for name in ("list", "pause", "resume", "remove")),
         *("webhooks:webhooks", "webhooks:change", "webhooks:secret", "webhooks:switch"),
         *(f"api:webhook-{name}" for name in ("list", "change", "secret", "pause", "resume", "remove")),
     }
@@ -507,6 +528,10 @@ ASKS_AGAIN = frozenset(
 
 #: Acts that only those who manage a collection or the installation may do, and that do not ask: each with the reason.
 DOES_NOT_ASK: dict[str, str] = {
+    **dict.fromkeys(
+        ("sources:look", "sources:retry", "api:source-look", "api:source-file-retry"),
+        "takes in what the source was set up to take in anyway",
+    ),
     **dict.fromkeys(
         (
             *(

@@ -1,0 +1,157 @@
+"""Sources of collections and what came from them, for admins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.accounts.permissions import Permission
+from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked, number_parameter
+from workbench.api.reauthentication import asks_again
+from workbench.documents.selectors import collection_for
+
+from . import services
+from .models import FileState, Source, SourceFile
+
+
+class SourceSerializer(serializers.ModelSerializer[Source]):
+    """A place that documents come from; ``error`` says why the last look failed. The secret is never given."""
+
+    collection = serializers.SlugRelatedField("slug", read_only=True)
+    settings = serializers.DictField(child=serializers.CharField(), read_only=True)
+
+    class Meta:
+        model = Source
+        fields = [
+            "id", "collection", "kind", "name", "settings", "state", "error", "last_looked_at", "next_look_at",
+            "created_at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class SourceCreateSerializer(serializers.Serializer[Any]):
+    """A new source of a collection; ``settings`` are those of its kind."""
+
+    collection = serializers.SlugField()
+    kind = serializers.CharField(max_length=20)
+    name = serializers.CharField(max_length=120)
+    settings = serializers.DictField(child=serializers.CharField(allow_blank=True, max_length=500))
+    secret = serializers.CharField(
+        max_length=500, required=False, allow_blank=True, default="", write_only=True, trim_whitespace=False
+    )
+
+
+class SourceFileSerializer(serializers.ModelSerializer[SourceFile]):
+    """A file of a source: its document, or ``error``. ``is_duplicate``: the bytes were in the collection already."""
+
+    facts = serializers.DictField(child=serializers.CharField(), read_only=True)
+
+    class Meta:
+        model = SourceFile
+        fields = [
+            "id", "source", "key", "part", "name", "facts", "state", "document", "is_duplicate", "error",
+            "attempts", "at",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
+class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Source]):
+    """Sources: places that documents come from by themselves."""
+
+    queryset = Source.objects.none()
+    serializer_class = SourceSerializer
+
+    @property
+    def remembers_posts(self) -> bool:  # type: ignore[override]
+        """What is sent with a secret in it leaves no fingerprint to guess it by."""
+        return self.action != "create"
+
+    def get_queryset(self) -> QuerySet[Source]:
+        """Those of collections that the caller manages."""
+        rows = Source.objects.visible_to(self.request.user).select_related("collection")
+        slug = self.request.query_params.get("collection")
+        return rows.filter(collection__slug=slug) if slug else rows
+
+    @extend_schema(request=SourceCreateSerializer, responses={201: SourceSerializer})
+    @asks_again
+    def create(self, request: Request) -> Response:
+        """Adds a source, which is looked at soon."""
+        given = checked(request, SourceCreateSerializer)
+        slug = given.pop("collection")
+        collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+        source = services.source_create(actor=request.user, collection=collection, **given)
+        return Response(SourceSerializer(source).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=SourceSerializer)
+    @action(detail=True, methods=["post"])
+    @asks_again
+    def pause(self, request: Request, pk: str) -> Response:
+        """It is not looked at until it is resumed."""
+        source = self.get_object()
+        services.source_pause(actor=request.user, source=source)
+        return Response(SourceSerializer(source).data)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=SourceSerializer)
+    @action(detail=True, methods=["post"])
+    @asks_again
+    def resume(self, request: Request, pk: str) -> Response:
+        """It is looked at again, on behalf of the caller."""
+        source = self.get_object()
+        services.source_resume(actor=request.user, source=source)
+        return Response(SourceSerializer(source).data)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={204: None})
+    @action(detail=True, methods=["post"])
+    @asks_again
+    def remove(self, request: Request, pk: str) -> Response:
+        """It is gone; its documents stay."""
+        services.source_remove(actor=request.user, source=self.get_object())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: SourceSerializer})
+    @action(detail=True, methods=["post"])
+    def look(self, request: Request, pk: str) -> Response:
+        """Looks as soon as a worker is free."""
+        source = self.get_object()
+        services.source_look_now(actor=request.user, source=source)
+        source.refresh_from_db()
+        return Response(SourceSerializer(source).data, status=status.HTTP_202_ACCEPTED)
+
+
+@extend_schema_view(
+    list=extend_schema(
+        parameters=[
+            OpenApiParameter("source", OpenApiTypes.INT, description="Key of a source."),
+            OpenApiParameter("state", OpenApiTypes.STR, enum=[str(value) for value in FileState]),
+        ]
+    )
+)
+class SourceFileViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[SourceFile]):
+    """What came from sources, or did not."""
+
+    queryset = SourceFile.objects.none()
+    serializer_class = SourceFileSerializer
+
+    def get_queryset(self) -> QuerySet[SourceFile]:
+        """As for sources."""
+        rows = SourceFile.objects.visible_to(self.request.user).select_related("source__collection")
+        source, state = number_parameter(self.request, "source"), self.request.query_params.get("state")
+        rows = rows if source is None else rows.filter(source_id=source)
+        return rows.filter(state=state) if state else rows
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: SourceFileSerializer})
+    @action(detail=True, methods=["post"])
+    def retry(self, request: Request, pk: str) -> Response:
+        """Takes a file again that failed."""
+        file = self.get_object()
+        services.source_file_retry(actor=request.user, file=file)
+        file.refresh_from_db()
+        return Response(SourceFileSerializer(file).data, status=status.HTTP_202_ACCEPTED)

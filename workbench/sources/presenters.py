@@ -1,0 +1,79 @@
+"""What the pages of sources show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from workbench.documents.models import Collection
+
+from .forms import SourceForm
+from .kinds import kinds
+from .models import FileState, Source, SourceState
+from .selectors import files_shown, sources_of
+
+_STATES = {
+    FileState.WAITING: "waiting",
+    FileState.AGAIN: "waiting",
+    FileState.FAILED: "failed",
+    FileState.TAKEN: "done",
+}
+
+
+def sources_page(*, collection: Collection, form: SourceForm | None = None) -> dict[str, Any]:
+    """A collection's sources, and a form for each kind; ``form`` is one that was sent and has errors."""
+    known = kinds()
+    sent = form.kind.name if form else ""
+    return {
+        "collection": collection,
+        "sources": [
+            {"source": source, "kind": known[source.kind].label if source.kind in known else source.kind}
+            for source in sources_of(collection=collection)
+        ],
+        "forms": [
+            {
+                "kind": kind,
+                "form": form if kind.name == sent else SourceForm(kind),
+                "is_open": kind.name == sent,
+            }
+            for kind in known.values()
+        ],
+        "crumbs": [*_crumbs(collection), {"label": _("Sources")}],
+    }
+
+
+def source_page(*, source: Source) -> dict[str, Any]:
+    """One source with what came in last."""
+    kind = kinds().get(source.kind)
+    return {
+        "collection": source.collection,
+        "source": source,
+        "kind": kind.label if kind else source.kind,
+        "settings": [
+            {"label": setting.label, "value": source.settings.get(setting.name, "")}
+            for setting in (kind.settings if kind else ())
+        ],
+        "is_active": source.state == SourceState.ACTIVE,
+        "files": [
+            {
+                "file": file,
+                "state": _STATES[FileState(file.state)],
+                "may_retry": file.state == FileState.FAILED,
+            }
+            for file in files_shown(source=source)
+        ],
+        "crumbs": [
+            *_crumbs(source.collection),
+            {"label": _("Sources"), "url": reverse("sources:sources", args=[source.collection.slug])},
+            {"label": str(source)},
+        ],
+    }
+
+
+def _crumbs(collection: Collection) -> list[dict[str, str]]:
+    return [
+        {"label": collection.name, "url": collection.get_absolute_url()},
+        {"label": _("Settings"), "url": reverse("collection_settings:settings", args=[collection.slug])},
+    ]

@@ -1,0 +1,102 @@
+"""Pages of sources, for admins of their collection."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from workbench.accounts.permissions import Permission
+from workbench.accounts.reauthentication import asks_again
+from workbench.documents.selectors import collection_for
+from workbench.errors import WorkbenchError
+
+from . import presenters, services
+from .forms import SourceForm, SwitchForm
+from .kinds import kind_named
+from .selectors import source_file_for, source_for
+
+
+@require_http_methods(["GET", "POST"])
+@asks_again
+def sources(request: HttpRequest, slug: str) -> HttpResponse:
+    """A collection's sources, and a new one."""
+    collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
+    form = None
+    if request.method == "POST":
+        try:
+            kind = kind_named(request.POST.get("kind", ""))
+        except WorkbenchError as error:
+            messages.error(request, error.message)
+            return redirect("sources:sources", slug=slug)
+        form = SourceForm(kind, request.POST)
+        if form.is_valid():
+            try:
+                made = services.source_create(actor=request.user, collection=collection, **form.given())
+            except WorkbenchError as error:
+                form.add_error(None, error.message)
+            else:
+                messages.success(request, _("The source was added. It is looked at now."))
+                return redirect(made)
+    context = presenters.sources_page(collection=collection, form=form)
+    return render(request, "sources/sources.html", context, status=422 if form else 200)
+
+
+@require_safe
+def source(request: HttpRequest, pk: int) -> HttpResponse:
+    """One source and what came in last."""
+    found = source_for(user=request.user, pk=pk)
+    return render(request, "sources/source.html", presenters.source_page(source=found))
+
+
+@require_POST
+@asks_again
+def switch(request: HttpRequest, pk: int) -> HttpResponse:
+    """Pauses, resumes or removes."""
+    found = source_for(user=request.user, pk=pk)
+    form = SwitchForm(request.POST)
+    acts = {
+        "pause": services.source_pause,
+        "resume": services.source_resume,
+        "remove": services.source_remove,
+    }
+    if not form.is_valid():
+        messages.error(request, _("Choose what to do with the source."))
+        return redirect(found)
+    act = form.cleaned_data["act"]
+    try:
+        acts[act](actor=request.user, source=found)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+        return redirect(found)
+    said = {"pause": _("The source is paused."), "resume": _("The source is looked at again.")}
+    messages.success(request, said.get(act, _("The source was removed. Its documents stay.")))
+    return redirect(found) if act != "remove" else redirect("sources:sources", slug=found.collection.slug)
+
+
+@require_POST
+def look(request: HttpRequest, pk: int) -> HttpResponse:
+    """Looks now."""
+    found = source_for(user=request.user, pk=pk)
+    try:
+        services.source_look_now(actor=request.user, source=found)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("A worker looks now. Reload this page in a moment."))
+    return redirect(found)
+
+
+@require_POST
+def retry(request: HttpRequest, pk: int) -> HttpResponse:
+    """Takes a file again that failed."""
+    file = source_file_for(user=request.user, pk=pk)
+    try:
+        services.source_file_retry(actor=request.user, file=file)
+    except WorkbenchError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("The file is tried again."))
+    return redirect(file.source)
