@@ -36,6 +36,7 @@ from workbench.exports.services import exports_erase
 from workbench.infra.stored import folder_empty
 from workbench.review.models import Regeneration, RegenerationState
 from workbench.runs.models import ENDED, Run, RunStatus
+from workbench.sources.models import SourceFile
 
 from .erased_text import text_erase
 
@@ -114,6 +115,8 @@ def _entomb(document: Document, figures: dict[str, int]) -> None:
         jurisdiction="",
         version_of=None,
     )
+    # What a source called it: the hash of its place there stays, so that it does not come in again.
+    SourceFile.objects.filter(document=document).update(key="", name="", facts={})
     index_epoch_bump(collection_ids=[document.collection_id])
     audit_record(
         actor=User.objects.system(),

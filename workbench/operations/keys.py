@@ -11,6 +11,7 @@ from workbench.accounts.models import User
 from workbench.accounts.second_factors import Renewed, second_factors_renew
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
+from workbench.sources.services import secrets_renew
 from workbench.webhooks.models import Webhook, WebhookState
 from workbench.webhooks.signing import is_under_present_key
 
@@ -30,8 +31,9 @@ class KeysReport:
 
 
 def keys_rotate() -> KeysReport:
-    """Encrypts second factors with the present key and names the webhooks whose receivers need a new secret."""
+    """Encrypts second factors and secrets of sources with the present key and names the webhooks whose receivers need a new secret."""
     factors = second_factors_renew()
+    secrets_renew()
     hooks = Webhook.objects.exclude(state=WebhookState.REMOVED).order_by("pk")
     report = KeysReport(
         second_factors=factors,

@@ -113,7 +113,7 @@ def _look_at(source: Source, owner: str, heartbeat: Heartbeat) -> None:
     if not has_permission(source.created_by, source.collection, Permission.MANAGE):
         raise SourceDown(
             _(
-                "%(who)s, on whose behalf it looks, does not manage this collection any more. Pause and resume it yourself."
+                "It looks on behalf of %(who)s, who does not manage this collection any more. Pause it, then resume it."
             )
             % {"who": source.created_by}
         )
@@ -286,7 +286,8 @@ def _fetched(look: _Look, entry: Entry, files: ExitStack) -> list[_Fetched]:
             for piece in found:
                 facts = dict(piece.facts)
                 try:
-                    stream = files.enter_context(SpooledTemporaryFile(max_size=_IN_MEMORY))
+                    stream = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  (closes with the others)
+                    files.callback(stream.close)
                     _copy(piece.stream, stream, look.heartbeat)
                 except WorkbenchError as error:
                     pieces.append(_Fetched(piece.part, piece.name, facts, error=error.message))

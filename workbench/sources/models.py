@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.conf import settings as installation
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -52,7 +53,7 @@ class Source(models.Model):
     failures = models.PositiveSmallIntegerField(default=0)
     lease_owner = models.CharField(max_length=80, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_by = models.ForeignKey(installation.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
 
     objects = SourceQuerySet.as_manager()
@@ -99,7 +100,7 @@ class SourceFileQuerySet(models.QuerySet["SourceFile"]):
 class SourceFile(models.Model):
     """One state of one file in a source: its document, or why there is none. It comes in once.
 
-    ``key`` and ``name`` go with the document's text when that is erased; ``key_sha256`` stays, so that the file does not
+    ``key``, ``name`` and ``facts`` go when the document is erased; ``key_sha256`` stays, so that the file does not
     come in again.
     """
 

@@ -54,7 +54,8 @@ class Piece:
 
 
 class Reader(Protocol):
-    """One look at a source. Raises :class:`SourceDown` where the source, ``WorkbenchError`` where one file is at fault."""
+    """One look at a source. Raises :class:`SourceDown` where the source is at fault, ``WorkbenchError`` where one file
+    is."""
 
     def list(self, cursor: Cursor) -> Listing:
         """What is there from the cursor on; the empty cursor is the beginning. Entries may come again."""
