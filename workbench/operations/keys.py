@@ -31,7 +31,8 @@ class KeysReport:
 
 
 def keys_rotate() -> KeysReport:
-    """Encrypts second factors and secrets of sources with the present key and names the webhooks whose receivers need a new secret."""
+    """Encrypts second factors and secrets of sources with the present key, and names the webhooks whose receivers need
+    a new secret."""
     factors = second_factors_renew()
     secrets_renew()
     hooks = Webhook.objects.exclude(state=WebhookState.REMOVED).order_by("pk")

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
 from tests.workbench.cast import Cast
 from workbench.accounts.models import Membership, User
 from workbench.audit.models import AuditEvent
-from workbench.documents.models import Document, DocumentStatus
+from workbench.documents.erasure import document_delete
+from workbench.documents.models import Document
+from workbench.erasure.purge import documents_purge
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.sources import looking
 from workbench.sources.looking import source_look
@@ -196,12 +200,17 @@ def test_a_file_that_still_fails_counts_its_attempts(source: Source, folder: Pat
     assert (file.state, file.attempts) == (FileState.FAILED, 2)
 
 
-def test_a_deleted_document_does_not_come_back(source: Source, folder: Path) -> None:
+def test_an_erased_document_does_not_come_back(source: Source, folder: Path, cast: Cast) -> None:
     (folder / "a.txt").write_text("x")
     look(source, 2)
-    Document.objects.update(status=DocumentStatus.ERASED)
+    document = Document.objects.get()
+    document_delete(actor=cast.admin, document=document, reason="The client asked for it.")
+    Document.objects.update(erase_at=Now() - timedelta(hours=2))
+    documents_purge()
     look(source, 2)
     assert Document.objects.count() == 1
+    file = SourceFile.objects.get()
+    assert (file.key, file.name, file.state) == ("", "", FileState.TAKEN)
 
 
 def test_a_worker_that_lost_its_lease_writes_nothing(
