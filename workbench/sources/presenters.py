@@ -50,6 +50,7 @@ def source_page(*, source: Source) -> dict[str, Any]:
     return {
         "collection": source.collection,
         "source": source,
+        "error": _said(source.error),
         "kind": kind.label if kind else source.kind,
         "settings": [
             {"label": setting.label, "value": source.settings.get(setting.name, "")}
@@ -61,6 +62,7 @@ def source_page(*, source: Source) -> dict[str, Any]:
                 "file": file,
                 "state": _STATES[FileState(file.state)],
                 "may_retry": file.state == FileState.FAILED,
+                "error": _said(file.error),
             }
             for file in files_shown(source=source)
         ],
@@ -77,3 +79,8 @@ def _crumbs(collection: Collection) -> list[dict[str, str]]:
         {"label": collection.name, "url": collection.get_absolute_url()},
         {"label": _("Settings"), "url": reverse("collection_settings:settings", args=[collection.slug])},
     ]
+
+
+def _said(error: str) -> str:
+    """What a worker wrote down in its language, in the reader's; with a figure or a name in it, as it is."""
+    return _(error) if error else ""

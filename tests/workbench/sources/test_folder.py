@@ -19,7 +19,7 @@ from tests.workbench.cast import Cast
 from workbench.accounts.models import Membership, User
 from workbench.audit.models import AuditEvent
 from workbench.documents.erasure import document_delete
-from workbench.documents.models import Document
+from workbench.documents.models import Document, DocumentStatus
 from workbench.erasure.purge import documents_purge
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.sources import looking
@@ -203,6 +203,7 @@ def test_a_file_that_still_fails_counts_its_attempts(source: Source, folder: Pat
 def test_an_erased_document_does_not_come_back(source: Source, folder: Path, cast: Cast) -> None:
     (folder / "a.txt").write_text("x")
     look(source, 2)
+    Document.objects.update(status=DocumentStatus.READY)
     document = Document.objects.get()
     document_delete(actor=cast.admin, document=document, reason="The client asked for it.")
     Document.objects.update(erase_at=Now() - timedelta(hours=2))
