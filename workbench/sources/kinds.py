@@ -9,10 +9,12 @@ from django.utils.translation import gettext as _
 from workbench.errors import WorkbenchError
 from workbench.infra.storable import storable
 
+from .bucket import BUCKET
 from .folder import FOLDER
+from .mailbox import MAILBOX
 from .protocol import Kind, Values
 
-_SHIPPED = (FOLDER,)
+_SHIPPED = (FOLDER, BUCKET, MAILBOX)
 #: Characters of one setting.
 LONGEST = 500
 
