@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
-from workbench.runs.models import Answer, ReviewState, Run, RunStatus
+from workbench.runs.models import Candidate, Run
 from workbench.runs.places import lines_range
+from workbench.runs.records import anchor_of
 
-from .candidates import candidates_of
-from .results import candidate_role, is_not_found
+from .answer_standing import Standing, standing_of
+from .models import QueueItem
+from .nearest import near_text, nearest_of
 from .run_page import statement_of
-from .signing import items_to_decide
-
-
-class AnswerState(StrEnum):
-    """What may still happen to an answer."""
-
-    NONE = "none"  # the run is under way, failed or was stopped
-    PROVISIONAL = "provisional"  # people decide on passages yet
-    FINAL = "final"
-    SIGNED = "signed"
 
 
 def answer_told(*, run: Run) -> dict[str, Any]:
@@ -30,14 +21,16 @@ def answer_told(*, run: Run) -> dict[str, Any]:
     newest = versions[-1] if versions else None
     body = newest.body if newest else {}
     keys: dict[str, int] = dict(run.candidates.values_list("candidate_id", "pk"))
-    roles = [candidate_role(row) for row in candidates_of(run)]
-    waiting = [item.pk for item in items_to_decide(run=run)]
+    standing = standing_of(run=run, answer=newest)
     return {
         "run": run.pk,
         "question": run.question.text,
-        "state": _state(run, newest, waiting),
-        "waiting": waiting,
-        "not_found": is_not_found(run, roles=roles),
+        "state": standing.state,
+        "waiting": [item.pk for item in standing.waiting],
+        "waiting_for": [_waiting(item, standing) for item in standing.waiting],
+        "not_found": standing.not_found,
+        "not_found_confirmed_by": standing.confirmed_by or None,
+        "nearest": [_near(row) for row in nearest_of(run)] if standing.not_found else [],
         "kind": body.get("kind", ""),
         "language": body.get("language", ""),
         "statement": statement_of(body),
@@ -60,12 +53,27 @@ def answer_told(*, run: Run) -> dict[str, Any]:
     }
 
 
-def _state(run: Run, answer: Answer | None, waiting: list[int]) -> AnswerState:
-    if answer is None or run.status != RunStatus.DONE:
-        return AnswerState.NONE
-    if run.review_state == ReviewState.SIGNED:
-        return AnswerState.SIGNED
-    return AnswerState.PROVISIONAL if waiting or answer.is_stale else AnswerState.FINAL
+def _waiting(item: QueueItem, standing: Standing) -> dict[str, Any]:
+    """A card that waits, or the not-found."""
+    candidate = item.candidate
+    return {
+        "item": item.pk,
+        "candidate": item.candidate_id,
+        "document_name": candidate.document.name if candidate else "",
+        "place": lines_range(anchor_of(candidate)) if candidate else "",
+        "cannot_tell": standing.cannot_tell.get(item.candidate_id, ""),
+    }
+
+
+def _near(row: Candidate) -> dict[str, Any]:
+    """A passage that came near."""
+    return {
+        "candidate": row.pk,
+        "document_name": row.document.name,
+        "place": lines_range(anchor_of(row)),
+        "text": near_text(row),
+        "reason": row.verdict.reason,
+    }
 
 
 def _sentences(keys: dict[str, int], body: dict[str, Any]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 from urllib.parse import urlencode
@@ -13,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from arbitration import bounded_json
 from arbitration.absence import NO_KEYWORD_MATCH
-from arbitration.contracts import CandidateScope
+from arbitration.contracts import CandidateScope, Role
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.direction import shown_in_json
@@ -29,10 +30,12 @@ from workbench.runs.words import METHOD_LABELS, erased_words, spent_words
 from workbench.trail.selectors import history_of
 
 from . import cards
+from .answer_standing import standing_words
 from .blindness import comments_shown, hides, is_withheld, withheld_words
 from .candidates import candidates_of
 from .comments import handles_of
 from .models import ReasonCode, TextChange
+from .nearest import near_text, nearest_of
 from .outline import of_role, outlines_of, tally_of
 from .results import candidate_role, run_audit, run_result
 from .selectors import signing_of, standing_review, text_changes_of
@@ -168,7 +171,13 @@ def _verdicts(
     rows = outlines_of(run, viewer=user)
     may_review = reviewer is not None and cards.is_reviewable(run)
     deciding = reviewer if may_review else None
-    answer = {} if is_withheld else answer_of(run=run, reviewer=deciding)
+    answer = (
+        {}
+        if is_withheld
+        else answer_of(
+            run=run, reviewer=deciding, roles=[Role(row.role) if row.role else None for row in rows]
+        )
+    )
     conflicts = [] if is_withheld else _conflicts(run)
     folded = {cards.dom_id(row) for row in rows if row.is_brief}
     if answer:
@@ -196,6 +205,7 @@ def _linked(answer: dict[str, Any], conflicts: list[dict[str, str]]) -> set[str]
     told = [answer["sentences"], answer["more_sentences"], answer["differences"]]
     told += [earlier["sentences"] for earlier in answer["earlier_answers"]]
     cited = {cite["dom_id"] for sentences in told for sentence in sentences for cite in sentence["cites"]}
+    cited |= {near["dom_id"] for near in answer["nearest"]}
     return cited.union(*({pair["first_dom_id"], pair["second_dom_id"]} for pair in conflicts))
 
 
@@ -204,15 +214,20 @@ def _linked(answer: dict[str, Any], conflicts: list[dict[str, str]]) -> set[str]
 ANSWER_SHOWN, MOST_SENTENCES = 420, 4
 
 
-def answer_of(*, run: Run, reviewer: User | None) -> dict[str, Any]:
-    """The newest answer, its first sentences apart from the rest, or the not-found with what was searched. ``reviewer``
-    is the person looking at it, where they may decide."""
+def answer_of(
+    *, run: Run, reviewer: User | None, roles: Sequence[Role | None] | None = None
+) -> dict[str, Any]:
+    """The newest answer, its first sentences apart from the rest, or the not-found with what was searched and what came
+    nearest. ``reviewer`` is the person looking at it, where they may decide; ``roles`` the effective ones, if known."""
     *earlier, answer = list(run.answers.all()) or [None]
     body = answer.body if answer else {}
     sentences = _sentences(run, body)
     shown = _within(sentences, ANSWER_SHOWN)
+    standing = standing_words(run=run, answer=answer, roles=roles)
     return {
         "answer": answer,
+        **standing,
+        "nearest": _nearest(run) if standing["standing"].not_found else [],
         "statement": statement_of(body),
         "sentences": sentences[:shown],
         "more_sentences": sentences[shown:],
@@ -232,6 +247,19 @@ def answer_of(*, run: Run, reviewer: User | None) -> dict[str, Any]:
         "regeneration": run.regenerations.last() if answer and answer.is_stale else None,
         "add_url": reverse("review:documents", args=[run.pk]),
     }
+
+
+def _nearest(run: Run) -> list[dict[str, Any]]:
+    return [
+        {
+            "dom_id": dom_id_of(row.candidate_id),
+            "document": row.document.name,
+            "scope": anchor_of(row),
+            "text": near_text(row),
+            "reason": row.verdict.reason,
+        }
+        for row in nearest_of(run)
+    ]
 
 
 def statement_of(body: dict[str, Any]) -> str:

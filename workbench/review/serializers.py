@@ -12,7 +12,7 @@ from arbitration.contracts import DecidedBy
 from workbench.runs.models import Candidate, RoleChoice, Run, RunStatus
 from workbench.runs.records import anchor_of, context_of
 
-from .answer_told import AnswerState
+from .answer_standing import AnswerState
 from .blindness import Sight, is_withheld
 from .cards import item_of
 from .models import ReasonCode, Regeneration, Review, ReviewAction
@@ -305,6 +305,28 @@ class AnswerVersionSerializer(serializers.Serializer[Any]):
     sentences = AnswerSentenceSerializer(many=True)
 
 
+class WaitingCardSerializer(serializers.Serializer[Any]):
+    """What must be decided before an answer is final: a passage, or with no candidate the not-found."""
+
+    item = serializers.IntegerField(help_text="Key of the queue item.")
+    candidate = serializers.IntegerField(allow_null=True)
+    document_name = serializers.CharField(allow_blank=True)
+    place = serializers.CharField(allow_blank=True)
+    cannot_tell = serializers.CharField(
+        allow_blank=True, help_text="Who could not tell; empty where nobody said so."
+    )
+
+
+class NearestSerializer(serializers.Serializer[Any]):
+    """A passage that came near and does not answer, with the reason."""
+
+    candidate = serializers.IntegerField()
+    document_name = serializers.CharField()
+    place = serializers.CharField()
+    text = serializers.CharField(allow_blank=True)
+    reason = serializers.CharField(allow_blank=True)
+
+
 class AnswerSerializer(serializers.Serializer[Any]):
     """The newest answer of a run and every version of it. ``state``: "none" while there is no answer, "provisional"
     while people decide on passages or the answer is stale, "final", or "signed"."""
@@ -315,7 +337,14 @@ class AnswerSerializer(serializers.Serializer[Any]):
     waiting = serializers.ListField(
         child=serializers.IntegerField(), help_text="Keys of the queue items that must be decided first."
     )
+    waiting_for = WaitingCardSerializer(many=True)
     not_found = serializers.BooleanField(help_text="As people left it.")
+    not_found_confirmed_by = serializers.CharField(
+        allow_null=True, help_text="Who confirmed it, once nothing must be decided any more."
+    )
+    nearest = NearestSerializer(
+        many=True, help_text="Of a not-found: what came nearest, and why it does not answer."
+    )
     kind = serializers.CharField(allow_blank=True)
     language = serializers.CharField(allow_blank=True)
     statement = serializers.CharField(allow_blank=True)

@@ -22,6 +22,7 @@ from workbench.runs.models import Candidate, Run
 from workbench.runs.selectors import run_for
 
 from . import cards, passed, presenters, second, services
+from .answer_standing import standing_words
 from .blindness import is_withheld
 from .candidates import candidate_for, candidate_to_decide
 from .filters import QueueFilter
@@ -132,6 +133,8 @@ def _decided(request: HttpRequest, candidate: Candidate) -> HttpResponse:
         "answer": None if withheld else candidate.run.answers.last(),
         "run": candidate.run,
     }
+    if not withheld:
+        context |= standing_words(run=candidate.run, answer=context["answer"])
     said = presenters.said_of_decision(decision=context["card"]["decision"], tally=context["tally"])
     response = render(request, "review/_decided.html", context)
     return trigger_client_event(response, "workbench:announce", {"text": said})

@@ -15,8 +15,9 @@ from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 from workbench.review.models import ItemState, QueueItem
 from workbench.review.record import record_digest, signed_record
+from workbench.review.services import candidate_unsure, not_found_confirm
 from workbench.review.signing import run_sign
-from workbench.runs.models import Answer, Run, RunStatus
+from workbench.runs.models import Answer, Run, RunStatus, Verdict, dom_id_of
 
 pytestmark = pytest.mark.usefixtures("here")
 ClientAs = Callable[[User | None], Client]
@@ -130,3 +131,56 @@ def test_it_costs_few_queries(
     told(client, scene.run)
     with django_assert_max_num_queries(14):
         told(client, scene.run)
+
+
+def test_what_waits_is_named_and_the_answer_is_shown_all_the_same(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    decide_all(scene.run)
+    item = scene.run.queue_items.filter(candidate__reviews__isnull=True).first()
+    QueueItem.objects.filter(pk=item.pk).update(state=ItemState.WAITING, is_required=True, is_blind=False)
+    candidate_unsure(actor=cast.reviewer, candidate=item.candidate)
+    client = client_as(cast.analyst)
+    answer = told(client, scene.run)
+    assert answer["state"] == "provisional"
+    assert answer["sentences"]
+    (waiting,) = answer["waiting_for"]
+    assert (waiting["item"], waiting["candidate"]) == (item.pk, item.candidate_id)
+    assert waiting["cannot_tell"] == str(cast.reviewer)
+    page = client.get(scene.run.get_absolute_url())
+    assert page.context["sentences"]
+    note = page.content.decode().split('class="answer__waits', 1)[1].split("</p>", 1)[0]
+    assert "Provisional" in note
+    assert f'href="#{dom_id_of(item.candidate.candidate_id)}"' in note
+    assert f"({cast.reviewer} cannot tell)" in note
+    decide_all(scene.run)
+    assert "answer__waits" not in client.get(scene.run.get_absolute_url()).content.decode()
+
+
+def test_who_decides_blind_sees_neither_the_answer_nor_what_waits(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    item = scene.run.queue_items.filter(candidate__reviews__isnull=True).first()
+    QueueItem.objects.filter(pk=item.pk).update(state=ItemState.WAITING, is_blind=True, is_required=True)
+    page = client_as(cast.reviewer).get(scene.run.get_absolute_url()).content.decode()
+    assert "answer__waits" not in page
+    assert "answer-title" not in page
+
+
+def test_a_not_found_names_who_confirmed_it_and_what_came_nearest(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    Verdict.objects.filter(candidate__run=scene.run).update(role="discarded", needs_person=False)
+    Run.objects.filter(pk=scene.run.pk).update(not_found=True, not_found_reason="all_discarded: none")
+    decide_all(scene.run)
+    scene.run.refresh_from_db()
+    not_found_confirm(actor=cast.reviewer, run=scene.run)
+    client = client_as(cast.analyst)
+    answer = told(client, scene.run)
+    assert (answer["not_found"], answer["not_found_confirmed_by"]) == (True, str(cast.reviewer))
+    assert 1 <= len(answer["nearest"]) <= 3
+    page = client.get(scene.run.get_absolute_url()).content.decode()
+    assert f"Not found, confirmed by {cast.reviewer}" in page
+    near = page.split('class="answer__nearest"', 1)[1].split("</ul>", 1)[0]
+    assert near.count("<li>") == len(answer["nearest"])
+    assert all(one["reason"] for one in answer["nearest"])
