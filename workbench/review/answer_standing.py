@@ -15,10 +15,9 @@ from arbitration.contracts import Role
 from workbench.runs.models import Answer, ReviewState, Run, RunStatus, dom_id_of
 from workbench.runs.records import anchor_of
 
-from .candidates import candidates_of
 from .models import QueueItem, Review, ReviewAction
-from .results import candidate_role, is_not_found
-from .selectors import newest_of, standing_review
+from .results import is_not_found
+from .selectors import effective_role, newest_of, standing_review
 from .signing import items_to_decide
 
 
@@ -48,13 +47,15 @@ class Standing:
 def standing_of(*, run: Run, answer: Answer | None, roles: Sequence[Role | None] | None = None) -> Standing:
     """How the newest answer of a run stands now; ``roles`` are the effective ones, where they are known."""
     waiting = items_to_decide(run=run)
-    if roles is None:
-        roles = [candidate_role(row) for row in candidates_of(run)]
-    not_found = is_not_found(run, roles=roles)
     by_candidate: dict[int | None, list[Review]] = {}
-    if waiting or not_found:
-        for review in run.reviews.select_related("reviewer").order_by("pk"):
-            by_candidate.setdefault(review.candidate_id, []).append(review)
+    for review in run.reviews.select_related("reviewer").order_by("pk"):
+        by_candidate.setdefault(review.candidate_id, []).append(review)
+    if roles is None:
+        roles = [
+            Role(role) if (role := _role(machine_role, by_candidate.get(key, []))) else None
+            for key, machine_role in run.candidates.values_list("pk", "verdict__role")
+        ]
+    not_found = is_not_found(run, roles=roles)
     unsure = {
         item.candidate_id: str(review.reviewer)
         for item in waiting
@@ -68,6 +69,10 @@ def standing_of(*, run: Run, answer: Answer | None, roles: Sequence[Role | None]
         confirmed_by="" if waiting or not not_found else _confirmed_by(run, by_candidate),
         cannot_tell=unsure,
     )
+
+
+def _role(machine_role: str | None, reviews: list[Review]) -> str | None:
+    return effective_role(machine_role=machine_role, review=newest_of(reviews))
 
 
 def standing_words(

@@ -7,9 +7,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from arbitration.contracts import Role
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
-from workbench.runs.models import RoleChoice, Run, RunStatus
+from workbench.runs.models import Candidate, RoleChoice, Run, RunStatus, dom_id_of
 from workbench.runs.records import anchor_of
 
 from .blindness import withheld_words
@@ -18,6 +19,7 @@ from .forms import SignForm
 from .models import QueueItem, Signature
 from .record import record_digest, signed_record
 from .results import candidate_role
+from .run_page import answer_of
 from .selectors import text_changes_of
 from .signing import items_to_decide
 
@@ -32,8 +34,9 @@ def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
     withheld = withheld_words(user=user, run=run)
     signatures = _signatures(run, digest=digest)
     standing = next((row for row in signatures if row["stands"]), None)
-    answer = run.answers.last()
-    return {
+    told = {} if withheld else answer_of(run=run, reviewer=None, roles=[candidate_role(row) for row in rows])
+    answer = run.answers.last() if withheld else told["answer"]
+    return told | {
         "run": run,
         "collection": run.collection,
         "form": form,
@@ -42,6 +45,7 @@ def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
         "counts": []
         if withheld
         else [(role, label, roles.get(role, 0)) for role, label in RoleChoice.choices],
+        "evidence": [] if withheld else _evidence(run, rows),
         "waiting": [_waiting(run, item) for item in waiting],
         "signatures": signatures,
         "standing": standing,
@@ -58,6 +62,20 @@ def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
             {"label": _("Signature")},
         ],
     }
+
+
+def _evidence(run: Run, rows: list[Candidate]) -> list[dict[str, Any]]:
+    """What the answer may rest on, primary passages first."""
+    kept = [(role, row) for row in rows if (role := candidate_role(row)) in (Role.PRIMARY, Role.SUPPORTING)]
+    return [
+        {
+            "role": role,
+            "document": row.document.name,
+            "scope": anchor_of(row),
+            "url": f"{run.get_absolute_url()}#{dom_id_of(row.candidate_id)}",
+        }
+        for role, row in sorted(kept, key=lambda pair: pair[0] != Role.PRIMARY)
+    ]
 
 
 def _signatures(run: Run, *, digest: str) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from tests.workbench.cast import PASSWORD, Cast
@@ -15,7 +16,7 @@ from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 from workbench.review.models import ItemState, QueueItem
 from workbench.review.record import record_digest, signed_record
-from workbench.review.services import candidate_unsure, not_found_confirm
+from workbench.review.services import candidate_override, candidate_unsure, not_found_confirm
 from workbench.review.signing import run_sign
 from workbench.runs.models import Answer, Run, RunStatus, Verdict, dom_id_of
 
@@ -170,6 +171,10 @@ def test_who_decides_blind_sees_neither_the_answer_nor_what_waits(
 def test_a_not_found_names_who_confirmed_it_and_what_came_nearest(
     cast: Cast, client_as: ClientAs, scene: Scene
 ) -> None:
+    for candidate in scene.run.candidates.filter(reviews__isnull=False):
+        candidate_override(
+            actor=cast.reviewer, candidate=candidate, role="discarded", reason_code="wrong_role", comment=""
+        )
     Verdict.objects.filter(candidate__run=scene.run).update(role="discarded", needs_person=False)
     Run.objects.filter(pk=scene.run.pk).update(not_found=True, not_found_reason="all_discarded: none")
     decide_all(scene.run)
@@ -184,3 +189,16 @@ def test_a_not_found_names_who_confirmed_it_and_what_came_nearest(
     near = page.split('class="answer__nearest"', 1)[1].split("</ul>", 1)[0]
     assert near.count("<li>") == len(answer["nearest"])
     assert all(one["reason"] for one in answer["nearest"])
+
+
+def test_the_signing_page_shows_what_is_signed_and_keeps_the_hash_below(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    decide_all(scene.run)
+    text = client_as(cast.reviewer).get(reverse("review:sign", args=[scene.run.pk])).content.decode()
+    before, details = text.split('<details class="answer__more">', 1)
+    assert scene.run.answers.get().body["sentences"][0]["text"].replace("'", "&#x27;") in before
+    assert "Your signature puts your name" in before
+    digest = record_digest(signed_record(scene.run))
+    assert digest not in before
+    assert digest in details
