@@ -81,6 +81,7 @@ PAGES = {
     "prompts": ("auditor", "/prompts/"),
     "prompt": ("auditor", "/prompts/?name=arbiter"),
     "tokens": ("analyst", "/tokens/"),
+    "api": ("analyst", "/api/"),
     "vocabulary": ("admin", "/collections/demo/vocabulary/"),
     "versions": ("analyst", "{versions}"),
     "labelling": ("annotator", "/labeling/"),

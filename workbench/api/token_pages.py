@@ -1,4 +1,4 @@
-"""The page of a person's own API tokens."""
+"""The pages of those who write programs: their API tokens, and what the API offers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from workbench.accounts.permissions import Permission
 from workbench.accounts.reauthentication import asks_again
@@ -94,7 +94,14 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("tokens:tokens")
 
 
+@require_safe
+def documentation(request: HttpRequest) -> HttpResponse:
+    """The description of the API, to read and to try."""
+    return render(request, "api/documentation.html")
+
+
 urlpatterns = [
+    path("api/", documentation, name="documentation"),
     path("tokens/", tokens, name="tokens"),
     path("tokens/<int:pk>/revoke/", revoke, name="revoke"),
 ]

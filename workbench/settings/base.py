@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "rest_framework",
+    "drf_spectacular_sidecar",
     "drf_spectacular",
 ]
 

@@ -219,6 +219,7 @@ INSTALLATION: list[Row] = [
     get("audit:trail", "DUduS!"),
     post("audit:verify", ""),  # reads; the page shows the outcome
     get("tokens:tokens", SIGNED_IN),
+    get("tokens:documentation", SIGNED_IN),
     post("tokens:tokens", SIGNED_IN, fields(name="job", scopes=["view"], days=3)),
     post("tokens:revoke", "D"),  # the token is the admin's own
 ]
