@@ -2,18 +2,26 @@
 
 const place = document.getElementById("api-documentation");
 
+// Its own layout has a heading, a main part and a login: the page has all three.
+const addresses = ({ React }) => ({
+  components: {
+    Addresses({ getComponent, specSelectors }) {
+      const parts = specSelectors.specStr() ? ["SvgAssets", "errors", "FilterContainer", "operations"] : ["errors"];
+      const elements = parts.map((name) => React.createElement(getComponent(name, true), { key: name }));
+      return React.createElement("div", { className: "swagger-ui" }, elements);
+    },
+  },
+});
+
 window.SwaggerUIBundle({
   domNode: place,
   url: place.dataset.description,
+  plugins: [addresses],
+  layout: "Addresses",
   docExpansion: "none",
-  defaultModelsExpandDepth: -1,
   filter: true,
-  validatorUrl: null, // nothing is sent elsewhere
   requestInterceptor(request) {
     if (request.method && request.method !== "GET") request.headers["X-CSRFToken"] = place.dataset.csrf;
     return request;
-  },
-  onComplete() {
-    place.querySelector("main")?.setAttribute("role", "group"); // the page has a main part already
   },
 });
