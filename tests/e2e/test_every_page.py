@@ -72,6 +72,7 @@ PAGES = {
     "strategies": ("auditor", "/strategies/"),
     "settings": ("admin", "/collections/demo/settings/"),
     "settings-read": ("auditor", "/collections/demo/settings/"),
+    "sources": ("admin", "/collections/demo/sources/"),
     "webhooks": ("admin", "/collections/demo/webhooks/"),
     "webhook": ("admin", "{webhook}"),
     "webhook-read": ("auditor", "{webhook}"),
