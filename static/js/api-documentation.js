@@ -21,7 +21,7 @@ window.SwaggerUIBundle({
   docExpansion: "none",
   filter: true,
   requestInterceptor(request) {
-    if (request.method && request.method !== "GET") request.headers["X-CSRFToken"] = place.dataset.csrf;
+    request.headers["X-CSRFToken"] = document.querySelector("meta[name=csrf-token]").content;
     return request;
   },
 });

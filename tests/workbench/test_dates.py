@@ -26,6 +26,7 @@ WRITES_FOR_MACHINES = {
     "workbench/exports/services.py",
     "workbench/labeling/agreement.py",
     "workbench/rerankers/drift.py",
+    "workbench/operations/backup.py",
     "workbench/operations/costs.py",
     "workbench/operations/operations_views.py",
     "workbench/operations/trust.py",
