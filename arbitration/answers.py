@@ -366,17 +366,20 @@ def _made(
 
 def _begun_before(candidate: PoolCandidate) -> str:
     """The beginning of a sentence that the candidate holds the end of, from the text around it."""
-    around, own = (" ".join(text.split()) for text in (candidate.context_text, candidate.anchor_text))
-    before, found, _ = around.partition(own)
+    before, found, _ = _parted(candidate)
     begun = sentences_of(before)[-1:] if found else []
     return next((s.text for s in begun if not s.text.endswith((".", "?", "!", ";", ":"))), "")
 
 
 def _behind(candidate: PoolCandidate) -> str:
     """What follows the candidate in the text around it."""
+    return _parted(candidate)[2].strip()[:20]
+
+
+def _parted(candidate: PoolCandidate) -> tuple[str, str, str]:
+    """The text around the candidate: before it, its own (empty where that is not found), and behind it."""
     around, own = (" ".join(text.split()) for text in (candidate.context_text, candidate.anchor_text))
-    _, _, behind = around.partition(own)
-    return behind.strip()[:20]
+    return around.partition(own)
 
 
 def _by_keywords(sentences: Sequence[Sentence], pool: CandidatePool, language: str, rank: int) -> list[float]:

@@ -6,14 +6,15 @@ SECRET_KEY_FALLBACKS still opens them, until :func:`second_factors_renew` has wr
 
 from __future__ import annotations
 
-import base64
-import hmac
 from dataclasses import dataclass
 from typing import Any
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from django.conf import settings
+from cryptography.fernet import InvalidToken, MultiFernet
 from django.db import transaction
+
+from workbench.infra.sealing import fernets
+
+_PURPOSE = "workbench.accounts.second_factor"
 
 #: Begins an encrypted secret; one from before lies in the clear until it is written anew.
 _ENCRYPTED = "v1:"
@@ -32,7 +33,7 @@ class Renewed:
 
 def sealed(text: str) -> str:
     """The stored form of a secret."""
-    return _ENCRYPTED + MultiFernet(_fernets()).encrypt(text.encode()).decode()
+    return _ENCRYPTED + MultiFernet(fernets(_PURPOSE)).encrypt(text.encode()).decode()
 
 
 def opened(stored: str) -> str | None:
@@ -40,7 +41,7 @@ def opened(stored: str) -> str | None:
     if not stored.startswith(_ENCRYPTED):
         return stored
     try:
-        return MultiFernet(_fernets()).decrypt(stored.removeprefix(_ENCRYPTED)).decode()
+        return MultiFernet(fernets(_PURPOSE)).decrypt(stored.removeprefix(_ENCRYPTED)).decode()
     except InvalidToken:
         return None
 
@@ -82,16 +83,9 @@ def _renewed(data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def _renewed_secret(stored: str) -> tuple[str, str]:
     if stored.startswith(_ENCRYPTED):
         try:
-            _fernets()[0].decrypt(stored.removeprefix(_ENCRYPTED))
+            fernets(_PURPOSE)[0].decrypt(stored.removeprefix(_ENCRYPTED))
             return "current", stored
         except InvalidToken:
             pass
     secret = opened(stored)
     return ("lost", stored) if secret is None else ("renewed", sealed(secret))
-
-
-def _fernets() -> list[Fernet]:
-    """The present key first, which encrypts; then those of SECRET_KEY_FALLBACKS."""
-    known = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    keys = [hmac.digest(key.encode(), b"workbench.accounts.second_factor", "sha256") for key in known]
-    return [Fernet(base64.urlsafe_b64encode(key)) for key in keys]

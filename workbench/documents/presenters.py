@@ -35,6 +35,11 @@ _STATES = {
 ACCEPTED = ",".join(EXTENSIONS)
 
 
+def line_url(*, document: int, page: int, line: int) -> str:
+    """The page of a document at one of its lines."""
+    return f"{reverse('documents:document', args=[document])}?page={page}#p{page}-l{line}"
+
+
 def document_row(document: Document, *, may_upload: bool) -> dict[str, Any]:
     """One document of a list (``_document_row.html``)."""
     state = _STATES.get(DocumentStatus(document.status), "running")

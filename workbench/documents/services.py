@@ -217,16 +217,21 @@ def _measure(file: File) -> tuple[int, str]:
     for chunk in file.chunks():
         size += len(chunk)
         if size > settings.MAX_UPLOAD_BYTES:
-            limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
-            raise WorkbenchError(
-                _("The file is larger than %(limit)d MB. Split it, or ask an admin to raise the limit.")
-                % {"limit": limit},
-                code="too_large",
-            )
+            raise too_large()
         digest.update(chunk)
     if size == 0:
         raise WorkbenchError(_("The file is empty. Choose another one."), code="empty")
     return size, digest.hexdigest()
+
+
+def too_large() -> WorkbenchError:
+    """The refusal of a file that is larger than an upload may be."""
+    limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
+    return WorkbenchError(
+        _("The file is larger than %(limit)d MB. Split it, or ask an admin to raise the limit.")
+        % {"limit": limit},
+        code="too_large",
+    )
 
 
 def clean_file_name(name: str) -> str:

@@ -17,7 +17,7 @@ from workbench.errors import Conflict, WorkbenchError
 from workbench.infra.addresses import number_in
 from workbench.runs.models import RunStatus
 from workbench.runs.selectors import run_for
-from workbench.runs.services import edits_of, filters_of, methods_of, question_ask, rubric_edits_of
+from workbench.runs.services import question_repeat
 
 from . import control, costs, prompts
 from .forms import BudgetsForm, SwitchForm
@@ -132,19 +132,7 @@ def run_retry(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         if run.status not in (RunStatus.FAILED, RunStatus.CANCELLED):
             raise Conflict(_("Only a failed or stopped run is asked again from here."))
-        outcome = question_ask(
-            actor=request.user,
-            collection=run.collection,
-            document=run.question.document,
-            filters=filters_of(run.question),
-            methods=methods_of(run),
-            text=run.question.text,
-            strategy=run.strategy,
-            edits=edits_of(run),
-            rubric=rubric_edits_of(run),
-            options=run.strategy_options,
-            follows=run.follows,
-        )
+        outcome = question_repeat(actor=request.user, run=run)
     except WorkbenchError as error:
         messages.error(request, error.message)
         return redirect("ops:operations" if may_operate(request.user) else run)

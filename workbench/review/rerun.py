@@ -15,7 +15,7 @@ from workbench.audit.services import audit_record
 from workbench.errors import Conflict
 from workbench.runs.models import Candidate, Run
 from workbench.runs.records import anchor_of, decider_fields, verdict_of
-from workbench.runs.services import edits_of, filters_of, methods_of, question_ask, rubric_edits_of
+from workbench.runs.services import question_repeat
 
 from .candidates import candidates_of
 from .results import candidate_role
@@ -24,24 +24,11 @@ from .results import candidate_role
 def run_again(*, actor: User, run: Run) -> Run:
     """The same question of the same scope by the same strategy, afresh; beside the first run, which stays as it is.
 
-    Raises as :func:`question_ask`; :class:`Conflict` while the run itself goes on.
+    Raises as :func:`question_repeat`; :class:`Conflict` while the run itself goes on.
     """
     if not run.is_ended:
         raise Conflict(_("This run has not ended yet."))
-    outcome = question_ask(
-        actor=actor,
-        collection=run.collection,
-        document=run.question.document,
-        filters=filters_of(run.question),
-        methods=methods_of(run),
-        text=run.question.text,
-        strategy=run.strategy,
-        use_cache=False,
-        edits=edits_of(run),
-        rubric=rubric_edits_of(run),
-        options=run.strategy_options,
-        follows=run.follows,
-    )
+    outcome = question_repeat(actor=actor, run=run, use_cache=False)
     with transaction.atomic():
         audit_record(
             actor=actor,

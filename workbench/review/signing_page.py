@@ -30,12 +30,12 @@ def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
     rows = candidates_of(run)
     digest = record_digest(signed_record(run, rows))
     roles = Counter(candidate_role(row) or "" for row in rows)
-    waiting = items_to_decide(run=run)
     withheld = withheld_words(user=user, run=run)
     signatures = _signatures(run, digest=digest)
     standing = next((row for row in signatures if row["stands"]), None)
     told = {} if withheld else answer_of(run=run, reviewer=None, roles=[candidate_role(row) for row in rows])
     answer = run.answers.last() if withheld else told["answer"]
+    waiting = items_to_decide(run=run) if withheld else told["standing"].waiting
     return told | {
         "run": run,
         "collection": run.collection,

@@ -23,7 +23,7 @@ from arbitration.versions import (
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.documents.models import Document, Line
-from workbench.documents.presenters import offer_box
+from workbench.documents.presenters import line_url, offer_box
 from workbench.documents.versions import open_offer, versions_of
 from workbench.runs.records import anchor_of
 from workbench.runs.words import erased_words
@@ -172,8 +172,7 @@ def _scope(row: CarriedAnchor) -> CandidateScope | None:
 def _place_url(row: CarriedAnchor) -> str:
     if row.page_start is None:
         return ""
-    address = reverse("documents:document", args=[row.document_id])
-    return f"{address}?page={row.page_start}#p{row.page_start}-l{row.line_start}"
+    return line_url(document=row.document_id, page=row.page_start, line=row.line_start)
 
 
 def _text(row: CarriedAnchor) -> str:

@@ -402,6 +402,26 @@ def cache_key(
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
+def question_repeat(*, actor: User, run: Run, **changes: Any) -> AskOutcome:
+    """The question of a run again with everything that it was asked with, but for ``changes``; a run of its own.
+
+    Raises as :func:`question_ask`.
+    """
+    asked = {
+        "collection": run.collection,
+        "text": run.question.text,
+        "document": run.question.document,
+        "filters": filters_of(run.question),
+        "methods": methods_of(run),
+        "strategy": run.strategy,
+        "edits": edits_of(run),
+        "rubric": rubric_edits_of(run),
+        "options": run.strategy_options,
+        "follows": run.follows,
+    }
+    return question_ask(actor=actor, **(asked | changes))
+
+
 def edits_of(run: Run) -> QuestionEdits | None:
     """The keywords that a person gave the run."""
     return QuestionEdits.model_validate(run.question_edits) if run.question_edits else None

@@ -22,19 +22,10 @@ def run_again(request: HttpRequest, pk: int) -> HttpResponse:
     """The same question again with a person's keywords or criteria; a run of its own, beside this one."""
     run = selectors.run_for(user=request.user, pk=pk)
     try:
-        outcome = services.question_ask(
-            actor=request.user,
-            collection=run.collection,
-            document=run.question.document,
-            filters=services.filters_of(run.question),
-            methods=services.methods_of(run),
-            text=run.question.text,
-            strategy=run.strategy,
-            edits=services.edits_of(run) if _edits_criteria(request) else _keywords(request),
-            rubric=_criteria(request, run) if _edits_criteria(request) else services.rubric_edits_of(run),
-            options=run.strategy_options,
-            follows=run.follows,
+        changes: dict[str, object] = (
+            {"rubric": _criteria(request, run)} if _edits_criteria(request) else {"edits": _keywords(request)}
         )
+        outcome = services.question_repeat(actor=request.user, run=run, **changes)
     except WorkbenchError as error:
         messages.error(request, error.message)
         return redirect(f"{run.get_absolute_url()}?tab=provenance")

@@ -14,6 +14,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, collections_with
 from workbench.documents.models import Collection
 from workbench.documents.narrowing import Facts, facts_of
+from workbench.documents.presenters import line_url
 
 from .forms import ANY_WORD, SearchForm
 from .selectors import FARTHEST, PAGE_SIZE, Found, pieces, search, searchable
@@ -73,9 +74,7 @@ def _hit(found: Found, *, text: str, asks_in: list[int] | None) -> dict[str, Any
 
 def place_url(found: Found) -> str:
     """The page of the document at the first line of the place."""
-    return (
-        f"{found.document.get_absolute_url()}?page={found.page_start}#p{found.page_start}-l{found.line_start}"
-    )
+    return line_url(document=found.document.pk, page=found.page_start, line=found.line_start)
 
 
 def _problems(form: SearchForm) -> list[tuple[str, str]]:

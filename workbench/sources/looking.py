@@ -25,7 +25,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from workbench.accounts.permissions import Permission, has_permission
-from workbench.documents.services import clean_file_name, document_upload
+from workbench.documents.services import clean_file_name, document_upload, too_large
 from workbench.errors import Unavailable, WorkbenchError
 from workbench.infra.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
 from workbench.infra.storable import storable, storable_json
@@ -307,16 +307,6 @@ def _copy(stream: IO[bytes], target: IO[bytes], heartbeat: Heartbeat) -> None:
             raise too_large()
         target.write(chunk)
     target.seek(0)
-
-
-def too_large() -> WorkbenchError:
-    """The refusal of a file that is larger than an upload may be."""
-    limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
-    return WorkbenchError(
-        _("The file is larger than %(limit)d MB. Split it, or ask an admin to raise the limit.")
-        % {"limit": limit},
-        code="too_large",
-    )
 
 
 def _move(look: _Look, cursor: Cursor | None = None) -> None:

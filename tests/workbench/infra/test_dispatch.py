@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from celery.exceptions import NotRegistered
 
 from workbench.infra.dispatch import dispatch_on_commit, task_named
 
@@ -66,5 +67,8 @@ def test_the_first_tasks_of_a_web_process_may_be_sent_by_several_threads() -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_goes_wrong_after_the_commit_is_logged_and_fails_no_request() -> None:
+def test_what_goes_wrong_after_the_commit_is_logged_and_fails_no_request(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     dispatch_on_commit("no.such_task")
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [NotRegistered]
