@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.template.defaultfilters import floatformat
-from django.urls import clear_script_prefix, reverse, set_script_prefix
+from django.template.loader import render_to_string
 from django.utils import translation
-from hypothesis import given
-from hypothesis import strategies as st
 
 from arbitration.contracts import CandidateScope
-from workbench.infra.addresses import keyed_address, page_address
 from workbench.runs.templatetags import evidence
-from workbench.runs.templatetags.evidence import lines_range, lines_short, listed, marked
+from workbench.runs.templatetags.evidence import lines_range, lines_short, marked
 
 
 def scope(page: int, first: int, last_page: int, last: int) -> CandidateScope:
@@ -43,28 +39,6 @@ def test_only_matches_are_marked_and_text_stays_text() -> None:
     parts = [{"text": "<b>Pay</b> ", "matched": False}, {"text": "30 & days", "matched": True}]
 
     assert marked(parts) == "&lt;b&gt;Pay&lt;/b&gt; <mark>30 &amp; days</mark>"
-
-
-def test_titles_become_items_and_stay_text() -> None:
-    assert listed(["4 Records", "<i>"]) == "<li>4 Records</li><li>&lt;i&gt;</li>"
-    assert listed([]) == ""
-
-
-def test_an_address_of_many_rows_is_what_reverse_says() -> None:
-    assert keyed_address("review:approve", 42) == reverse("review:approve", args=[42])
-    try:
-        set_script_prefix("/below/")
-        assert keyed_address("review:approve", 7) == reverse("review:approve", args=[7])
-        assert page_address("review:queue") == reverse("review:queue")
-    finally:
-        clear_script_prefix()
-
-
-@given(value=st.integers(0, 10**12).map(lambda n: n / 10**6), language=st.sampled_from(["en", "es"]))
-def test_scores_are_rounded_as_by_the_filter(value: float, language: str) -> None:
-    with translation.override(language):
-        shown = evidence.found_by([{"label": "BM25", "rank": None, "score": value, "why": ""}])
-        assert f" {floatformat(value, 2)}</dd>" in shown
 
 
 HOSTILE = '<script>alert("x")</script>'
@@ -97,12 +71,16 @@ def test_lines_stay_text_and_say_what_is_known_of_them() -> None:
     assert 'class="box box--anchor" data-line="p1-l1" x="1.5" y="2.0" width="30.25" height="8.0"' in boxes
 
 
+def _gauge(probability: float | None, **more: Any) -> str:
+    return render_to_string("partials/_gauge.html", {"probability": probability, **more}).strip()
+
+
 def test_numbers_of_a_drawing_are_not_localised() -> None:
     with translation.override("es"):
-        assert 'width="2.5"' in evidence.gauge(2.5)
-        assert 'x="0.5"' in evidence.gauge(2.5, "primary", 0.5)
+        assert 'width="2.5"' in _gauge(2.5)
+        assert 'x="0.5"' in _gauge(2.5, role="primary", cut=0.5)
         assert 'x="1.5"' in evidence.line_boxes([_line(1)])
-    assert evidence.gauge(None) == ""
+    assert _gauge(None) == ""
 
 
 def test_who_found_it_stays_text() -> None:
@@ -110,7 +88,7 @@ def test_who_found_it_stays_text() -> None:
         {"label": HOSTILE, "rank": 3, "score": 0.126, "why": HOSTILE},
         {"label": "BM25", "rank": None, "score": None, "why": ""},
     ]
-    shown = evidence.found_by(found, 4)
+    shown = render_to_string("partials/_found_by.html", {"detectors": found, "rrf_rank": 4})
     assert "<script" not in shown
     assert "rank 3, score 0.13<br>" in shown
     assert shown.count("<dt>") == 3
@@ -132,7 +110,7 @@ def test_who_found_it_stays_text() -> None:
 )
 def test_a_probability_is_a_percentage_with_a_word(probability: float, said: str) -> None:
     assert evidence.likelihood(probability) == said
-    assert said in evidence.gauge(probability)
+    assert said in _gauge(probability)
 
 
 def test_rules_have_names_for_people_and_models_keep_their_own() -> None:

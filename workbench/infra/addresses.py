@@ -1,12 +1,10 @@
-"""Addresses: what they hold, as anybody can write anything there, and how those of many rows are made."""
+"""Addresses: what they hold, as anybody can write anything there."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.urls import get_script_prefix, reverse
 
 from .storable import storable
 
@@ -15,32 +13,6 @@ if TYPE_CHECKING:
 
 #: A key or an offset has at most this many digits; longer ones overflow the database's integers.
 _MOST_DIGITS = 18
-
-
-#: Stands for a key while the form of an address is looked up; no part of an address holds it.
-_ANY_KEY = 7_770_777
-
-
-def keyed_address(name: str, key: int) -> str:
-    """``reverse(name, args=[key])`` for pages of hundreds of them: the form is looked up once."""
-    before, after = _around_the_key(name, get_script_prefix())
-    return f"{before}{key}{after}"
-
-
-def page_address(name: str) -> str:
-    """``reverse(name)`` for pages that stand on every page: looked up once."""
-    return _page_address(name, get_script_prefix())
-
-
-@lru_cache(maxsize=100)
-def _page_address(name: str, script_prefix: str) -> str:
-    return reverse(name)
-
-
-@lru_cache(maxsize=100)
-def _around_the_key(name: str, script_prefix: str) -> tuple[str, str]:
-    before, after = reverse(name, args=[_ANY_KEY]).split(str(_ANY_KEY))
-    return before, after
 
 
 def number_in(raw: str | None) -> int | None:

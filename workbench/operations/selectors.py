@@ -16,7 +16,6 @@ from django.utils.translation import ngettext
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, administers, permissions_anywhere
 from workbench.documents.models import WORKING_STATUSES, Document, DocumentStatus
-from workbench.infra.addresses import page_address
 from workbench.labeling.progress import pairs_waiting
 from workbench.review.selectors import queue_open
 from workbench.review.waiting import number_told
@@ -60,9 +59,9 @@ def navigation(*, user: User, path: str, to_review: int) -> list[dict[str, Any]]
     return [
         {
             "label": label,
-            "url": page_address(name),
+            "url": reverse(name),
             "key": key,
-            "active": _is_active(page_address(name), path),
+            "active": _is_active(reverse(name), path),
             "count": number_told(to_review) if to_review and name == "review:queue" else "",
         }
         for label, name, key, shown in entries
@@ -117,7 +116,7 @@ def degraded_forget() -> None:
 
 
 def _is_active(url: str, path: str) -> bool:
-    return path == url or (url != page_address("home") and path.startswith(url))
+    return path == url or (url != reverse("home") and path.startswith(url))
 
 
 def home_stats(*, user: User) -> list[dict[str, Any]]:

@@ -16,7 +16,6 @@ from django.utils.translation import gettext_lazy
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, collections_with
-from workbench.infra.addresses import keyed_address
 from workbench.runs.matches import Matches, marked
 from workbench.runs.models import Candidate, ReviewState, Run, RunStatus, Verdict, dom_id_of
 from workbench.runs.records import anchor_of, decider_fields, verdict_of
@@ -86,7 +85,7 @@ def card_of(
         "breadcrumb": _breadcrumb(candidate),
         "detectors": [] if hidden else _detectors(candidate),
         "rrf_rank": None if hidden else candidate.rrf_rank,
-        "evidence_url": keyed_address("questions:evidence", candidate.pk),
+        "evidence_url": reverse("questions:evidence", args=[candidate.pk]),
         "decision": None if hidden else _decision(candidate, newest, reviewer),
         "version": newest.pk if newest else None,
         "effective_role": None if hidden else candidate_role(candidate),
@@ -113,7 +112,7 @@ def _decision(candidate: Candidate, newest: Review | None, reviewer: User | None
         return decision
     is_fresh = newest.created_at > timezone.now() - UNDO_WINDOW
     if newest.action != ReviewAction.UNDO and newest.reviewer_id == reviewer.pk and is_fresh:
-        decision["undo_url"] = keyed_address("review:undo", candidate.pk)
+        decision["undo_url"] = reverse("review:undo", args=[candidate.pk])
     return decision
 
 
@@ -200,21 +199,21 @@ def _addresses(
 ) -> dict[str, str]:
     """Where this person's decisions go; a card that waits for another person's word says so instead."""
     item = item_of(candidate)
-    choose = {"blind_url": keyed_address("review:choose", candidate.pk)}
-    unsure = {"unsure_url": keyed_address("review:unsure", candidate.pk)}
+    choose = {"blind_url": reverse("review:choose", args=[candidate.pk])}
+    unsure = {"unsure_url": reverse("review:unsure", args=[candidate.pk])}
     if item is not None and item.state == ItemState.WAITING and item.stage != ItemStage.FIRST:
         if is_hidden:
             return choose
         if reviewer.pk != item.first_reviewer_id:
             return {
                 "waits_for": str(item.get_stage_display()),
-                "item_url": keyed_address("review:item", item.pk),
+                "item_url": reverse("review:item", args=[item.pk]),
             }
     elif is_hidden:
         return choose | unsure
-    found = {"override_url": keyed_address("review:override", candidate.pk)} | unsure
+    found = {"override_url": reverse("review:override", args=[candidate.pk])} | unsure
     if verdict and verdict.role:
-        found["approve_url"] = keyed_address("review:approve", candidate.pk)
+        found["approve_url"] = reverse("review:approve", args=[candidate.pk])
     return found
 
 

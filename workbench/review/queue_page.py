@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
-from workbench.infra.addresses import keyed_address, number_in
+from workbench.infra.addresses import number_in
 from workbench.runs.models import RoleChoice
 from workbench.runs.places import lines_short
 from workbench.runs.records import anchor_of
@@ -116,7 +116,7 @@ def _groups(found: list[Group], *, user: User, filters: QueueFilter, most: int) 
     return [
         {
             "run_id": group.run_id,
-            "run_url": keyed_address("questions:run", group.run_id),
+            "run_url": reverse("questions:run", args=[group.run_id]),
             "first": rows[group.run_id][0],
             "rows": rows[group.run_id],
             "count": len(group.keys),
@@ -125,8 +125,8 @@ def _groups(found: list[Group], *, user: User, filters: QueueFilter, most: int) 
             "progress": progress_words(progress.get(group.run_id, Progress())),
             "may_take": any(row["may_take"] for row in rows[group.run_id]),
             "is_mine": any(row["is_mine"] for row in rows[group.run_id]),
-            "take_url": _kept(keyed_address("review:claim-run", group.run_id), filters),
-            "release_url": _kept(keyed_address("review:release-run", group.run_id), filters),
+            "take_url": _kept(reverse("review:claim-run", args=[group.run_id]), filters),
+            "release_url": _kept(reverse("review:release-run", args=[group.run_id]), filters),
         }
         for group in found
         if group.run_id in rows
@@ -187,8 +187,8 @@ def item_row(item: QueueItem, *, user: User, sight: Sight) -> dict[str, Any]:
         "assigned_to": item.assigned_to,
         "is_for_me": item.assigned_to_id == user.pk,
         "until": item.claimed_until if is_held else None,
-        "url": keyed_address("review:item", item.pk),
-        "claim_url": keyed_address("review:claim", item.pk),
+        "url": reverse("review:item", args=[item.pk]),
+        "claim_url": reverse("review:claim", args=[item.pk]),
     }
 
 
@@ -339,7 +339,7 @@ def checks_page(*, user: User, bulk: BulkApproval) -> dict[str, Any]:
 
 def check_address(bulk: BulkApproval, item: int) -> str:
     """The item of a card that was drawn; its decision leads to the next one drawn."""
-    return f"{keyed_address('review:item', item)}?bulk={bulk.pk}"
+    return f"{reverse('review:item', args=[item])}?bulk={bulk.pk}"
 
 
 def _with_passages(items: list[QueueItem], *, user: User) -> list[dict[str, Any]]:

@@ -16,7 +16,6 @@ from django.utils.translation import gettext_lazy as _
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection, Document
 from workbench.documents.narrowing import ScopeFilter, filter_words
-from workbench.infra.addresses import keyed_address
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -278,7 +277,7 @@ class Candidate(models.Model):
         """Where the card stands on its run's page. The query names it too, so that the page does not leave it for
         later: a fragment never reaches the server, and without scripts nothing would fetch the card."""
         name = dom_id_of(self.candidate_id)
-        return f"{keyed_address('questions:run', self.run_id)}?card={name}#{name}"
+        return f"{reverse('questions:run', args=[self.run_id])}?card={name}#{name}"
 
 
 def dom_id_of(candidate_id: str) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from decimal import ROUND_HALF_UP, Decimal
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import template
-from django.utils.formats import get_format, number_format
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
@@ -35,37 +33,6 @@ def _marked(part: Mapping[str, Any]) -> str:
         title = f"{conditional_escape(asked)} ↔ {text}"
         return f'<mark class="by-meaning" title="{title}">{text}</mark>'
     return f"<mark>{text}</mark>"
-
-
-@register.filter
-def listed(titles: Iterable[str]) -> SafeString:
-    """Each title as an item of a list."""
-    return mark_safe("".join([f"<li>{conditional_escape(title)}</li>" for title in titles or ()]))  # noqa: S308 - escaped
-
-
-@register.simple_tag
-def found_by(detectors: Sequence[Mapping[str, Any]], rrf_rank: int | None = None) -> SafeString:
-    """How a candidate was found, folded: each detector with its rank, score and reason. ``detectors`` are {label, rank,
-    score, why}: rank from 1 or None, score or None.
-
-    Markup in a function, as a page of cards shows it five times a card: as a template it was a quarter of the page.
-    """
-    rank_word, score_word = _("rank"), _("score")
-    rows = []
-    for detector in detectors:
-        rank, score = detector["rank"], detector["score"]
-        figures = [f"{rank_word} {_whole(rank)}"] if rank else []
-        figures += [f"{score_word} {_hundredths(score)}"] if score is not None else []
-        why = (
-            f'<br><span class="muted">{conditional_escape(detector["why"])}</span>' if detector["why"] else ""
-        )
-        rows.append(f"<dt>{conditional_escape(detector['label'])}</dt><dd>{', '.join(figures)}{why}</dd>")
-    if rrf_rank:
-        rows.append(f"<dt>{_('All together')}</dt><dd>{rank_word} {_whole(rrf_rank)}</dd>")
-    return mark_safe(  # noqa: S308 - escaped
-        f'<details class="found"><summary>{_("How it was found")}</summary>'
-        f'<dl class="facts">{"".join(rows)}</dl></details>'
-    )
 
 
 #: From here on a probability is called high, and medium.
@@ -97,27 +64,6 @@ def likelihood(probability: float) -> str:
     if probability >= _HIGH:
         return _("%(percent)s %%, high") % percent
     return (_("%(percent)s %%, medium") if probability >= _MEDIUM else _("%(percent)s %%, low")) % percent
-
-
-@register.simple_tag
-def gauge(probability: float | None, role: str | None = "", cut: float | None = None) -> SafeString:
-    """A calibrated probability in [0, 1] as a percentage with a word and a bar, coloured by the role; nothing where
-    there is none. ``cut``: the threshold, drawn as a tick. Numbers of SVG are never localised: a comma breaks them."""
-    if probability is None:
-        return SafeString("")
-    tick = (
-        f'<rect class="gauge__cut-mark" x="{cut}" width="0.015" height="1" fill="currentColor"/>'
-        if cut
-        else ""
-    )
-    return mark_safe(  # noqa: S308 - numbers, words of ours, a role of ours
-        f'<span class="gauge is-{conditional_escape(role or "undecided")}">'
-        '<svg viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
-        '<rect class="gauge__track" y="0.25" width="1" height="0.5"/>'
-        f'<rect class="gauge__bar" y="0.25" width="{probability}" height="0.5"/>{tick}</svg>'
-        f'<span>{likelihood(probability)}<span class="visually-hidden"> {_("probability of being evidence")}'
-        "</span></span></span>"
-    )
 
 
 @register.simple_tag
@@ -156,20 +102,6 @@ def line_items(lines: Iterable[Mapping[str, Any]], *, page: int | None = None) -
             f'<span class="lines__text">{conditional_escape(line["text"])}{notes}</span></li>'
         )
     return mark_safe("".join(items))  # noqa: S308 - escaped
-
-
-_HUNDREDTH = Decimal("0.01")
-_GROUPED = 1000
-
-
-def _hundredths(value: float) -> str:
-    """What the filter ``floatformat`` gives for two places, which asks for the same formats again for each number."""
-    rounded = Decimal(repr(value)).quantize(_HUNDREDTH, rounding=ROUND_HALF_UP) + 0  # no -0
-    return f"{rounded:f}".replace(".", get_format("DECIMAL_SEPARATOR"))
-
-
-def _whole(number: int) -> str:
-    return str(number) if number < _GROUPED else number_format(number)
 
 
 def _with_kind(name: str, kind: str) -> str:
