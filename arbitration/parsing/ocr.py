@@ -63,7 +63,7 @@ def _engine() -> Any:
         raise ParseFailure(
             "ocr_unavailable", "Text recognition is not installed here. Upload a PDF that has a text layer."
         ) from error
-    onnxruntime.disable_telemetry_events()  # type: ignore[attr-defined]
+    onnxruntime.disable_telemetry_events()
     return RapidOCR(params=_SETTINGS)
 
 
