@@ -112,15 +112,8 @@ def browser() -> Iterator[object]:
 @pytest.fixture(scope="session")
 def product() -> Iterator[RunningProduct]:
     """The product, running, with its demo documents ready; tests/e2e has one of its own."""
-    from tests.product import eventually, running_product
+    from tests.product import await_demo, running_product
 
     with running_product({"DJANGO_SETTINGS_MODULE": "tests.integration.dev"}) as running:
-        eventually(lambda: _demo_is_ready(running), seconds=600, what="the demo documents are ready")
+        await_demo(running)
         yield running
-
-
-def _demo_is_ready(product: RunningProduct) -> bool:
-    rows = product.rows("SELECT status, failure_reason FROM documents_document")
-    failed = [reason for status, reason in rows if status == "failed"]
-    assert not failed, failed
-    return bool(rows) and all(status == "ready" for status, _ in rows)

@@ -7,8 +7,10 @@ are short, so that a test sees a dead worker's run taken over in seconds; the pr
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,6 +34,8 @@ from workbench.stack.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "only-for-tests-of-the-demo"
+#: Names the folder in which ``make test`` keeps a home that products of its tests are copies of.
+PREPARED = "WORKBENCH_PREPARED_HOME"
 Seen = TypeVar("Seen")
 
 
@@ -147,7 +151,44 @@ def with_suppressed(process: psutil.Process) -> None:
 @contextmanager
 def running_product(extra: Mapping[str, str] | None = None) -> Iterator[RunningProduct]:
     """Starts the product and stops it at the end."""
-    with FakeLLM() as fake, tempfile.TemporaryDirectory(prefix="workbench-test-") as folder:
+    with tempfile.TemporaryDirectory(prefix="workbench-test-") as folder:
+        if prepared := os.environ.get(PREPARED):
+            subprocess.run(["cp", "-a", f"{_prepared_home(Path(prepared))}/.", folder], check=True)
+        with _running(folder, extra or {}) as product:
+            yield product
+
+
+def _prepared_home(folder: Path) -> Path:
+    """A home with its database migrated, static files collected and the demo documents read, which every product of
+    ``make test`` begins with as a copy. The first that asks makes it while the others wait."""
+    home, done = folder / "home", folder / "done"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            shutil.rmtree(home, ignore_errors=True)
+            home.mkdir()
+            with _running(str(home), {}) as product:
+                await_demo(product)
+            (home / "ports.json").unlink()  # each copy finds ports of its own
+            done.touch()
+    return home
+
+
+def await_demo(product: RunningProduct) -> None:
+    """Waits until the demo documents are ready."""
+    eventually(lambda: _demo_is_ready(product), seconds=600, what="the demo documents are ready")
+
+
+def _demo_is_ready(product: RunningProduct) -> bool:
+    rows = product.rows("SELECT status, failure_reason FROM documents_document")
+    failed = [reason for status, reason in rows if status == "failed"]
+    assert not failed, failed
+    return bool(rows) and all(status == "ready" for status, _ in rows)
+
+
+@contextmanager
+def _running(folder: str, extra: Mapping[str, str]) -> Iterator[RunningProduct]:
+    with FakeLLM() as fake:
         port = free_port("127.0.0.1")
         environment = {
             **{name: value for name, value in os.environ.items() if name not in FOREIGN},
@@ -161,7 +202,7 @@ def running_product(extra: Mapping[str, str] | None = None) -> Iterator[RunningP
             "OPENAI_API_KEY": "sk-test",
             "OPENAI_MODEL": "fake-model",
             "DEFAULT_STRATEGY": "offline",
-            **(extra or {}),
+            **extra,
         }
         process = subprocess.Popen(
             [sys.executable, "-m", "workbench.stack", "run"],

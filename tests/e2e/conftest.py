@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.browser import NARROW, WIDE, Visitor
-from tests.product import PASSWORD, RunningProduct, eventually, running_product
+from tests.product import PASSWORD, RunningProduct, await_demo, eventually, running_product
 
 playwright = pytest.importorskip("playwright.sync_api")
 
@@ -30,13 +30,8 @@ def product() -> Iterator[RunningProduct]:
     """Web, worker and beat with a home of their own; the demo documents are ready."""
     extra = {"WEBAUTHN": "1", "WORKBENCH_USER_PASSWORD": PASSWORD, "METRICS_TOKEN": METRICS_TOKEN}
     with running_product(extra) as running:
-        eventually(lambda: _demo_is_ready(running), seconds=600, what="the demo documents are ready")
+        await_demo(running)
         yield running
-
-
-def _demo_is_ready(product: RunningProduct) -> bool:
-    rows = product.rows("SELECT status FROM documents_document")
-    return bool(rows) and all(status == "ready" for (status,) in rows)
 
 
 @pytest.fixture(scope="session")

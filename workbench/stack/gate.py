@@ -263,8 +263,12 @@ def services_of_their_own(project: Project) -> Iterator[tuple[Runner, Mapping[st
     """How to run a step against services that end with the block, their variables, and the signals meanwhile."""
     for name in PERSONAL:
         os.environ.pop(name, None)
-    with Signals().installed() as signals, bringup.temporary(signals) as (supervisor, services):
-        environment = services.test_environment(project)
+    with (
+        tempfile.TemporaryDirectory(prefix="workbench-prepared-", ignore_cleanup_errors=True) as prepared,
+        Signals().installed() as signals,
+        bringup.temporary(signals) as (supervisor, services),
+    ):
+        environment = {**services.test_environment(project), "WORKBENCH_PREPARED_HOME": prepared}
 
         def run(step: Step) -> int:
             return supervisor.run_in_foreground(
