@@ -45,6 +45,7 @@ Words = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(stor
 Question = Annotated[str, StringConstraints(min_length=1, max_length=4000), AfterValidator(storable)]
 Term = Annotated[str, StringConstraints(min_length=1, max_length=120), AfterValidator(storable)]
 Property = Annotated[str, StringConstraints(max_length=160), AfterValidator(storable)]
+FieldName = Annotated[str, StringConstraints(min_length=1, max_length=60), AfterValidator(storable)]
 
 
 class _Part(BaseModel):
@@ -62,6 +63,9 @@ class DocumentEntry(_Part):
     jurisdiction: Annotated[str, StringConstraints(max_length=80), AfterValidator(storable)] = ""
     effective_date: dt.date | None = None
     tags: Annotated[list[Annotated[str, StringConstraints(max_length=80)]], Field(max_length=100)] = []
+    #: As people set them; what the machine read is read anew.
+    parties: Annotated[list[Property], Field(max_length=20)] = []
+    fields: Annotated[dict[FieldName, Property], Field(max_length=20)] = {}
     #: The document that this one is the next version of; it stands before this one.
     version_of: Sha256 | None = None
     version_number: Annotated[int, Field(ge=1, le=100_000)] = 1
@@ -96,6 +100,8 @@ class Settings(_Part):
     erasure_delay_days: Annotated[int, Field(ge=0, le=3650)] = 7
     contributes_to_training: bool = True
     gates: Annotated[list[Gates], Field(max_length=20)] = []
+    #: The fields that its documents have beside those that all have, and what each holds.
+    fields: Annotated[dict[FieldName, Literal["text", "date"]], Field(max_length=20)] = {}
 
 
 class Table(_Part):

@@ -27,6 +27,7 @@ from workbench.checklists.services import question_set_create
 from workbench.collection_settings.selectors import criteria_weights_of
 from workbench.collection_settings.services import collection_change, proposal_create
 from workbench.documents.erasure import hold_set, retention_set
+from workbench.documents.fields import field_add, own_values, values_replace
 from workbench.documents.models import Collection, Document
 from workbench.documents.services import collection_create, document_upload
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -263,6 +264,8 @@ def _settings_in(actor: User, collection: Collection, settings: Settings, *, ori
             delay_days=settings.erasure_delay_days,
             reason=origin,
         )
+    for name, kind in settings.fields.items():
+        field_add(actor=actor, collection=collection, name=name, kind=kind)
     for gates in settings.gates:
         calibration = GateCalibration(
             profile=gates.profile,
@@ -289,12 +292,14 @@ def _documents_in(
         stored.append(document.file.name)
         if document.sha256 != entry.sha256:
             raise BadArchive(_("A document changed while it was being taken in."))
-        _describe(document, entry, taken)
+        _describe(actor, document, entry, taken)
         taken[entry.sha256] = document
     return taken
 
 
-def _describe(document: Document, entry: DocumentEntry, taken: Mapping[str, Document]) -> None:
+def _describe(actor: User, document: Document, entry: DocumentEntry, taken: Mapping[str, Document]) -> None:
+    own = own_values(collection=document.collection, given=entry.fields)
+    values_replace(actor=actor, document=document, parties=entry.parties, own=own)
     Document.objects.filter(pk=document.pk).update(
         document_type=entry.document_type,
         issuer=entry.issuer,

@@ -17,6 +17,7 @@ from training.labels import LabelSource
 from workbench.checklists.models import Entry, QuestionSet
 from workbench.collection_settings.models import CollectionGates
 from workbench.collection_settings.selectors import criteria_weights_of
+from workbench.documents.fields import carried
 from workbench.documents.models import DELETED_STATUSES, Collection, Document
 from workbench.errors import WorkbenchError
 from workbench.labeling.models import GuidelineVersion, Label
@@ -134,6 +135,7 @@ def _settings(collection: Collection) -> Settings:
         erasure_delay_days=collection.erasure_delay_days,
         contributes_to_training=collection.contributes_to_training,
         gates=[_gates(row) for row in collection.applied_gates.select_related("proposal").order_by("pk")],
+        fields={row.name: row.kind for row in collection.fields.all()},
     )
 
 
@@ -159,6 +161,7 @@ def _documents(collection: Collection) -> list[Document]:
 
 def _entries(documents: Sequence[Document]) -> list[DocumentEntry]:
     sha_of = {document.pk: document.sha256 for document in documents}
+    values = carried(documents)
     return [
         DocumentEntry(
             sha256=document.sha256,
@@ -169,6 +172,8 @@ def _entries(documents: Sequence[Document]) -> list[DocumentEntry]:
             jurisdiction=document.jurisdiction,
             effective_date=document.effective_date,
             tags=document.tags,
+            parties=values[document.pk].parties,
+            fields=values[document.pk].own,
             # A version whose predecessor was deleted begins a line of its own.
             version_of=sha_of.get(document.version_of_id) if document.version_of_id else None,
             version_number=document.version_number,

@@ -16,9 +16,13 @@ from rest_framework.response import Response
 from workbench.accounts.permissions import Permission
 from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked
 
-from .describing import LONGEST_TAG, MOST_TAGS, document_describe
+from .describing import LONGEST_TAG, MOST_PARTIES, MOST_TAGS, document_describe
 from .erasure_api import CollectionKeepingActions, DocumentErasureActions
+from .field_api import FIELD_FILTERS, CollectionFieldActions, own_fields
+from .field_page import filter_in
+from .fields import LONGEST_VALUE
 from .models import Collection, Document, OfferState, VersionOffer
+from .narrowing import narrowed
 from .selectors import collection_for, document_for
 from .serializers import (
     CollectionCreateSerializer,
@@ -66,9 +70,17 @@ class DescriptionSerializer(serializers.Serializer[Any]):
         default=list,
         max_length=MOST_TAGS,
     )
+    parties = serializers.ListField(
+        child=serializers.CharField(max_length=LONGEST_VALUE),
+        required=False,
+        default=list,
+        max_length=MOST_PARTIES,
+    )
+    fields = own_fields()  # type: ignore[assignment]
 
 
 class CollectionViewSet(
+    CollectionFieldActions,
     CollectionKeepingActions,
     mixins.ListModelMixin,
     mixins.RetrieveModelMixin,
@@ -94,7 +106,7 @@ class CollectionViewSet(
         return Response(CollectionSerializer(collection).data, status=status.HTTP_201_CREATED)
 
 
-@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
+@extend_schema_view(list=extend_schema(parameters=[COLLECTION, *FIELD_FILTERS]))
 class DocumentViewSet(
     DocumentErasureActions,
     mixins.ListModelMixin,
@@ -110,7 +122,10 @@ class DocumentViewSet(
         """Only those visible to the caller."""
         documents = Document.objects.visible_to(self.request.user).select_related("collection")
         slug = self.request.query_params.get("collection")
-        return documents.filter(collection__slug=slug) if slug else documents
+        documents = documents.filter(collection__slug=slug) if slug else documents
+        return narrowed(documents, filter_in(self.request.query_params)).prefetch_related(
+            "fields__definition"
+        )
 
     @extend_schema(
         request={"multipart/form-data": DocumentUploadSerializer},
@@ -148,7 +163,8 @@ class DocumentViewSet(
     @extend_schema(parameters=[IDEMPOTENCY], request=DescriptionSerializer, responses=DocumentSerializer)
     @action(detail=True, methods=["post"])
     def describe(self, request: Request, pk: str) -> Response:
-        """Puts type, issuer, jurisdiction, date and tags in place of those before. Questions are narrowed by them."""
+        """Puts type, parties, issuer, jurisdiction, date, tags and the collection's own fields in place of those
+        before. Questions are narrowed by them."""
         document = document_for(user=request.user, pk=int(pk))
         given = checked(request, DescriptionSerializer)
         return Response(

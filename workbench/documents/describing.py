@@ -1,10 +1,11 @@
-"""What a person says of a document: its type, issuer, jurisdiction, date and tags. Questions are narrowed by these, and
-strategies weigh date and issuer."""
+"""What a person says of a document: its type, parties, issuer, jurisdiction, date, tags and the fields of its
+collection. Questions are narrowed by these, and strategies weigh date and issuer."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
@@ -15,12 +16,80 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import NotAllowed, WorkbenchError
-from workbench.infra.storable import storable
 
-from .models import DELETED_STATUSES, Document
+from .fields import (
+    LONGEST_VALUE,
+    Carried,
+    carried,
+    opening_of,
+    own_values,
+    particulars_store,
+    plain,
+    values_replace,
+)
+from .models import DELETED_STATUSES, Collection, Document, DocumentStatus
 from .services import index_epoch_bump
 
 MOST_TAGS, LONGEST_TAG = 20, 80
+MOST_PARTIES = 20
+#: Documents that are described at once.
+MOST_AT_ONCE = 200
+COLUMNS = ("document_type", "issuer", "jurisdiction", "effective_date", "tags")
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Everything that people say of one document; ``fields`` by the collection's name of the field."""
+
+    document_type: str = ""
+    issuer: str = ""
+    jurisdiction: str = ""
+    effective_date: dt.date | None = None
+    tags: Sequence[str] = ()
+    parties: Sequence[str] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is changed on many documents at once: tags and parties are added, or taken away; ``fields`` are set, and
+    those that are empty stay as they are. ``read_again``: what the machine reads in the text is read anew."""
+
+    add_tags: Sequence[str] = ()
+    remove_tags: Sequence[str] = ()
+    add_parties: Sequence[str] = ()
+    document_type: str = ""
+    issuer: str = ""
+    jurisdiction: str = ""
+    effective_date: dt.date | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    read_again: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether anything is changed."""
+        return self != Changes()
+
+    def on(self, before: Description) -> Description:
+        """A document's description after them."""
+        gone = {plain(tag).casefold() for tag in self.remove_tags}
+        named = {
+            name: value
+            for name in ("document_type", "issuer", "jurisdiction", "effective_date")
+            if (value := getattr(self, name))
+        }
+        return replace(
+            before,
+            tags=[*(tag for tag in before.tags if tag.casefold() not in gone), *self.add_tags],
+            parties=[*before.parties, *self.add_parties],
+            fields={**before.fields, **{name: value for name, value in self.fields.items() if value}},
+            **named,
+        )
+
+
+def description_of(document: Document, values: Carried) -> Description:
+    """What people have said of a document; ``values`` are its own (:func:`.fields.carried`)."""
+    columns = {name: getattr(document, name) for name in COLUMNS}
+    return Description(**columns, parties=values.parties, fields=values.own)
 
 
 def document_describe(
@@ -32,51 +101,141 @@ def document_describe(
     jurisdiction: str,
     effective_date: dt.date | None,
     tags: Sequence[str],
+    parties: Sequence[str] = (),
+    fields: Mapping[str, str] | None = None,
 ) -> Document:
     """Puts the facts in place of those before; empty ones are unknown. An audited act; questions that were answered
     with other facts are answered anew.
 
-    Raises :class:`NotAllowed`, or :class:`WorkbenchError` for a deleted document or too many tags.
+    Raises :class:`NotAllowed`, or :class:`WorkbenchError` for a deleted document, an unknown field or bad values.
     """
-    if not has_permission(actor, document.collection, Permission.UPLOAD):
-        raise NotAllowed(_("You may not change documents of this collection."))
+    _require(actor, document.collection)
+    with transaction.atomic():
+        locked = Document.objects.select_for_update().select_related("collection").get(pk=document.pk)
+        given = Description(
+            document_type, issuer, jurisdiction, effective_date, tags, parties, dict(fields or {})
+        )
+        if _describe(actor, locked, carried([locked])[locked.pk], given):
+            index_epoch_bump(collection_ids=[locked.collection_id])
+    return locked
+
+
+def documents_describe(
+    *, actor: User, collection: Collection, documents: Sequence[int], changes: Changes
+) -> int:
+    """Makes the same changes to some documents of a collection, all or nothing; gives how many changed. Each has an
+    event of its own.
+
+    Raises as :func:`document_describe`, and :class:`WorkbenchError` for none, too many, or one that is not there.
+    """
+    _require(actor, collection)
+    keys = sorted(set(documents))
+    if not keys:
+        raise WorkbenchError(_("Choose at least one document."), code="none_chosen")
+    if len(keys) > MOST_AT_ONCE:
+        raise WorkbenchError(
+            _("At most %(n)d documents at once.") % {"n": MOST_AT_ONCE}, code="too_many_documents"
+        )
+    if not changes:
+        raise WorkbenchError(_("Say what to change."), code="nothing_to_change")
+    with transaction.atomic():
+        rows = Document.objects.select_for_update(of=("self",)).select_related("collection")
+        locked = list(rows.filter(collection=collection, pk__in=keys).order_by("pk"))
+        if len(locked) < len(keys):
+            raise WorkbenchError(
+                _("One of these documents is not in the collection."), code="document_elsewhere"
+            )
+        values = carried(locked)
+        changed = 0
+        for document in locked:
+            is_described = _describe(
+                actor,
+                document,
+                values[document.pk],
+                changes.on(description_of(document, values[document.pk])),
+            )
+            is_read = changes.read_again and _read_again(actor, document)
+            changed += is_described or is_read
+        if changed:
+            index_epoch_bump(collection_ids=[collection.pk])
+    return changed
+
+
+def _describe(actor: User, document: Document, values: Carried, given: Description) -> bool:
+    """One document, locked by the caller; whether anything changed."""
     if document.status in DELETED_STATUSES:
         raise WorkbenchError(_("This document is deleted."), code="document_deleted")
-    new: dict[str, Any] = {
-        "document_type": _plain(document_type),
-        "issuer": _plain(issuer),
-        "jurisdiction": _plain(jurisdiction),
-        "effective_date": effective_date,
-        "tags": list(dict.fromkeys(plain for tag in tags if (plain := _plain(tag)))),
+    own = own_values(collection=document.collection, given=given.fields)
+    new = _facts(given) | {"fields": {definition.name: value for definition, value in own.items()}}
+    old = _facts(description_of(document, values)) | {"fields": dict(values.own)}
+    changed = [name for name in new if new[name] != old[name]]
+    if not changed:
+        return False
+    audit_record(
+        actor=actor,
+        action=Action.DOCUMENT_DESCRIBED,
+        obj=document,
+        collection_id=document.collection_id,
+        before={name: _said(old[name]) for name in changed},
+        after={name: _said(new[name]) for name in changed},
+    )
+    columns = [name for name in changed if name in COLUMNS]
+    for name in columns:
+        setattr(document, name, new[name])
+    if columns:
+        document.save(update_fields=columns)
+    if {"parties", "fields"} & set(changed):
+        values_replace(actor=actor, document=document, parties=new["parties"], own=own)
+    return True
+
+
+def _facts(given: Description) -> dict[str, Any]:
+    """As they are kept. Raises :class:`WorkbenchError` for too many or too long ones."""
+    facts: dict[str, Any] = {
+        "document_type": plain(given.document_type),
+        "issuer": plain(given.issuer),
+        "jurisdiction": plain(given.jurisdiction),
+        "effective_date": given.effective_date,
+        "tags": _each_once(given.tags),
+        "parties": _each_once(given.parties),
     }
-    if len(new["tags"]) > MOST_TAGS or any(len(tag) > LONGEST_TAG for tag in new["tags"]):
+    if len(facts["tags"]) > MOST_TAGS or any(len(tag) > LONGEST_TAG for tag in facts["tags"]):
         raise WorkbenchError(
             _("At most %(n)d tags, each of at most %(length)d characters.")
             % {"n": MOST_TAGS, "length": LONGEST_TAG},
             code="bad_tags",
         )
-    with transaction.atomic():
-        locked = Document.objects.select_for_update().get(pk=document.pk)
-        changed = [name for name, value in new.items() if getattr(locked, name) != value]
-        if not changed:
-            return locked
-        audit_record(
-            actor=actor,
-            action=Action.DOCUMENT_DESCRIBED,
-            obj=locked,
-            collection_id=locked.collection_id,
-            before={name: _said(getattr(locked, name)) for name in changed},
-            after={name: _said(new[name]) for name in changed},
+    if len(facts["parties"]) > MOST_PARTIES or any(len(party) > LONGEST_VALUE for party in facts["parties"]):
+        raise WorkbenchError(
+            _("At most %(n)d parties, each of at most %(length)d characters.")
+            % {"n": MOST_PARTIES, "length": LONGEST_VALUE},
+            code="bad_parties",
         )
-        for name in changed:
-            setattr(locked, name, new[name])
-        locked.save(update_fields=changed)
-        index_epoch_bump(collection_ids=[locked.collection_id])
-    return locked
+    return facts
 
 
-def _plain(text: str) -> str:
-    return " ".join(storable(text.replace("\x00", " ")).split())
+def _read_again(actor: User, document: Document) -> bool:
+    """What the machine reads, read anew; a document without text has nothing to read."""
+    if document.status != DocumentStatus.READY:
+        return False
+    found = particulars_store(document=document, lines=opening_of(document))
+    audit_record(
+        actor=actor,
+        action=Action.DOCUMENT_FIELDS_READ,
+        obj=document,
+        collection_id=document.collection_id,
+        after={"values": found},
+    )
+    return True
+
+
+def _require(actor: User, collection: Collection) -> None:
+    if not has_permission(actor, collection, Permission.UPLOAD):
+        raise NotAllowed(_("You may not change documents of this collection."))
+
+
+def _each_once(values: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(kept for value in values if (kept := plain(value))))
 
 
 def _said(value: Any) -> Any:

@@ -33,6 +33,7 @@ from workbench.infra.stored import path_on_disk
 
 from .embedding import AnotherEncoder, active_space, current_embedder, require_encoder_of, space_hold
 from .extents import SectionExtent, section_extents
+from .fields import particulars_store
 from .models import (
     WORKING_STATUSES,
     Collection,
@@ -216,6 +217,7 @@ def _store(document: Document, parsed: ParsedDocument) -> None:
     _copy(Section, SECTION_COLUMNS, document, _section_rows(parsed))
     _copy(Line, LINE_COLUMNS, document, _line_rows(parsed))
     _copy(Passage, PASSAGE_COLUMNS, document, _passage_rows(parsed))
+    particulars_store(document=document, lines=parsed.lines)
 
 
 SECTION_COLUMNS = [

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
-from django.db.models.functions import Now
+from django.db.models.functions import Lower, Now
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from pgvector.django import VectorField
@@ -228,6 +228,92 @@ class Document(models.Model):
     def is_working(self) -> bool:
         """Whether progress is still to come."""
         return self.status in WORKING_STATUSES
+
+
+class FieldKind(models.TextChoices):
+    """What the value of a collection's own field is."""
+
+    TEXT = "text", _("text")
+    DATE = "date", _("date")
+
+
+class CollectionField(models.Model):
+    """A field that the documents of one collection have beside those that all have."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="fields")
+    name = models.CharField(max_length=60)
+    kind = models.CharField(max_length=8, choices=FieldKind.choices, default=FieldKind.TEXT)
+
+    class Meta:
+        ordering = ["name", "pk"]
+        constraints = [
+            models.UniqueConstraint(Lower("name"), models.F("collection"), name="field_once_a_collection"),
+            models.CheckConstraint(condition=models.Q(kind__in=FieldKind.values), name="field_kind_is_known"),
+            models.CheckConstraint(condition=~models.Q(name=""), name="field_has_a_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Particular(models.TextChoices):
+    """What every document may carry beside its tags. Type and date as a person has set them are columns of it."""
+
+    PARTY = "party", _("Party")
+    TYPE = "document_type", _("Document type")
+    DATE = "effective_date", _("Effective from")
+
+
+class DocumentField(models.Model):
+    """A value that a document carries: read from its text by the machine, or set by a person. The two stay apart; where
+    a person has set a field, theirs counts and the machine's is only shown. ``definition`` None: one of
+    :class:`Particular`. Dates are as ISO 8601 writes them."""
+
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="fields")
+    definition = models.ForeignKey(
+        CollectionField, on_delete=models.CASCADE, null=True, blank=True, related_name="values"
+    )
+    name = models.CharField(max_length=16, choices=Particular.choices, blank=True)
+    value = models.CharField(max_length=160)
+    # None: the machine read it, in this line.
+    set_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    page_num = models.PositiveIntegerField(null=True, blank=True)
+    line_num = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["document", "name", "value"],
+                condition=models.Q(set_by__isnull=True),
+                name="read_once",
+            ),
+            models.UniqueConstraint(
+                fields=["document", "name", "definition", "value"],
+                condition=models.Q(set_by__isnull=False),
+                nulls_distinct=False,
+                name="set_once",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(definition__isnull=True, name__in=Particular.values)
+                | models.Q(definition__isnull=False, name=""),
+                name="value_is_of_one_field",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(set_by__isnull=False, page_num__isnull=True, line_num__isnull=True)
+                | models.Q(set_by__isnull=True, page_num__isnull=False, line_num__isnull=False)
+                & models.Q(definition__isnull=True),
+                name="what_was_read_has_a_place",
+            ),
+            models.CheckConstraint(condition=~models.Q(value=""), name="value_says_something"),
+            # Type and date as a person sets them are columns of the document.
+            models.CheckConstraint(
+                condition=models.Q(set_by__isnull=True) | models.Q(name__in=["", Particular.PARTY]),
+                name="set_type_and_date_are_columns",
+            ),
+        ]
 
 
 class OfferState(models.TextChoices):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import QueryDict
 from django.urls import reverse
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -18,8 +18,10 @@ from workbench.accounts.permissions import Permission, permissions_in
 
 from . import selectors
 from .drawings import Picture, page_picture
-from .forms import DeletionForm, DescribeForm, ReasonForm
+from .field_page import about, filter_fields, filter_in
+from .forms import BulkForm, DeletionForm, DescribeForm, ReasonForm
 from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
+from .narrowing import facts_of
 from .pages import SCALE
 from .selectors import OutlineEntry, PageView, PlacedLine
 from .versions import open_offer
@@ -40,8 +42,8 @@ def line_url(*, document: int, page: int, line: int) -> str:
     return f"{reverse('documents:document', args=[document])}?page={page}#p{page}-l{line}"
 
 
-def document_row(document: Document, *, may_upload: bool) -> dict[str, Any]:
-    """One document of a list (``_document_row.html``)."""
+def document_row(document: Document, *, may_upload: bool, is_listed: bool = False) -> dict[str, Any]:
+    """One document of a list (``_document_row.html``); of a collection's own list it can be chosen."""
     state = _STATES.get(DocumentStatus(document.status), "running")
     ended_badly = state in {"failed", "cancelled"}
     return {
@@ -58,7 +60,8 @@ def document_row(document: Document, *, may_upload: bool) -> dict[str, Any]:
         "state": state,
         "stage": _stage(document) if state == "running" else "",
         "reason": document.failure_reason if state == "failed" else "",
-        "poll_url": reverse("documents:status", args=[document.pk]),
+        "poll_url": reverse("documents:status", args=[document.pk]) + ("?listed=1" if is_listed else ""),
+        "choice": document.pk if is_listed and may_upload and state == "ready" else None,
         "retry_url": reverse("documents:retry", args=[document.pk]) if ended_badly and may_upload else "",
         "cancel_url": reverse("documents:cancel", args=[document.pk])
         if document.is_working and may_upload
@@ -89,20 +92,44 @@ def _stage(document: Document) -> str:
     return _("%(stage)s, %(share)d %%") % {"stage": label, "share": share}
 
 
-def collection_page(*, collection: Collection, user: User, query: QueryDict) -> dict[str, Any]:
-    """A collection: its documents with progress, upload, and the ways on."""
+def collection_page(
+    *,
+    collection: Collection,
+    user: User,
+    query: QueryDict,
+    bulk: BulkForm | None = None,
+    chosen: Sequence[int] = (),
+) -> dict[str, Any]:
+    """A collection: its documents with progress, upload, and the ways on. ``bulk`` is a form that was refused, with the
+    documents ``chosen``."""
     may = permissions_in(user, collection)
     text, status = query.get("q", "").strip(), query.get("status", "")
+    given = filter_in(query)
     page = selectors.document_page(
-        collection=collection, before=query.get("before"), text=text, statuses=STATUS_FILTERS.get(status)
+        collection=collection,
+        before=query.get("before"),
+        text=text,
+        statuses=STATUS_FILTERS.get(status),
+        given=given,
     )
+    facts = facts_of(collections=[collection])
+    may_describe = Permission.UPLOAD in may and bool(page.items)
     address = collection.get_absolute_url()
     return {
         "collection": collection,
         "may": may,
         "people_url": reverse("accounts:people", args=[collection.slug]) if Permission.AUDIT in may else "",
-        "documents": [document_row(d, may_upload=Permission.UPLOAD in may) for d in page.items],
-        "filters": _filters(address=address, text=text, status=status),
+        "documents": [
+            document_row(d, may_upload=Permission.UPLOAD in may, is_listed=True)
+            | {"is_chosen": d.pk in chosen}
+            for d in page.items
+        ],
+        "filters": _filters(address=address, text=text, status=status, more=filter_fields(facts, query))
+        | {"more_is_open": bool(given)},
+        "bulk": (bulk or BulkForm(own=list(collection.fields.all()), auto_id="id_bulk_%s"))
+        if may_describe
+        else None,
+        "bulk_url": f"{reverse('documents:bulk', args=[collection.slug])}?{query.urlencode()}",
         "pager": {
             "shown": len(page.items),
             "next_url": f"{address}?{_with(query, before=page.next_cursor)}" if page.next_cursor else "",
@@ -116,7 +143,7 @@ def collection_page(*, collection: Collection, user: User, query: QueryDict) -> 
             {"label": _("Collections"), "url": reverse("documents:collections")},
             {"label": collection.name},
         ],
-        "is_filtered": bool(text or status or query.get("before")),
+        "is_filtered": bool(text or status or given or query.get("before")),
     }
 
 
@@ -129,7 +156,7 @@ STATUS_FILTERS: dict[str, tuple[DocumentStatus, ...]] = {
 }
 
 
-def _filters(*, address: str, text: str, status: str) -> dict[str, Any]:
+def _filters(*, address: str, text: str, status: str, more: list[dict[str, Any]]) -> dict[str, Any]:
     options = [
         ("", _("Any")),
         ("ready", _("Ready")),
@@ -149,8 +176,9 @@ def _filters(*, address: str, text: str, status: str) -> dict[str, Any]:
                 "options": options,
             },
         ],
+        "more": more,
         "active": [],
-        "clear_url": address if text or status else "",
+        "clear_url": address if text or status or any(field["value"] for field in more) else "",
     }
 
 
@@ -267,10 +295,7 @@ def document_page(
         "collection": document.collection,
         "may": may,
         "facts": _facts(document),
-        "described": _described(document),
-        "describe": (describe or _describe_form(document))
-        if Permission.UPLOAD in may and not is_gone
-        else None,
+        "about": None if is_gone else about(document, form=describe, may_describe=Permission.UPLOAD in may),
         "viewer": viewer(view, user=user, address=address, q=text) if view else None,
         "outline": outline_nodes(selectors.outline(document=document, page_num=number), address=address)
         if view
@@ -330,28 +355,6 @@ def _versions_link(document: Document) -> dict[str, Any]:
 
 def _page_number(raw: str, document: Document) -> int:
     return max(1, min(int(raw), document.page_count or 1)) if raw.isdecimal() else 1
-
-
-def _described(document: Document) -> list[tuple[str, str]]:
-    """What is known of the document beside its text."""
-    day = date_format(document.effective_date, "DATE_FORMAT") if document.effective_date else ""
-    facts = [
-        (_("Document type"), document.document_type),
-        (_("Issuer"), document.issuer),
-        (_("Jurisdiction"), document.jurisdiction),
-        (_("Effective from"), day),
-        (_("Language"), document.language),
-        (_("Tags"), ", ".join(map(str, document.tags))),
-    ]
-    return [(label, value) for label, value in facts if value]
-
-
-def _describe_form(document: Document) -> DescribeForm:
-    names = ("document_type", "issuer", "jurisdiction", "effective_date")
-    given = {name: getattr(document, name) for name in names}
-    return DescribeForm(
-        initial=given | {"tags": ", ".join(map(str, document.tags))}, auto_id="id_describe_%s"
-    )
 
 
 def _facts(document: Document) -> list[str]:

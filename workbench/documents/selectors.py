@@ -25,6 +25,7 @@ from .models import (
     Page,
     Section,
 )
+from .narrowing import ScopeFilter, narrowed
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -98,9 +99,11 @@ def document_page(
     before: str | None = None,
     text: str = "",
     statuses: Sequence[str] | None = None,
+    given: ScopeFilter | None = None,
     size: int = 100,
 ) -> Slice[Document]:
-    """Documents of a collection, newest first, from a cursor on; filtered by name or title, and by status."""
+    """Documents of a collection, newest first, from a cursor on; filtered by name or title, by status and by what they
+    carry."""
     documents = documents_of(collection=collection).order_by("-id")
     cursor = number_in(before)
     if cursor is not None:
@@ -111,6 +114,8 @@ def document_page(
         documents = documents.filter(Q(name__icontains=text) | Q(title__icontains=text))
     if statuses:
         documents = documents.filter(status__in=statuses)
+    if given:
+        documents = narrowed(documents, given)
     items = list(documents[: size + 1])
     more = len(items) > size
     return Slice(items[:size], str(items[size - 1].pk) if more else "")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from .models import Collection, Document
+from .models import Collection, Document, DocumentField
 
 
 class CollectionSerializer(serializers.ModelSerializer[Collection]):
@@ -26,10 +27,40 @@ class CollectionCreateSerializer(serializers.Serializer[Any]):
     description = serializers.CharField(max_length=2000, required=False, default="", allow_blank=True)
 
 
+class ReadValueSerializer(serializers.ModelSerializer[DocumentField]):
+    """A value that the machine read in the document, and the line. It counts where nobody has set the field."""
+
+    class Meta:
+        model = DocumentField
+        fields = ["name", "value", "page_num", "line_num"]
+        read_only_fields = fields
+
+
 class DocumentSerializer(serializers.ModelSerializer[Document]):
     """A document and where it is on its way."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
+    parties = serializers.SerializerMethodField(help_text="As people set them.")
+    fields = serializers.SerializerMethodField(  # type: ignore[assignment]
+        method_name="get_own_fields",
+        help_text="What people set in the collection's own fields, by the name of the field.",
+    )
+    read = serializers.SerializerMethodField(help_text="What the machine read in the opening of the text.")
+
+    def get_parties(self, document: Document) -> list[str]:
+        """In the order in which they were given."""
+        return [row.value for row in document.fields.all() if row.set_by_id and row.definition_id is None]
+
+    def get_own_fields(self, document: Document) -> dict[str, str]:
+        """By name."""
+        return {row.definition.name: row.value for row in document.fields.all() if row.definition is not None}
+
+    @extend_schema_field(ReadValueSerializer(many=True))
+    def get_read(self, document: Document) -> Any:
+        """With their places."""
+        return ReadValueSerializer(
+            [row for row in document.fields.all() if row.set_by_id is None], many=True
+        ).data
 
     class Meta:
         model = Document
@@ -37,7 +68,8 @@ class DocumentSerializer(serializers.ModelSerializer[Document]):
             "id", "collection", "name", "title", "kind", "size", "sha256", "status", "stage_done", "stage_total",
             "failure_code", "failure_reason", "warnings", "page_count", "line_count", "section_count",
             "section_depth", "passage_count", "language", "document_type", "issuer",
-            "jurisdiction", "effective_date", "tags", "created_at", "finished_at",
+            "jurisdiction", "effective_date", "tags", "parties", "fields", "read", "created_at",
+            "finished_at",
         ]  # fmt: skip
         read_only_fields = fields
 

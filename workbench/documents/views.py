@@ -7,13 +7,15 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.cache import patch_cache_control
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.errors import WorkbenchError
+from workbench.infra.addresses import number_in
 
-from . import describing, drawings, presenters, selectors, services
-from .forms import CollectionForm, DescribeForm, UploadForm
+from . import describing, drawings, field_page, fields, presenters, selectors, services
+from .forms import BulkForm, CollectionForm, DescribeForm, FieldForm, UploadForm
 from .models import DELETED_STATUSES, Document, DrawingState
 
 
@@ -75,7 +77,7 @@ def _uploaded_row(
     if refusals:
         return HttpResponse(" ".join(refusals), status=422, content_type="text/plain; charset=utf-8")
     outcome = outcomes[0]
-    row = presenters.document_row(outcome.document, may_upload=True)
+    row = presenters.document_row(outcome.document, may_upload=True, is_listed=True)
     if outcome.is_duplicate:
         row |= {"duplicate_of": {"title": str(outcome.document), "url": outcome.document.get_absolute_url()}}
     return render(request, "partials/_document_row.html", {"document": row})
@@ -97,7 +99,9 @@ def document_status(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _row(request: HttpRequest, document: Document) -> HttpResponse:
     may = permissions_in(request.user, document.collection)
-    row = presenters.document_row(document, may_upload=Permission.UPLOAD in may)
+    row = presenters.document_row(
+        document, may_upload=Permission.UPLOAD in may, is_listed="listed" in request.GET
+    )
     return render(request, "partials/_document_row.html", {"document": row})
 
 
@@ -131,10 +135,10 @@ def document_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 def document_describe(request: HttpRequest, pk: int) -> HttpResponse:
     """Changes what is known of a document beside its text."""
     document = selectors.document_for(user=request.user, pk=pk, permission=Permission.UPLOAD)
-    form = DescribeForm(request.POST)
+    form = DescribeForm(request.POST, own=list(document.collection.fields.all()))
     if form.is_valid():
         try:
-            describing.document_describe(actor=request.user, document=document, **form.cleaned_data)
+            describing.document_describe(actor=request.user, document=document, **form.description())
         except WorkbenchError as error:
             form.add_error(None, error.message)
         else:
@@ -142,6 +146,51 @@ def document_describe(request: HttpRequest, pk: int) -> HttpResponse:
             return redirect(document)
     context = presenters.document_page(document=document, user=request.user, query=request.GET, describe=form)
     return render(request, "documents/document.html", context, status=422)
+
+
+@require_POST
+def documents_describe(request: HttpRequest, slug: str) -> HttpResponse:
+    """Changes tags and fields of the documents that were chosen from a collection's list."""
+    collection = selectors.collection_for(user=request.user, slug=slug, permission=Permission.UPLOAD)
+    form = BulkForm(request.POST, own=list(collection.fields.all()), auto_id="id_bulk_%s")
+    keys = [key for raw in request.POST.getlist("document") if (key := number_in(raw)) is not None]
+    if form.is_valid():
+        try:
+            changed = describing.documents_describe(
+                actor=request.user, collection=collection, documents=keys, changes=form.changes()
+            )
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            said = ngettext("%(n)d document changed.", "%(n)d documents changed.", changed)
+            messages.success(request, said % {"n": changed})
+            return redirect(f"{collection.get_absolute_url()}?{request.GET.urlencode()}")
+    context = presenters.collection_page(
+        collection=collection, user=request.user, query=request.GET, bulk=form, chosen=keys
+    )
+    return render(request, "documents/collection.html", context, status=422)
+
+
+@require_http_methods(["GET", "POST"])
+def collection_fields(request: HttpRequest, slug: str) -> HttpResponse:
+    """The fields that the documents of a collection have beside those that all have; adding and removing one."""
+    is_change = request.method == "POST"
+    collection = selectors.collection_for(
+        user=request.user, slug=slug, permission=Permission.MANAGE if is_change else Permission.VIEW
+    )
+    form = FieldForm(request.POST if "name" in request.POST else None)
+    if is_change and ("remove" in request.POST or form.is_valid()):
+        try:
+            if "remove" in request.POST:
+                fields.field_remove(actor=request.user, collection=collection, name=request.POST["remove"])
+            else:
+                fields.field_add(actor=request.user, collection=collection, **form.cleaned_data)
+        except WorkbenchError as error:
+            form.add_error(None, error.message) if form.is_bound else messages.error(request, error.message)
+        else:
+            return redirect("documents:fields", slug=slug)
+    context = field_page.fields_page(collection=collection, user=request.user, form=form)
+    return render(request, "documents/fields.html", context, status=422 if is_change else 200)
 
 
 @require_GET

@@ -91,6 +91,7 @@ def _own_rows(document: Document) -> dict[str, int]:
         "pages": document.pages.all().delete()[0],
         "page_drawings": document.drawings.all().delete()[0],
         "sections": document.sections.all().delete()[0],
+        "fields": document.fields.all().delete()[0],
         "version_offers": offers.delete()[0],
         "dictionary_proposals": proposals.delete()[0],
     }

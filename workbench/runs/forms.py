@@ -14,7 +14,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.collection_settings.strategy_fields import StrategyFields
 from workbench.documents.models import Collection, Document
-from workbench.documents.narrowing import MOST_DOCUMENTS, Facts, ScopeFilter, facts_of
+from workbench.documents.narrowing import MOST_DOCUMENTS, Facts, ScopeFilter, facts_of, fields_chosen
 from workbench.infra.addresses import number_in
 
 from .models import Run
@@ -47,6 +47,8 @@ class ScopeFields(forms.Form):
     jurisdictions = forms.MultipleChoiceField(label=_("Jurisdictions"), required=False)
     languages = forms.MultipleChoiceField(label=_("Languages"), required=False)
     tags = forms.MultipleChoiceField(label=_("Tags"), required=False)
+    parties = forms.MultipleChoiceField(label=_("Parties"), required=False)
+    own_fields = forms.MultipleChoiceField(label=_("Fields"), required=False)
     effective_from = forms.DateField(
         label=_("Effective from"),
         required=False,
@@ -60,12 +62,16 @@ class ScopeFields(forms.Form):
 
     def offer(self, facts: Facts) -> None:
         """Offers the values that documents carry; what none carries is not asked for."""
-        for name in ("document_types", "jurisdictions", "languages", "tags"):
+        for name in ("document_types", "jurisdictions", "languages", "tags", "parties"):
             values = getattr(facts, name)
             if len(values) > (1 if name == "languages" else 0):
                 self.fields[name].choices = [(value, value) for value in values]
             else:
                 del self.fields[name]
+        if facts.fields:
+            self.fields["own_fields"].choices = facts.field_choices
+        else:
+            del self.fields["own_fields"]
         if not facts.has_dates:
             del self.fields["effective_from"], self.fields["effective_to"]
 
@@ -77,6 +83,7 @@ class ScopeFields(forms.Form):
     def filters(self) -> ScopeFilter | None:
         """The filters chosen. Valid forms only."""
         given = {name: self.cleaned_data.get(name) for name in ScopeFilter.model_fields}
+        given["fields"] = fields_chosen(self.cleaned_data.get("own_fields") or ())
         return ScopeFilter(**{name: value for name, value in given.items() if value}) or None
 
     def clean(self) -> dict[str, Any]:
@@ -89,7 +96,10 @@ class ScopeFields(forms.Form):
 
 
 #: The fields that narrow a question by what documents carry.
-FACT_FIELDS = ("document_types", "jurisdictions", "languages", "tags", "effective_from", "effective_to")
+FACT_FIELDS = (
+    *("document_types", "parties", "jurisdictions", "languages", "tags", "own_fields"),
+    *("effective_from", "effective_to"),
+)
 #: What the page folds under "Advanced", beside the settings of strategies.
 ADVANCED_FIELDS = ("strategy", "methods", "keywords", "follow_references", "fresh")
 
@@ -231,6 +241,7 @@ class CompareForm(AskForm):
     strategy = None  # type: ignore[assignment]
     keywords = None  # type: ignore[assignment]
     methods = document_types = jurisdictions = languages = tags = None  # type: ignore[assignment]
+    parties = own_fields = None  # type: ignore[assignment]
     effective_from = effective_to = None  # type: ignore[assignment]
     strategies = forms.MultipleChoiceField(label=_("Strategies"), widget=forms.CheckboxSelectMultiple())
 

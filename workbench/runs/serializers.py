@@ -53,6 +53,12 @@ class ScopeFilterSerializer(serializers.Serializer[Any]):
     jurisdictions = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
     languages = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
     tags = serializers.ListField(child=serializers.CharField(max_length=80), required=False)
+    parties = serializers.ListField(child=serializers.CharField(max_length=160), required=False)
+    fields = serializers.DictField(  # type: ignore[assignment]
+        child=serializers.ListField(child=serializers.CharField(max_length=160)),
+        required=False,
+        help_text="Values of the collection's own fields, by the name of the field.",
+    )
     effective_from = serializers.DateField(required=False)
     effective_to = serializers.DateField(required=False)
 

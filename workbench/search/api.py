@@ -118,7 +118,14 @@ class SearchViewSet(ApiViewSet[Document]):
             ),
             _filter("section", "What the heading of the section, or of one around it, contains."),
             _filter("document_type", "Documents of this type."),
+            _filter(
+                "party", "Documents with this party, as a person set it or, else, as the machine read it."
+            ),
             _filter("tag", "Documents with this tag."),
+            _filter(
+                "field",
+                "Documents with this value in a field of the collection: the name, a colon, the value.",
+            ),
             _filter("effective_from", "Documents effective on this day or later.", OpenApiTypes.DATE),
             _filter("effective_to", "Documents effective on this day or earlier.", OpenApiTypes.DATE),
             _filter(

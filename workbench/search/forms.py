@@ -8,8 +8,9 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.models import User
+from workbench.documents.fields import LONGEST_NAME, LONGEST_VALUE
 from workbench.documents.models import Collection, Document, DocumentStatus
-from workbench.documents.narrowing import ScopeFilter
+from workbench.documents.narrowing import ScopeFilter, fields_chosen
 
 from .selectors import FARTHEST, SearchRequest
 from .words import LONGEST_QUERY, MOST_TERMS, Words
@@ -32,7 +33,9 @@ class SearchForm(forms.Form):
     document = forms.IntegerField(label=_("Document"), required=False, min_value=1, max_value=10**18 - 1)
     section = forms.CharField(label=_("Section heading contains"), required=False, max_length=120)
     document_type = forms.CharField(label=_("Document type"), required=False, max_length=80)
+    party = forms.CharField(label=_("Party"), required=False, max_length=160)
     tag = forms.CharField(label=_("Tag"), required=False, max_length=80)
+    field = forms.CharField(label=_("Field"), required=False, max_length=240)
     effective_from = forms.DateField(label=_("Effective from"), required=False)
     effective_to = forms.DateField(label=_("Effective until"), required=False)
     match = forms.ChoiceField(
@@ -43,7 +46,10 @@ class SearchForm(forms.Form):
     after = forms.IntegerField(required=False, min_value=0, max_value=FARTHEST)
 
     #: The filters that are folded until one is wanted.
-    SELDOM = ("section", "document_type", "tag", "effective_from", "effective_to", "match")
+    SELDOM = (
+        *("section", "document_type", "party", "tag", "field"),
+        *("effective_from", "effective_to", "match"),
+    )
 
     def __init__(self, data: Any, *, user: User) -> None:
         super().__init__(data)
@@ -85,6 +91,14 @@ class SearchForm(forms.Form):
             raise forms.ValidationError(_("This document is in another collection. Choose one of this one."))
         return key
 
+    def clean_field(self) -> str:
+        """A name and a value."""
+        text: str = self.cleaned_data["field"].strip()
+        name, _colon, value = text.partition(":")
+        if text and not (0 < len(name.strip()) <= LONGEST_NAME and 0 < len(value.strip()) <= LONGEST_VALUE):
+            raise forms.ValidationError(_("Write a field as its name, a colon and the value."))
+        return text
+
     def clean(self) -> dict[str, Any]:
         """The dates are in order."""
         cleaned = super().clean() or {}
@@ -99,6 +113,8 @@ class SearchForm(forms.Form):
         filters = ScopeFilter(
             document_types=(clean["document_type"],) if clean["document_type"] else (),
             tags=(clean["tag"],) if clean["tag"] else (),
+            parties=(clean["party"],) if clean["party"] else (),
+            fields=fields_chosen([clean["field"]] if clean["field"] else ()),
             effective_from=clean["effective_from"],
             effective_to=clean["effective_to"],
         )

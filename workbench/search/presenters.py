@@ -111,7 +111,13 @@ def _filters(*, user: User, form: SearchForm, query: QueryDict, is_asked: bool) 
 
 def _offer(fields: dict[str, dict[str, Any]], facts: Facts) -> None:
     """Values that documents carry are chosen from; what none carries is not asked for, unless it was already."""
-    for name, values in (("document_type", facts.document_types), ("tag", facts.tags)):
+    offers = (
+        ("document_type", facts.document_types),
+        ("party", facts.parties),
+        ("tag", facts.tags),
+        ("field", [value for _name, values in facts.field_choices for value, _label in values]),
+    )
+    for name, values in offers:
         given = fields[name]["value"]
         if values or given:
             offered = [*values, *([given] if given and given not in values else [])]

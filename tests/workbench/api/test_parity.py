@@ -23,6 +23,8 @@ BY_THE_API: dict[str, tuple[str, ...]] = {
     "documents:delete": ("api:document-remove",),
     "documents:keep": ("api:document-keep",),
     "documents:describe": ("api:document-describe",),
+    "documents:bulk": ("api:collection-describe-documents",),
+    "documents:fields": ("api:collection-field-add", "api:collection-field-remove"),
     "documents:version-decide": ("api:document-version-decision",),
     "questions:ask": ("api:question-list",),
     "questions:cancel": ("api:run-cancel",),

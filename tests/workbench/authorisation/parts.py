@@ -20,7 +20,14 @@ from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 from workbench.archives.writing import archive_write
 from workbench.collection_settings.models import THRESHOLDS, BarProposal, CollectionBar, GateProposal
-from workbench.documents.models import Collection, Document, DocumentStatus, OfferState, VersionOffer
+from workbench.documents.models import (
+    Collection,
+    CollectionField,
+    Document,
+    DocumentStatus,
+    OfferState,
+    VersionOffer,
+)
 from workbench.labeling.models import Slot
 from workbench.rerankers.models import AliasName, ModelAlias, ModelVersion
 from workbench.rerankers.services import schedule_current
@@ -81,6 +88,21 @@ def fields(**values: Any) -> Data:
 def a_file(name: str, content: str, key: str = "file", **others: Any) -> Data:
     """A file to upload, made anew for each request."""
     return lambda scene: {key: SimpleUploadedFile(name, content.encode(), "text/plain"), **others}
+
+
+def described(scene: Scene) -> Mapping[str, Any]:
+    """The document ticked in its list, and a tag for it."""
+    return {"document": [scene.document.pk], "add_tags": "signed"}
+
+
+def api_described(scene: Scene) -> Mapping[str, Any]:
+    """The same by the API."""
+    return {"documents": [scene.document.pk], "add_tags": ["signed"]}
+
+
+def a_field(scene: Scene, actor: User) -> None:
+    """A field of the collection's own."""
+    CollectionField.objects.get_or_create(collection=scene.document.collection, name="Owner")
 
 
 def an_archive(scene: Scene) -> Mapping[str, Any]:

@@ -47,6 +47,9 @@ DOCUMENTS: list[Row] = [
     post("documents:delete", "D", fields(reason="Asked for by the client.", is_sure="on")),
     post("documents:keep", "D", fields(reason="By mistake."), parts.deleted_document),
     post("documents:describe", "AD", fields(document_type="policy")),
+    post("documents:bulk", "AD", parts.described),
+    get("documents:fields", MEMBERS),
+    post("documents:fields", "D", fields(name="Owner", kind="text")),
     post("documents:version-decide", "AD", fields(decision="decline"), parts.offered),
 ]
 
@@ -333,6 +336,10 @@ API_ADMINISTRATION: list[Row] = [
     post("api:language-models-budgets", "S!", fields(run_budget="1", month_budget="50", reason="A limit.")),
     post("api:document-remove", "D", fields(reason="Asked for by the client.")),
     post("api:document-keep", "D", fields(reason="By mistake."), parts.deleted_document),
+    get("api:collection-fields", MEMBERS),
+    post("api:collection-field-add", "D", fields(name="Owner")),
+    post("api:collection-field-remove", "D", fields(name="owner"), parts.a_field),
+    post("api:collection-describe-documents", "AD", parts.api_described),
     get("api:document-deletion", MEMBERS),
     get("api:collection-keeping", "DU"),
     post(

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from arbitration.settings import METHODS
 from workbench.accounts.models import User
 from workbench.documents.models import Collection
-from workbench.documents.narrowing import ScopeFilter
+from workbench.documents.narrowing import ScopeFilter, fields_chosen
 from workbench.documents.selectors import document_named
 from workbench.errors import WorkbenchError
 from workbench.infra.commands import JsonCommand
@@ -38,10 +38,17 @@ class Command(JsonCommand):
         parser.add_argument(
             "--methods", default="", metavar="A,B", help=f"only these search: {', '.join(METHODS)}"
         )
-        for name in ("document-type", "jurisdiction", "language", "tag"):
+        for name in ("document-type", "party", "jurisdiction", "language", "tag"):
             parser.add_argument(
                 f"--{name}", action="append", default=[], metavar="VALUE", help="ask only such documents"
             )
+        parser.add_argument(
+            "--field",
+            action="append",
+            default=[],
+            metavar="NAME:VALUE",
+            help="ask only documents with this value in a field of the collection",
+        )
         for name in ("effective-from", "effective-to"):
             parser.add_argument(f"--{name}", metavar="YYYY-MM-DD", help="ask only documents of these dates")
         parser.add_argument(
@@ -94,6 +101,8 @@ def _filters(options: dict[str, Any]) -> ScopeFilter | None:
             jurisdictions=options["jurisdiction"],
             languages=options["language"],
             tags=options["tag"],
+            parties=options["party"],
+            fields=fields_chosen(options["field"]),
             effective_from=options["effective_from"],
             effective_to=options["effective_to"],
         )

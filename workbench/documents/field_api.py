@@ -1,0 +1,140 @@
+"""Tags and fields by API: the fields a collection gives its documents, and changes of many documents at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workbench.api.base import IDEMPOTENCY, Actions, checked
+
+from .describing import LONGEST_TAG, MOST_AT_ONCE, MOST_PARTIES, MOST_TAGS, Changes, documents_describe
+from .fields import LONGEST_NAME, LONGEST_VALUE, MOST_FIELDS, field_add, field_remove
+from .models import CollectionField, FieldKind
+from .selectors import collection_for
+
+#: What narrows a list of documents.
+FIELD_FILTERS = [
+    OpenApiParameter("document_type", OpenApiTypes.STR, description="Documents of this type."),
+    OpenApiParameter(
+        "party",
+        OpenApiTypes.STR,
+        description="Documents with this party, as a person set it or, else, as the machine read it.",
+    ),
+    OpenApiParameter("tag", OpenApiTypes.STR, description="Documents with this tag."),
+    OpenApiParameter(
+        "field",
+        OpenApiTypes.STR,
+        description="Documents with this value in a field of the collection: the name, a colon, the value.",
+    ),
+]
+
+
+def _texts(longest: int, most: int) -> serializers.ListField:
+    child = serializers.CharField(max_length=longest)
+    return serializers.ListField(child=child, required=False, default=list, max_length=most)
+
+
+def own_fields() -> serializers.DictField:
+    """Values of a collection's own fields."""
+    return serializers.DictField(
+        child=serializers.CharField(max_length=LONGEST_VALUE, allow_blank=True),
+        required=False,
+        default=dict,
+        help_text="Values of the collection's own fields, by the name of the field. Dates as 2026-03-01.",
+    )
+
+
+class CollectionFieldSerializer(serializers.ModelSerializer[CollectionField]):
+    """A field that the documents of a collection have beside those that all have."""
+
+    class Meta:
+        model = CollectionField
+        fields = ["name", "kind"]
+        read_only_fields = fields
+
+
+class FieldAddSerializer(serializers.Serializer[Any]):
+    """A new field."""
+
+    name = serializers.CharField(max_length=LONGEST_NAME)
+    kind = serializers.ChoiceField(choices=FieldKind.choices, required=False, default=FieldKind.TEXT)
+
+
+class FieldRemoveSerializer(serializers.Serializer[Any]):
+    """A field to remove, with its values on every document."""
+
+    name = serializers.CharField(max_length=LONGEST_NAME)
+
+
+class BulkDescriptionSerializer(serializers.Serializer[Any]):
+    """What changes on each of the documents; what is left out stays as it is."""
+
+    documents = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), max_length=MOST_AT_ONCE
+    )
+    add_tags = _texts(LONGEST_TAG, MOST_TAGS)
+    remove_tags = _texts(LONGEST_TAG, MOST_TAGS)
+    add_parties = _texts(LONGEST_VALUE, MOST_PARTIES)
+    document_type = serializers.CharField(max_length=80, required=False, default="", allow_blank=True)
+    issuer = serializers.CharField(max_length=160, required=False, default="", allow_blank=True)
+    jurisdiction = serializers.CharField(max_length=80, required=False, default="", allow_blank=True)
+    effective_date = serializers.DateField(required=False, default=None, allow_null=True)
+    fields = own_fields()  # type: ignore[assignment]
+    read_again = serializers.BooleanField(
+        required=False, default=False, help_text="Reads type, parties and date from the text again."
+    )
+
+
+class BulkOutcomeSerializer(serializers.Serializer[Any]):
+    """How many documents changed."""
+
+    changed = serializers.IntegerField()
+
+
+class CollectionFieldActions(Actions):
+    """The fields of a collection's documents; members read, admins change them, analysts fill them in."""
+
+    @extend_schema(responses=CollectionFieldSerializer(many=True))
+    @action(detail=True, methods=["get"], pagination_class=None)
+    def fields(self, request: Request, slug: str) -> Response:
+        """The collection's own fields."""
+        rows = collection_for(user=request.user, slug=slug).fields.all()[:MOST_FIELDS]
+        return Response(CollectionFieldSerializer(rows, many=True).data)
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY], request=FieldAddSerializer, responses={201: CollectionFieldSerializer}
+    )
+    @action(detail=True, methods=["post"], url_path="fields/add")
+    def field_add(self, request: Request, slug: str) -> Response:
+        """Gives the documents one more field."""
+        collection = collection_for(user=request.user, slug=slug)
+        added = field_add(actor=request.user, collection=collection, **checked(request, FieldAddSerializer))
+        return Response(CollectionFieldSerializer(added).data, status=201)
+
+    @extend_schema(parameters=[IDEMPOTENCY], request=FieldRemoveSerializer, responses={204: None})
+    @action(detail=True, methods=["post"], url_path="fields/remove")
+    def field_remove(self, request: Request, slug: str) -> Response:
+        """Takes a field away, with its values on every document."""
+        collection = collection_for(user=request.user, slug=slug)
+        field_remove(actor=request.user, collection=collection, **checked(request, FieldRemoveSerializer))
+        return Response(status=204)
+
+    @extend_schema(
+        parameters=[IDEMPOTENCY], request=BulkDescriptionSerializer, responses=BulkOutcomeSerializer
+    )
+    @action(detail=True, methods=["post"], url_path="describe-documents")
+    def describe_documents(self, request: Request, slug: str) -> Response:
+        """Changes tags and fields of many documents, all or nothing. Each document has its own event on record."""
+        collection = collection_for(user=request.user, slug=slug)
+        given = checked(request, BulkDescriptionSerializer)
+        keys = given.pop("documents")
+        changed = documents_describe(
+            actor=request.user, collection=collection, documents=keys, changes=Changes(**given)
+        )
+        return Response({"changed": changed})
