@@ -53,8 +53,8 @@ _NAME = re.compile(
 )
 _JOINT = re.compile(r"(?:\band\b|\by\b|\be\b|;)\s{0,3}(?:\(\w{1,3}\)\s{0,3})?", re.IGNORECASE)
 _LABELLED = re.compile(
-    r"^\s{0,4}(?:party [a-d1-4]|client|customer|supplier|vendor|provider|licensor|licensee|lessor|lessee|landlord|tenant"
-    r"|employer|contractor|consultant|disclosing party|receiving party|cliente|proveedor|arrendador|arrendatario"
+    r"^\s{0,4}(?:party [a-d1-4]|client|customer|supplier|vendor|provider|licensor|licensee|lessor|lessee|landlord"
+    r"|tenant|employer|contractor|consultant|disclosing party|receiving party|cliente|proveedor|arrendador|arrendatario"
     r"|licenciante|licenciatario|contratista)\s{0,2}:\s{1,4}(?P<name>[A-ZÁÉÍÓÚÑ][^\n;:]{2,90})$",
     re.IGNORECASE,
 )

@@ -13,7 +13,7 @@ from workbench.collection_settings.threshold_api import CollectionThresholdActio
 from workbench.documents import api as documents
 from workbench.exports import api as exports
 from workbench.labeling import api as labeling
-from workbench.operations import control_api, cost_api, price_api, prompt_api
+from workbench.operations import control_api, cost_api, job_api, price_api, prompt_api
 from workbench.operations.risk_api import CollectionRiskActions
 from workbench.operations.trust_api import CollectionTrustActions
 from workbench.people import api as people
@@ -73,6 +73,7 @@ router.register("source-files", sources.SourceFileViewSet, basename="source-file
 router.register("webhooks", webhooks.WebhookViewSet, basename="webhook")
 router.register("webhook-deliveries", webhooks.WebhookDeliveryViewSet, basename="webhook-delivery")
 router.register("saved-views", saved_view_api.SavedViewViewSet, basename="saved-view")
+router.register("maintenance", job_api.JobViewSet, basename="maintenance")
 router.register("prompts", prompt_api.PromptViewSet, basename="prompt")
 router.register("models", rerankers.ModelViewSet, basename="model")
 router.register("model-moves", rerankers.MoveViewSet, basename="model-move")

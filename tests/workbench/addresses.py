@@ -33,6 +33,7 @@ MADE: dict[str, Callable[[Scene], object]] = {
     "api:signature-detail": lambda scene: signed(scene.run).pk,
     "review:view-delete": lambda scene: saved_view(scene),
     "review:bulk-checks": lambda scene: a_bulk_approval(scene),
+    "api:maintenance-detail": lambda scene: a_job(scene),
     "api:saved-view-detail": lambda scene: saved_view(scene),
     "api:saved-view-remove": lambda scene: saved_view(scene),
     "api:audit-event-detail": lambda scene: an_event(scene),
@@ -103,6 +104,16 @@ def a_comment(scene: Scene) -> int:
     from workbench.review.comments import comment_add
 
     return comment_add(actor=scene.run.requested_by, run=scene.run, body="Look at this.").comment.pk
+
+
+def a_job(scene: Scene) -> int:
+    """Work on the installation that ended."""
+    from workbench.operations.models import Job
+
+    ended = {"state": "done", "finished_at": scene.run.created_at, "requested_by": _admin(scene)}
+    return Job.objects.create(
+        kind="trail", result={"ok": True, "events": 1, "unsealed": 0, "anchors": 0}, **ended
+    ).pk
 
 
 def an_event(scene: Scene) -> int:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext as _
+
+from workbench.errors import Conflict
 
 from .actions import Action
 from .chain import SELECT_EVENT, canonical_event, iso_time, stream
@@ -77,6 +80,22 @@ def anchors_after(position: int) -> list[dict[str, Any]]:
         for seal in seals.order_by("position")
     ]
     return [*exports, head]
+
+
+def audit_anchor(*, actor: User, after: int = 0) -> list[dict[str, Any]]:
+    """The links to keep elsewhere, when all up to ``after`` were; who took them is on record. Raises :class:`Conflict`
+    before the first seal."""
+    with transaction.atomic():
+        anchors = anchors_after(after)
+        if not anchors:
+            raise Conflict(_("No event is sealed yet. Try again in a few seconds."), code="nothing_sealed")
+        head = anchors[-1]
+        audit_record(
+            actor=actor,
+            action=Action.AUDIT_ANCHORED,
+            after={"position": head["position"], "hash": head["hash"], "links": len(anchors)},
+        )
+    return anchors
 
 
 def audit_export(*, actor: User, scope: ExportScope, to: TextIO) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.reauthentication import asks_again
 
 from .describing import LONGEST_TAG, MOST_AT_ONCE, MOST_PARTIES, MOST_TAGS, Changes, documents_describe
 from .fields import LONGEST_NAME, LONGEST_VALUE, MOST_FIELDS, field_add, field_remove
@@ -111,6 +112,7 @@ class CollectionFieldActions(Actions):
         parameters=[IDEMPOTENCY], request=FieldAddSerializer, responses={201: CollectionFieldSerializer}
     )
     @action(detail=True, methods=["post"], url_path="fields/add")
+    @asks_again
     def field_add(self, request: Request, slug: str) -> Response:
         """Gives the documents one more field."""
         collection = collection_for(user=request.user, slug=slug)
@@ -119,6 +121,7 @@ class CollectionFieldActions(Actions):
 
     @extend_schema(parameters=[IDEMPOTENCY], request=FieldRemoveSerializer, responses={204: None})
     @action(detail=True, methods=["post"], url_path="fields/remove")
+    @asks_again
     def field_remove(self, request: Request, slug: str) -> Response:
         """Takes a field away, with its values on every document."""
         collection = collection_for(user=request.user, slug=slug)

@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from workbench.accounts.permissions import Permission, permissions_in
+from workbench.accounts.reauthentication import asks_again
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
 
@@ -172,6 +173,7 @@ def documents_describe(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
+@asks_again
 def collection_fields(request: HttpRequest, slug: str) -> HttpResponse:
     """The fields that the documents of a collection have beside those that all have; adding and removing one."""
     is_change = request.method == "POST"

@@ -16,6 +16,7 @@ from workbench.audit.export import head_anchor
 from workbench.review.candidates import candidates_of
 from workbench.review.cards import ROLE_SAYS, not_found_review
 from workbench.review.models import Review, SecondReview, Signature, TextChange
+from workbench.review.nearest import absence_words
 from workbench.review.record import record_digest, signed_record
 from workbench.review.results import candidate_role
 from workbench.review.signing import signature_holds
@@ -151,7 +152,7 @@ def _answer(run: Run) -> Section:
             f"{term} ({hits})" for term, hits in (run.parsed_question or {}).get("searched", {}).items()
         )
         facts = [
-            Row(label=_("Not found because"), value=run.not_found_reason),
+            Row(label=_("Not found because"), value=absence_words(run.not_found_reason)),
             Row(label=_("Searched for (lines that hold it)"), value=searched),
         ]
         review = not_found_review(run=run)

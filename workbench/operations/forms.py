@@ -9,6 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from training.bars import Decides
+from workbench.audit.verifier import Broken, NotAnExport, read_anchors
 from workbench.collection_settings.bars import GREATEST_PROMISE, LEAST_PROMISE
 from workbench.collection_settings.models import BarDecides, BarProposal
 from workbench.runs.prices import HIGHEST_PRICE
@@ -20,6 +21,33 @@ class SwitchForm(forms.Form):
     """Stopping or resuming the models."""
 
     reason = forms.CharField(label=_("Reason"), max_length=300)
+
+
+#: A file of 10,000 anchors has about 1.5 MB.
+MOST_ANCHOR_BYTES = 2_000_000
+
+
+class AnchorsForm(forms.Form):
+    """A file of anchors that was kept elsewhere."""
+
+    anchors = forms.FileField(
+        label=_("File of anchors"),
+        required=False,
+        allow_empty_file=True,
+        help_text=_("As the audit trail page or anchor_audit gave it."),
+    )
+
+    def clean_anchors(self) -> dict[int, str]:
+        """Position to hash."""
+        file = self.cleaned_data["anchors"]
+        if file is None:
+            return {}
+        if file.size > MOST_ANCHOR_BYTES:
+            raise forms.ValidationError(_("This file is too large for anchors."))
+        try:
+            return read_anchors(file.read().decode().splitlines())
+        except (NotAnExport, Broken, KeyError, TypeError, ValueError) as error:
+            raise forms.ValidationError(_("This is no file of anchors.")) from error
 
 
 def _amount(label: Promise) -> forms.DecimalField:

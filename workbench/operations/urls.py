@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
+from . import job_views as jobs
 from . import operations_views as views
 from . import price_views as prices
 from . import risk_views as risk
@@ -14,6 +15,7 @@ urlpatterns = [
     path("operations/stop/", views.stop, name="stop"),
     path("operations/resume/", views.resume, name="resume"),
     path("operations/mail/", views.mail_trial, name="mail-trial"),
+    path("operations/maintenance/", jobs.jobs, name="jobs"),
     path("operations/budgets/", views.budgets, name="budgets"),
     path("operations/runs/<int:pk>/retry/", views.run_retry, name="run-retry"),
     path("trust/", views.trust, name="trust"),

@@ -10,7 +10,7 @@ from workbench.runs.records import anchor_of
 
 from .answer_standing import Standing, standing_of
 from .models import QueueItem
-from .nearest import near_text, nearest_of
+from .nearest import near_terms, near_text, nearest_of
 from .run_page import statement_of
 
 
@@ -30,7 +30,7 @@ def answer_told(*, run: Run) -> dict[str, Any]:
         "waiting_for": [_waiting(item, standing) for item in standing.waiting],
         "not_found": standing.not_found,
         "not_found_confirmed_by": standing.confirmed_by or None,
-        "nearest": [_near(row) for row in nearest_of(run)] if standing.not_found else [],
+        "nearest": [_near(row, run) for row in nearest_of(run)] if standing.not_found else [],
         "kind": body.get("kind", ""),
         "language": body.get("language", ""),
         "statement": statement_of(body),
@@ -65,14 +65,17 @@ def _waiting(item: QueueItem, standing: Standing) -> dict[str, Any]:
     }
 
 
-def _near(row: Candidate) -> dict[str, Any]:
+def _near(row: Candidate, run: Run) -> dict[str, Any]:
     """A passage that came near."""
+    holds, lacks = near_terms(row, run)
     return {
         "candidate": row.pk,
         "document_name": row.document.name,
         "place": lines_range(anchor_of(row)),
         "text": near_text(row),
         "reason": row.verdict.reason,
+        "holds": holds,
+        "lacks": lacks,
     }
 
 

@@ -200,11 +200,19 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     )
     @action(detail=True, methods=["post"], url_path="not-found", url_name="not-found")
     def absence(self, request: Request, pk: str) -> Response:
-        """Confirms that the documents do not answer, or refutes it: the comment then says where they do."""
+        """Confirms that the documents do not answer, or refutes it: the comment or the candidate then says where they
+        do."""
         run = run_for(user=request.user, pk=int(pk))
         given = checked(request, shapes.NotFoundSerializer)
-        act = not_found_confirm if given["decision"] == "confirm" else not_found_refute
-        made = act(actor=request.user, run=run, comment=given["comment"])
+        if given["decision"] == "confirm":
+            made = not_found_confirm(actor=request.user, run=run, comment=given["comment"])
+        else:
+            near = (
+                candidate_for(user=request.user, pk=given["candidate"])
+                if given["candidate"] is not None
+                else None
+            )
+            made = not_found_refute(actor=request.user, run=run, comment=given["comment"], candidate=near)
         return Response(shapes.ReviewSerializer(made).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={201: shapes.ReviewSerializer})

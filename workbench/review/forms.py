@@ -36,7 +36,18 @@ class ChoiceForm(DecisionForm):
 class NotFoundForm(DecisionForm):
     """Confirm a not-found, or say where the answer stands."""
 
-    decision = forms.ChoiceField(choices=[("confirm", "confirm"), ("refute", "refute")])
+    decision = forms.ChoiceField(choices=[("confirm", "confirm"), ("refute", "refute")], required=False)
+    #: A passage of the run that answers: it refutes.
+    near = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+
+    def clean(self) -> dict[str, Any]:
+        """One of the two."""
+        cleaned = super().clean() or {}
+        if cleaned.get("near"):
+            cleaned["decision"] = "refute"
+        elif not cleaned.get("decision"):
+            self.add_error("decision", _("Choose whether the answer is really not there."))
+        return cleaned
 
 
 class SignForm(forms.Form):

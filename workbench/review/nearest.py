@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from arbitration.text import shortened
+from arbitration.text import highlight_spans, shortened
 from workbench.runs.models import Candidate, Run
 from workbench.runs.words import erased_words
 
-#: Passages shown, and words of each.
-MOST, WORDS = 3, 30
+#: Passages shown, and words of each; words of the question told of each.
+MOST, WORDS, MOST_TERMS = 3, 30, 8
 
 
 def nearest_of(run: Run) -> list[Candidate]:
@@ -20,3 +20,28 @@ def near_text(row: Candidate) -> str:
     """The first words of a passage."""
     text = getattr(row, "text", None)
     return shortened(text.anchor or text.snippet, words=WORDS) if text else erased_words()
+
+
+def searched_words(run: Run) -> dict[str, int]:
+    """The words that were searched, each with the lines that hold it."""
+    return dict((run.parsed_question or {}).get("searched", {}))
+
+
+def near_terms(row: Candidate, run: Run) -> tuple[list[str], list[str]]:
+    """Of the words that were searched, those that the passage holds in any form, and those that it lacks; none of a
+    text that was erased."""
+    text = getattr(row, "text", None)
+    if text is None:
+        return [], []
+    passage, language = text.anchor or text.snippet, row.document.language
+    holds: list[str] = []
+    lacks: list[str] = []
+    for term in searched_words(run):
+        (holds if highlight_spans(passage, [term], language) else lacks).append(term)
+    return holds[:MOST_TERMS], lacks[:MOST_TERMS]
+
+
+def absence_words(reason: str) -> str:
+    """Why nothing was found, without the word that programs know it by (``no_keyword_match: ``)."""
+    words = reason.partition(": ")[2] or reason
+    return words[:1].upper() + words[1:]

@@ -26,6 +26,7 @@ from .bulk import BulkPreview, bulk_preview, checks_of, drawn
 from .filters import MINE, NOBODY, OTHERS, UNDECIDED, QueueFilter, queue_filtered
 from .groups import Group, Progress, groups_page, progress_of, progress_words
 from .models import BulkApproval, BulkState, ItemStage, QueueItem, QueueOrder
+from .nearest import absence_words
 from .presenters import WHY, why_words
 from .saved_views import views_of
 from .selectors import queue_held
@@ -163,7 +164,7 @@ def item_row(item: QueueItem, *, user: User, sight: Sight) -> dict[str, Any]:
     hidden = sight.hides(item=item, run=item.run)
     verdict = getattr(candidate, "verdict", None) if candidate and not hidden else None
     is_held = item.claimed_until is not None and item.claimed_until > timezone.now()
-    reason = verdict.reason if verdict else "" if candidate else _absence(item.run.not_found_reason)
+    reason = verdict.reason if verdict else "" if candidate else absence_words(item.run.not_found_reason)
     document = candidate.document if candidate else item.run.question.document
     section = candidate.breadcrumb.split(" › ")[-1] if candidate else ""
     return {
@@ -190,11 +191,6 @@ def item_row(item: QueueItem, *, user: User, sight: Sight) -> dict[str, Any]:
         "url": reverse("review:item", args=[item.pk]),
         "claim_url": reverse("review:claim", args=[item.pk]),
     }
-
-
-def _absence(reason: str) -> str:
-    """Why nothing was found, without the word that programs know it by (``no_keyword_match: ``)."""
-    return reason.partition(": ")[2] or reason
 
 
 def _select(name: str, label: str, value: str, options: list[tuple[str, str]]) -> dict[str, Any]:

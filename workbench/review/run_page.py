@@ -35,7 +35,7 @@ from .blindness import comments_shown, hides, is_withheld, withheld_words
 from .candidates import candidates_of
 from .comments import handles_of
 from .models import ReasonCode, TextChange
-from .nearest import near_text, nearest_of
+from .nearest import absence_words, near_terms, near_text, nearest_of, searched_words
 from .outline import of_role, outlines_of, tally_of
 from .results import candidate_role, run_audit, run_result
 from .selectors import signing_of, standing_review, text_changes_of
@@ -232,7 +232,8 @@ def answer_of(
         "sentences": sentences[:shown],
         "more_sentences": sentences[shown:],
         "differences": _differences(run, body),
-        "searched": _searched(run) if run.not_found else [],
+        "searched": list(searched_words(run).items()) if run.not_found else [],
+        "absence": absence_words(run.not_found_reason),
         "is_absence_proved": run.not_found_reason.startswith(NO_KEYWORD_MATCH),
         **cards.not_found_words(run=run, reviewer=reviewer),
         "earlier_answers": [
@@ -249,6 +250,10 @@ def answer_of(
     }
 
 
+#: Keys that say which of the nearest passages answers; 1 to 4 are those of roles.
+NEAR_KEYS = ("5", "6", "7")
+
+
 def _nearest(run: Run) -> list[dict[str, Any]]:
     return [
         {
@@ -257,8 +262,13 @@ def _nearest(run: Run) -> list[dict[str, Any]]:
             "scope": anchor_of(row),
             "text": near_text(row),
             "reason": row.verdict.reason,
+            "pk": row.pk,
+            "key": key,
+            "holds": holds,
+            "lacks": lacks,
         }
-        for row in nearest_of(run)
+        for row, key in zip(nearest_of(run), NEAR_KEYS, strict=False)
+        for holds, lacks in [near_terms(row, run)]
     ]
 
 
@@ -311,10 +321,6 @@ def _within(sentences: list[dict[str, Any]], limit: int) -> int:
     return len(lengths) if lengths and lengths[-1] <= limit * 1.25 else fitting
 
 
-def _searched(run: Run) -> list[tuple[str, int]]:
-    return list(dict((run.parsed_question or {}).get("searched", {})).items())
-
-
 def _conflicts(run: Run) -> list[dict[str, str]]:
     return [
         pair
@@ -344,7 +350,7 @@ def _provenance(run: Run, user: User) -> dict[str, Any]:
         "rubric_by_person": bool(run.rubric_edits),
         "criteria": criteria_forms(rubric) if rubric else None,
         "methods": methods,
-        "searched": _searched(run),
+        "searched": list(searched_words(run).items()),
         "reading": _reading(run),
         "provenance": [_provenance_row(row, ran) for row in rows],
     }

@@ -325,6 +325,12 @@ class NearestSerializer(serializers.Serializer[Any]):
     place = serializers.CharField()
     text = serializers.CharField(allow_blank=True)
     reason = serializers.CharField(allow_blank=True)
+    holds = serializers.ListField(
+        child=serializers.CharField(), help_text="Words that were searched and stand in the passage."
+    )
+    lacks = serializers.ListField(
+        child=serializers.CharField(), help_text="Words that were searched and do not stand in it."
+    )
 
 
 class AnswerSerializer(serializers.Serializer[Any]):
@@ -369,9 +375,13 @@ class EvidenceSerializer(serializers.Serializer[Any]):
 
 
 class NotFoundSerializer(serializers.Serializer[Any]):
-    """A word on a run that found nothing. Whoever refutes it says in the comment where the answer stands."""
+    """A word on a run that found nothing. Whoever refutes it says where the answer stands: in the comment, or by the
+    ``candidate`` of the run that answers, which becomes primary."""
 
     decision = serializers.ChoiceField(choices=["confirm", "refute"])
+    candidate = serializers.IntegerField(
+        required=False, allow_null=True, default=None, min_value=1, max_value=2**63 - 1
+    )
     comment = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
 
 

@@ -16,6 +16,8 @@ from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.runs.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus
+from workbench.runs.places import lines_range
+from workbench.runs.records import anchor_of
 
 from .blindness import require_sight, waits_blind
 from .enqueue import BLIND_PRIORITY, not_found_fill
@@ -221,14 +223,39 @@ def not_found_confirm(*, actor: User, run: Run, comment: str = "") -> Review:
     return _not_found_decide(actor=actor, run=run, action=ReviewAction.CONFIRM_NOT_FOUND, comment=comment)
 
 
-def not_found_refute(*, actor: User, run: Run, comment: str) -> Review:
-    """The person says the answer is there, and where."""
+def not_found_refute(*, actor: User, run: Run, comment: str, candidate: Candidate | None = None) -> Review:
+    """The person says the answer is there, and where: in the comment, or by the passage of the run that answers, which
+    becomes primary."""
+    if candidate is not None:
+        return _refuted_by(actor=actor, run=run, candidate=candidate, comment=comment)
     if not comment.strip():
         raise WorkbenchError(
             _("Say where the answer stands: page and lines, or the section."), code="comment_missing"
         )
     require_sight(user=actor, runs=[run])
     return _not_found_decide(actor=actor, run=run, action=ReviewAction.REFUTE_NOT_FOUND, comment=comment)
+
+
+def _refuted_by(*, actor: User, run: Run, candidate: Candidate, comment: str) -> Review:
+    if candidate.run_id != run.pk:
+        raise WorkbenchError(_("This passage belongs to another run."), code="other_run")
+    require_sight(user=actor, runs=[run])
+    place = f"{candidate.document.name}, {lines_range(anchor_of(candidate))}"
+    with transaction.atomic():
+        refuted = _not_found_decide(
+            actor=actor, run=run, action=ReviewAction.REFUTE_NOT_FOUND, comment=comment.strip() or place
+        )
+        standing = current_review(candidate)
+        if effective_role(machine_role=machine_role_of(candidate), review=standing) != RoleChoice.PRIMARY:
+            candidate_override(
+                actor=actor,
+                candidate=candidate,
+                role=RoleChoice.PRIMARY,
+                reason_code=ReasonCode.WRONG_ROLE,
+                comment=comment,
+                seen_review_id=standing.pk if standing else None,
+            )
+    return refuted
 
 
 def not_found_answered(*, actor: User, run: Run, candidate: Candidate) -> Review:

@@ -228,10 +228,18 @@ def not_found(request: HttpRequest, pk: int) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, _("Choose whether the answer is really not there."))
         return redirect(_back(request, run))
-    confirms = form.cleaned_data["decision"] == "confirm"
-    act = services.not_found_confirm if confirms else services.not_found_refute
+    given = form.cleaned_data
+    if given["decision"] == "refute" and not given["near"] and not given["comment"].strip():
+        messages.info(request, _("Say where the answer stands: select the lines that answer."))
+        return redirect("review:documents", pk=run.pk)
     try:
-        made = act(actor=request.user, run=run, comment=form.cleaned_data["comment"])
+        if given["decision"] == "confirm":
+            made = services.not_found_confirm(actor=request.user, run=run, comment=given["comment"])
+        else:
+            near = candidate_for(user=request.user, pk=given["near"]) if given["near"] else None
+            made = services.not_found_refute(
+                actor=request.user, run=run, comment=given["comment"], candidate=near
+            )
     except WorkbenchError as error:
         messages.error(request, error.message)
         return redirect(_back(request, run))

@@ -21,6 +21,7 @@ CELERY_TASK_ROUTES = {
     "review.regenerate": {"queue": "llm"},
     "models.*": {"queue": "train"},
     "operations.bars": {"queue": "train"},
+    "operations.job": {"queue": "train"},
 }
 # Longer than the longest task and the longest countdown, or the broker hands a message out twice.
 CELERY_BROKER_TRANSPORT_OPTIONS = {

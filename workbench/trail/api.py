@@ -16,7 +16,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import administers
-from workbench.api.base import ApiViewSet
+from workbench.api.base import ApiViewSet, checked
+from workbench.audit.export import audit_anchor
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import VERIFIED_AT_ONCE, VerifyReport, audit_verify
 
@@ -77,6 +78,20 @@ class VerificationSerializer(serializers.Serializer[Any]):
         return report.checked >= report.position
 
 
+class AnchorRequestSerializer(serializers.Serializer[Any]):
+    """``after``: the last position that was anchored."""
+
+    after = serializers.IntegerField(required=False, default=0, min_value=0, max_value=2**63 - 1)
+
+
+class AnchorSerializer(serializers.Serializer[Any]):
+    """A link of the chain: whoever keeps it can show later that nothing before it was rewritten."""
+
+    position = serializers.IntegerField()
+    hash = serializers.CharField()
+    time = serializers.DateTimeField()
+
+
 def _filter(name: str, words: str, kind: Any = OpenApiTypes.STR) -> OpenApiParameter:
     return OpenApiParameter(name, kind, description=words)
 
@@ -120,11 +135,20 @@ class AuditEventViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
             raise ValidationError(form.errors)
         return form.to_filter().apply(events)
 
+    @extend_schema(request=AnchorRequestSerializer, responses=AnchorSerializer(many=True), filters=False)
+    @action(detail=False, methods=["post"], pagination_class=None)
+    def anchor(self, request: Request) -> Response:
+        """The links to keep outside: that of each export since ``after``, and the head. Who took them is on record."""
+        if not may_read_trail(user=request.user):
+            raise PermissionDenied
+        anchors = audit_anchor(actor=request.user, **checked(request, AnchorRequestSerializer))
+        return Response(AnchorSerializer(anchors, many=True).data)
+
     @extend_schema(request=None, responses=VerificationSerializer, filters=False)
     @action(detail=False, methods=["post"], pagination_class=None)
     def verify(self, request: Request) -> Response:
-        """Computes the chain anew, of a very long one the newest 100,000 links; `manage.py verify_audit` computes all
-        and compares it with anchors kept outside."""
+        """Computes the chain anew, of a very long one the newest 100,000 links; `maintenance` of the kind `trail`
+        computes all and compares it with anchors kept outside."""
         if not may_read_trail(user=request.user):
             raise PermissionDenied
         return Response(VerificationSerializer(audit_verify(newest=VERIFIED_AT_ONCE)).data)

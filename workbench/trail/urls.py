@@ -10,4 +10,5 @@ app_name = "audit"
 urlpatterns = [
     path("", views.trail, name="trail"),
     path("verify/", views.verify, name="verify"),
+    path("anchor/", views.anchor, name="anchor"),
 ]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from workbench.audit.export import audit_anchor
 from workbench.audit.services import VERIFIED_AT_ONCE, VerifyReport, audit_verify
+from workbench.errors import Conflict
 
 from .forms import TrailFilterForm
 from .presenters import filters_of, pager_of
-from .selectors import audited_collections, trail_page
+from .selectors import audited_collections, may_read_trail, trail_page
 
 
 @require_safe
@@ -24,6 +29,23 @@ def trail(request: HttpRequest) -> HttpResponse:
 def verify(request: HttpRequest) -> HttpResponse:
     """Verifies the chain (of a very long one the newest part) and shows the outcome above the trail."""
     return _trail(request, verification=True)
+
+
+@require_POST
+def anchor(request: HttpRequest) -> HttpResponse:
+    """The head of the chain as a file to keep elsewhere."""
+    if not may_read_trail(user=request.user):
+        raise PermissionDenied
+    try:
+        anchors = audit_anchor(actor=request.user)
+    except Conflict as error:
+        messages.error(request, error.message)
+        return redirect("audit:trail")
+    body = "".join(json.dumps(each) + "\n" for each in anchors)
+    response = HttpResponse(body, content_type="application/x-ndjson; charset=utf-8")
+    name = f"audit-anchor-{anchors[-1]['position']}.jsonl"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
 
 
 def _trail(request: HttpRequest, *, verification: bool = False) -> HttpResponse:

@@ -18,7 +18,7 @@ from workbench.review.models import ItemState, QueueItem
 from workbench.review.record import record_digest, signed_record
 from workbench.review.services import candidate_override, candidate_unsure, not_found_confirm
 from workbench.review.signing import run_sign
-from workbench.runs.models import Answer, Run, RunStatus, Verdict, dom_id_of
+from workbench.runs.models import Answer, Candidate, Run, RunStatus, Verdict, dom_id_of
 
 pytestmark = pytest.mark.usefixtures("here")
 ClientAs = Callable[[User | None], Client]
@@ -189,6 +189,32 @@ def test_a_not_found_names_who_confirmed_it_and_what_came_nearest(
     near = page.split('class="answer__nearest"', 1)[1].split("</ul>", 1)[0]
     assert near.count("<li>") == len(answer["nearest"])
     assert all(one["reason"] for one in answer["nearest"])
+    searched = scene.run.parsed_question["searched"]
+    assert all(sorted(one["holds"] + one["lacks"]) == sorted(searched) for one in answer["nearest"])
+    assert f"Lacks: {', '.join(answer['nearest'][-1]['lacks'])}." in near
+
+
+def test_one_of_the_nearest_passages_refutes_a_not_found(
+    cast: Cast, client_as: ClientAs, scene: Scene
+) -> None:
+    for candidate in scene.run.candidates.filter(reviews__isnull=False):
+        candidate_override(
+            actor=cast.reviewer, candidate=candidate, role="discarded", reason_code="wrong_role", comment=""
+        )
+    Verdict.objects.filter(candidate__run=scene.run).update(role="discarded", needs_person=False)
+    Run.objects.filter(pk=scene.run.pk).update(not_found=True, not_found_reason="all_discarded: none")
+    client, address = client_as(cast.reviewer), reverse("review:not-found", args=[scene.run.pk])
+    page = client.get(scene.run.get_absolute_url()).content.decode()
+    key = re.search(r'name="near" value="(\d+)" data-key="5"', page)
+    assert key is not None
+    assert "all_discarded" not in page
+    assert client.post(address, {"near": key[1]}).status_code == 302
+    candidate = Candidate.objects.get(pk=key[1])
+    assert candidate.reviews.latest("pk").role == "primary"
+    word = scene.run.reviews.get(candidate__isnull=True)
+    assert (word.action, word.comment) == ("refute_not_found", "policy.txt, page 1, lines 4–7")
+    elsewhere = client.post(address, {"near": "99999999"})
+    assert elsewhere.status_code == 404
 
 
 def test_the_signing_page_shows_what_is_signed_and_keeps_the_hash_below(

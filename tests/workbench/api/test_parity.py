@@ -116,6 +116,8 @@ BY_THE_API: dict[str, tuple[str, ...]] = {
     "ops:prices": ("api:language-models-prices",),
     "ops:price-remove": ("api:language-models-price-remove",),
     "ops:run-retry": ("api:run-again",),
+    "audit:anchor": ("api:audit-event-anchor",),
+    "ops:jobs": ("api:maintenance-list",),
     "audit:verify": ("api:audit-event-verify",),
     "set_language": ("api:language",),
     "models:start": ("api:training-list",),

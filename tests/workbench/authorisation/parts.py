@@ -19,6 +19,7 @@ from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 from workbench.archives.writing import archive_write
+from workbench.audit.services import audit_seal
 from workbench.collection_settings.models import THRESHOLDS, BarProposal, CollectionBar, GateProposal
 from workbench.documents.models import (
     Collection,
@@ -103,6 +104,11 @@ def api_described(scene: Scene) -> Mapping[str, Any]:
 def a_field(scene: Scene, actor: User) -> None:
     """A field of the collection's own."""
     CollectionField.objects.get_or_create(collection=scene.document.collection, name="Owner")
+
+
+def sealed(scene: Scene, actor: User) -> None:
+    """Every event has its place in the chain."""
+    audit_seal(wait=True)
 
 
 def an_archive(scene: Scene) -> Mapping[str, Any]:

@@ -211,6 +211,8 @@ INSTALLATION: list[Row] = [
     post("ops:resume", "S!", fields(reason="Cheap again."), parts.models_stopped),
     post("ops:budgets", "S!", fields(run_budget="1", month_budget="50", reason="A limit.")),
     post("ops:mail-trial", "S!"),
+    get("ops:jobs", "DUduS!"),
+    post("ops:jobs", "S!", fields(kind="vectors")),
     get("ops:prices", "DUduS!"),
     post("ops:prices", "S!", fields(model="m", fresh="1", cached="0.1", output="2", reason="The list.")),
     post("ops:price-remove", "S!", fields(model="gpt-5-mini", reason="Gone.")),
@@ -221,6 +223,7 @@ INSTALLATION: list[Row] = [
     get("ops:prompts", "DUduS!"),
     get("audit:trail", "DUduS!"),
     post("audit:verify", ""),  # reads; the page shows the outcome
+    post("audit:anchor", "DUduS!", given=parts.sealed),
     get("tokens:tokens", SIGNED_IN),
     get("tokens:documentation", SIGNED_IN),
     post("tokens:tokens", SIGNED_IN, fields(name="job", scopes=["view"], days=3)),
@@ -379,6 +382,10 @@ API_ADMINISTRATION: list[Row] = [
     ),
     post("api:language-models-price-remove", "S!", fields(model="gpt-5-mini", reason="Gone.")),
     post("api:audit-event-verify", ""),  # reads; the answer is the outcome
+    post("api:audit-event-anchor", "DUduS!", given=parts.sealed),
+    get("api:maintenance-list", "DUduS!"),
+    get("api:maintenance-detail", "DUduS!"),
+    post("api:maintenance-list", "S!", fields(kind="vectors")),
 ]
 
 #: The same as by the pages.
@@ -512,6 +519,7 @@ ASKS_AGAIN = frozenset(
     {
         *(f"accounts:{name}" for name in ("invite", "grant", "revoke", "invite-again")),
         *("tokens:tokens", "tokens:revoke"),
+        *("documents:fields", "api:collection-field-add", "api:collection-field-remove"),
         *("documents:delete", "documents:keep", "api:document-remove", "api:document-keep"),
         *(
             f"collection_settings:{name}"
@@ -565,6 +573,7 @@ DOES_NOT_ASK: dict[str, str] = {
         ("models:start", "models:cancel", "api:training-list", "api:training-cancel"),
         "the gate decides what serves, as it does for the schedule",
     ),
+    **dict.fromkeys(("ops:jobs", "api:maintenance-list"), "completes or reads, and takes away nothing"),
     "archives:remove": "a copy that can be made again",
     **dict.fromkeys(
         ("ops:risk-compute", "api:collection-compute-risk"), "nothing is in use by a computation"
