@@ -46,6 +46,7 @@ class ComparedVerdict:
 
     candidate_id: str
     scope: Any
+    document: str
     before: dict[str, Any] | None
     after: dict[str, Any] | None
 
@@ -64,11 +65,13 @@ def runs_compared(before: Run, after: Run) -> list[ComparedVerdict]:
     rows = [
         ComparedVerdict(
             candidate_id=name,
-            scope=anchor_of(sides[0].get(name) or sides[1][name]),
+            scope=anchor_of(row),
+            document="" if before.question.document_id else str(row.document),
             before=_side(sides[0].get(name)),
             after=_side(sides[1].get(name)),
         )
         for name in ids
+        for row in [sides[0].get(name) or sides[1][name]]
     ]
     return sorted(rows, key=lambda row: not row.differs)
 

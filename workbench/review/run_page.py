@@ -22,6 +22,7 @@ from workbench.documents.presenters import viewer
 from workbench.documents.selectors import PageView, page_view
 from workbench.runs import selectors
 from workbench.runs.models import Candidate, Run, dom_id_of
+from workbench.runs.places import lines_short
 from workbench.runs.progress import run_progress
 from workbench.runs.records import anchor_of, context_of, decider_fields, verdict_of
 from workbench.runs.rubrics import criteria_forms, rubric_of
@@ -352,7 +353,7 @@ def _provenance(run: Run, user: User) -> dict[str, Any]:
         "methods": methods,
         "searched": list(searched_words(run).items()),
         "reading": _reading(run),
-        "provenance": [_provenance_row(row, ran) for row in rows],
+        "provenance": [_provenance_row(run, row, ran) for row in rows],
     }
 
 
@@ -371,10 +372,16 @@ def _reading(run: Run) -> dict[str, Any]:
     }
 
 
-def _provenance_row(row: Candidate, methods: list[str]) -> dict[str, Any]:
+def _place_in(run: Run, row: Candidate) -> str:
+    """Where a passage stands, with its document where the question was asked of several."""
+    place = lines_short(anchor_of(row))
+    return place if run.question.document_id else f"{row.document}, {place}"
+
+
+def _provenance_row(run: Run, row: Candidate, methods: list[str]) -> dict[str, Any]:
     verdict = verdict_of(row)
     return {
-        "candidate_id": row.candidate_id,
+        "place": _place_in(run, row),
         "url": reverse("questions:evidence", args=[row.pk]),
         "receipt_url": reverse("review:receipt", args=[row.pk]),
         "role": candidate_role(row),
@@ -410,9 +417,10 @@ def _comments(run: Run, user: User) -> dict[str, Any]:
     return {
         "comments": list(comments.order_by("pk")[:500]),
         "handles": [(name, person) for name, people in handles.items() for person in people],
-        "candidate_ids": list(
-            run.candidates.order_by(*selectors.PLACE).values_list("candidate_id", flat=True)
-        ),
+        "passages": [
+            (row.candidate_id, _place_in(run, row))
+            for row in run.candidates.select_related("document").order_by(*selectors.PLACE)
+        ],
     }
 
 
@@ -532,6 +540,6 @@ def _ways_on(candidate: Candidate, user: User) -> dict[str, Any]:
         "crumbs": [
             {"label": run.collection.name, "url": run.collection.get_absolute_url()},
             {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},
-            {"label": candidate.candidate_id},
+            {"label": lines_short(anchor_of(candidate))},
         ],
     }

@@ -18,6 +18,8 @@ from workbench.review import waiting
 from workbench.review.models import QueueItem
 from workbench.review.queue import queue_claim, queue_claim_next
 from workbench.runs.models import Run
+from workbench.runs.places import lines_short
+from workbench.runs.records import anchor_of
 
 NEXT = "/queue/next/"
 
@@ -57,7 +59,7 @@ def test_a_decision_leads_to_the_next_item_claimed(cast: Cast, client_as: Client
     assert after.claimed_by == cast.reviewer
     said = client.get(answer["Location"]).content.decode()
     assert "Approved:" in said
-    assert item.candidate.candidate_id in said
+    assert lines_short(anchor_of(item.candidate)) in said
 
 
 def test_with_htmx_the_next_card_takes_the_place_of_this_one(

@@ -11,11 +11,19 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from workbench.runs.models import Candidate
 from workbench.runs.places import lines_range, lines_short
+from workbench.runs.records import anchor_of
 
 register = template.Library()
 register.filter(lines_range)
 register.filter(lines_short)
+
+
+@register.filter
+def place(candidate: Candidate) -> str:
+    """Where the passage of a candidate stands: "p. 6, l. 12–18"."""
+    return lines_short(anchor_of(candidate))
 
 
 @register.filter
