@@ -78,6 +78,8 @@ PAGES = {
     "webhook-read": ("auditor", "{webhook}"),
     "operations": ("admin", "/operations/"),
     "operations-read": ("auditor", "/operations/"),
+    "maintenance": ("admin", "/operations/maintenance/"),
+    "fields": ("admin", "/collections/demo/fields/"),
     "costs": ("auditor", "/costs/"),
     "prompts": ("auditor", "/prompts/"),
     "prompt": ("auditor", "/prompts/?name=arbiter"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from arbitration.triage import OPEN_GATES, GateProfile
@@ -96,6 +97,41 @@ def thresholds_form(row: CollectionGates | None, current: GateProfile) -> Thresh
     )
 
 
+def effect_words(proposal: GateProposal, used: GateProposal | None) -> str:
+    """What the thresholds do, in a sentence, and what changes against those in use, where these were measured too."""
+    said = _(
+        "Of 100 passages %(rejected)s are rejected and %(accepted)s accepted without a judge; %(judged)s are read."
+    ) % {
+        "rejected": _number(100 * proposal.rejected_share),
+        "accepted": _number(100 * proposal.accepted_share),
+        "judged": _number(_judged(proposal)),
+    }
+    if used is None or used.pk == proposal.pk or None in (used.evidence_lost, proposal.evidence_lost):
+        return said
+    more = _judged(proposal) - _judged(used)
+    lost = 100 * ((proposal.evidence_lost or 0.0) - (used.evidence_lost or 0.0))
+    reads = _("%(n)s more are read") if more >= 0 else _("%(n)s fewer are read")
+    loses = (
+        _("%(n)s %% more of the evidence is lost")
+        if lost >= 0
+        else _("%(n)s %% less of the evidence is lost")
+    )
+    compared = _("Compared with now, %(reads)s and %(loses)s.") % {
+        "reads": reads % {"n": _number(abs(more))},
+        "loses": loses % {"n": _number(abs(lost), digits=2)},
+    }
+    return f"{said} {compared}"
+
+
+def _judged(proposal: GateProposal) -> float:
+    """Passages in a hundred that neither threshold decides."""
+    return 100 * max(0.0, 1 - proposal.rejected_share - proposal.accepted_share)
+
+
+def _number(value: float, *, digits: int = 0) -> str:
+    return str(number_format(value, decimal_pos=digits))
+
+
 def _proposal(proposal: GateProposal, row: CollectionGates | None, current: GateProfile) -> dict[str, Any]:
     changes = [
         {"label": LABELS[name], "before": getattr(current, name), "after": getattr(proposal, name)}
@@ -109,6 +145,7 @@ def _proposal(proposal: GateProposal, row: CollectionGates | None, current: Gate
         "rejected": 100 * proposal.rejected_share,
         "accepted": 100 * proposal.accepted_share,
         "precision": None if precision is None else 100 * precision,
+        "effect": effect_words(proposal, row.proposal if row else None),
         "changes": changes,
         "is_applied": row is not None and row.proposal_id == proposal.pk,
         "form": ProposalForm(
