@@ -125,7 +125,7 @@ def _decided(pool: CandidatePool, strategy: Strategy, services: StrategyServices
 
 
 def _absent(pool: CandidatePool) -> StrategyOutcome:
-    reason = "no keyword of the question stands in any title or line, and nothing comes near by meaning"
+    reason = "Holds none of the words that were searched, and does not come near in meaning."
     verdicts = tuple(
         Verdict(
             candidate_id=candidate.candidate_id,

@@ -14,6 +14,7 @@ from tests.workbench.scene import HashEmbedder, make_document
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import audit_seal
+from workbench.documents.fields import field_add
 from workbench.documents.models import PassageVector
 from workbench.errors import NotAllowed, WorkbenchError
 from workbench.operations import jobs
@@ -28,7 +29,7 @@ def page(client: Client) -> str:
 
 
 def test_the_whole_trail_is_verified_against_an_anchor_taken_before(cast: Cast, client_as: ClientAs) -> None:
-    make_document(collection=cast.alpha, owner=cast.analyst)
+    field_add(actor=cast.admin, collection=cast.alpha, name="Owner")
     auditor = client_as(cast.auditor)
     assert auditor.post("/audit/anchor/", follow=True).status_code == 200  # nothing is sealed yet
     audit_seal(wait=True)
