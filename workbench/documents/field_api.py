@@ -92,7 +92,7 @@ class BulkDescriptionSerializer(serializers.Serializer[Any]):
     )
 
 
-class BulkOutcomeSerializer(serializers.Serializer[Any]):
+class DescribedSerializer(serializers.Serializer[Any]):
     """How many documents changed."""
 
     changed = serializers.IntegerField()
@@ -129,7 +129,7 @@ class CollectionFieldActions(Actions):
         return Response(status=204)
 
     @extend_schema(
-        parameters=[IDEMPOTENCY], request=BulkDescriptionSerializer, responses=BulkOutcomeSerializer
+        parameters=[IDEMPOTENCY], request=BulkDescriptionSerializer, responses=DescribedSerializer
     )
     @action(detail=True, methods=["post"], url_path="describe-documents")
     def describe_documents(self, request: Request, slug: str) -> Response:

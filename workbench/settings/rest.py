@@ -53,6 +53,9 @@ SPECTACULAR_SETTINGS = {
         "SourceState": "workbench.sources.models.SourceState.choices",
         "SourceFileState": "workbench.sources.models.FileState.choices",
         "DeliveryState": "workbench.webhooks.models.DeliveryState.choices",
+        "FieldKind": "workbench.documents.models.FieldKind.choices",
+        "JobKind": "workbench.operations.models.JobKind.choices",
+        "JobState": "workbench.operations.models.JobState.choices",
         "AttemptOutcome": "workbench.webhooks.models.Outcome.choices",
     },
 }

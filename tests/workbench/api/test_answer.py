@@ -212,7 +212,7 @@ def test_one_of_the_nearest_passages_refutes_a_not_found(
     candidate = Candidate.objects.get(pk=key[1])
     assert candidate.reviews.latest("pk").role == "primary"
     word = scene.run.reviews.get(candidate__isnull=True)
-    assert (word.action, word.comment) == ("refute_not_found", "policy.txt, page 1, lines 4–7")
+    assert (word.action, word.comment) == ("refute_not_found", "policy.txt, page 1, lines 1–3")
     elsewhere = client.post(address, {"near": "99999999"})
     assert elsewhere.status_code == 404
 
