@@ -39,6 +39,7 @@ def about(document: Document, *, form: DescribeForm | None, may_describe: bool) 
     offered = form or describe_form(said, fields)
     return {
         "facts": _facts(document, said, values, fields),
+        "has_read": bool(values.read),
         "form": offered if may_describe else None,
         "url": reverse("documents:describe", args=[document.pk]),
         "history": _history(document),

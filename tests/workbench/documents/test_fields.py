@@ -187,7 +187,7 @@ def test_pages_show_set_and_filter_them(
     given = {"parties": "Gamma, Inc.\nDelta", "tags": "a, b", own: "Ann"}
     assert client.post(f"/documents/{contract.pk}/describe/", given).status_code == 302
     page = client.get(contract.get_absolute_url()).content.decode()
-    assert "<dd>Gamma, Inc.</dd><dd>Delta</dd>" in page
+    assert "<span>Gamma, Inc.</span><br><span>Delta</span>" in page
     assert "<ins>Owner: Ann</ins>" in page
 
     listing = client.get("/collections/alpha/?party=Delta").content.decode()
