@@ -23,8 +23,8 @@ OF_THE_INSTALLATION = {
 #: Addresses without arguments that speak of no collection or show each person only their own.
 OWN_OR_PUBLIC = {"healthz", "readyz", "metrics"}
 #: Figures of the strategies belong to no collection: everybody signed in reads them. Nor do prompts, which are files of
-#: a release and read by those who operate, in any collection.
-OF_NO_COLLECTION = {"api:evaluation-detail", "api:prompt-detail"}
+#: a release, and maintenance: both are read by those who operate, in any collection.
+OF_NO_COLLECTION = {"api:evaluation-detail", "api:prompt-detail", "api:maintenance-detail"}
 OBJECTS = [a for a in ALL if a.arguments and a.name not in OF_NO_COLLECTION]
 OF_A_COLLECTION = [a for a in OBJECTS if a.name not in OF_THE_INSTALLATION]
 

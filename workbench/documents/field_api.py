@@ -128,9 +128,7 @@ class CollectionFieldActions(Actions):
         field_remove(actor=request.user, collection=collection, **checked(request, FieldRemoveSerializer))
         return Response(status=204)
 
-    @extend_schema(
-        parameters=[IDEMPOTENCY], request=BulkDescriptionSerializer, responses=DescribedSerializer
-    )
+    @extend_schema(parameters=[IDEMPOTENCY], request=BulkDescriptionSerializer, responses=DescribedSerializer)
     @action(detail=True, methods=["post"], url_path="describe-documents")
     def describe_documents(self, request: Request, slug: str) -> Response:
         """Changes tags and fields of many documents, all or nothing. Each document has its own event on record."""

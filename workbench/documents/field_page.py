@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import Count
 from django.http import QueryDict
@@ -170,6 +171,15 @@ def filter_in(query: QueryDict) -> ScopeFilter:
     return ScopeFilter(
         **given, fields={name[:60]: tuple(v[:160] for v in values) for name, values in own.items()}
     )
+
+
+def scope_query(collection: Collection, given: ScopeFilter) -> str:
+    """The address of the ask page's form, narrowed as a list of documents is."""
+    pairs = [("collection", collection.slug)]
+    for name in ("document_types", "parties", "tags"):
+        pairs += [(name, value) for value in getattr(given, name)]
+    pairs += [("own_fields", f"{name}: {value}") for name, values in given.fields.items() for value in values]
+    return urlencode(pairs)
 
 
 def filter_fields(facts: Facts, query: QueryDict) -> list[dict[str, Any]]:

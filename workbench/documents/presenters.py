@@ -18,7 +18,7 @@ from workbench.accounts.permissions import Permission, permissions_in
 
 from . import selectors
 from .drawings import Picture, page_picture
-from .field_page import about, filter_fields, filter_in
+from .field_page import about, filter_fields, filter_in, scope_query
 from .forms import BulkForm, DeletionForm, DescribeForm, ReasonForm
 from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
 from .narrowing import facts_of
@@ -136,7 +136,7 @@ def collection_page(
             "first_url": address if query.get("before") else "",
         },
         "upload": upload_box(collection) if Permission.UPLOAD in may else None,
-        "ask_url": f"{reverse('questions:ask')}?collection={collection.slug}"
+        "ask_url": f"{reverse('questions:ask')}?{scope_query(collection, given)}"
         if Permission.ASK in may
         else "",
         "crumbs": [

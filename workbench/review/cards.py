@@ -18,7 +18,6 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, collections_with
 from workbench.runs.matches import Matches, marked
 from workbench.runs.models import Candidate, ReviewState, Run, RunStatus, Verdict, dom_id_of
-from workbench.runs.places import lines_range
 from workbench.runs.records import anchor_of, decider_fields, verdict_of
 from workbench.runs.words import METHOD_LABELS, erased_words
 
@@ -82,7 +81,6 @@ def card_of(
     card = _NOT_OFFERED | {
         "dom_id": dom_id(candidate),
         "candidate_id": candidate.candidate_id,
-        "place": lines_range(anchor_of(candidate)),
         "scope": anchor_of(candidate),
         "breadcrumb": _breadcrumb(candidate),
         "detectors": [] if hidden else _detectors(candidate),

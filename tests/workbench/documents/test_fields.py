@@ -194,6 +194,9 @@ def test_pages_show_set_and_filter_them(
     assert "contract.txt" not in listing  # titles are shown, and both have the same
     assert listing.count('name="document" value=') == 1
     assert client.get("/collections/alpha/?field=Owner: Ann&tag=A").content.decode().count('form="bulk"') == 1
+    narrowed = client.get("/collections/alpha/?field=Owner: Ann&party=Delta").context["ask_url"]
+    assert narrowed == "/ask/?collection=alpha&parties=Delta&own_fields=Owner%3A+Ann"
+    assert '<option value="Delta" selected>' in client.get(narrowed).content.decode()
     bulk = {"document": [contract.pk, policy.pk], "add_tags": "both"}
     sent = client.post("/collections/alpha/describe/?tag=a", bulk)
     assert sent.headers["Location"] == "/collections/alpha/?tag=a"

@@ -27,6 +27,12 @@ def place(candidate: Candidate) -> str:
 
 
 @register.filter
+def titled(breadcrumb: Sequence[str], scope: object) -> str:
+    """The section that a passage stands in; where it stands, for one outside all sections."""
+    return breadcrumb[-1] if breadcrumb else lines_range(scope)
+
+
+@register.filter
 def marked(parts: Iterable[Mapping[str, Any]]) -> SafeString:
     """Document text with its matches marked. ``parts`` are {text, matched, meets?} in order, ``meets`` the word of the
     question that is met by meaning; never HTML, so hostile text stays text."""
