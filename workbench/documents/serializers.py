@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from .models import Collection, Document, DocumentField, Particular
+from .models import Collection, Document, DocumentField
 
 
 class CollectionSerializer(serializers.ModelSerializer[Collection]):
@@ -30,7 +30,7 @@ class CollectionCreateSerializer(serializers.Serializer[Any]):
 class ReadValueSerializer(serializers.ModelSerializer[DocumentField]):
     """A value that the machine read in the document, and the line. It counts where nobody has set the field."""
 
-    name = serializers.ChoiceField(choices=Particular.choices, read_only=True)
+    name = serializers.CharField(read_only=True, help_text="`party`, `document_type` or `effective_date`.")
 
     class Meta:
         model = DocumentField
