@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import QueryDict
@@ -17,12 +16,11 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 
 from . import selectors
-from .drawings import Picture, page_picture
 from .forms import DeletionForm, DescribeForm, ReasonForm
 from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
-from .pages import SCALE
-from .selectors import OutlineEntry, PageView, PlacedLine
+from .selectors import OutlineEntry
 from .versions import open_offer
+from .viewer import NO_FINDING, finding_of, page_asked, viewer
 
 _STATES = {
     DocumentStatus.READY: "ready",
@@ -176,58 +174,6 @@ def _with(query: QueryDict, **changes: str) -> str:
     return copy.urlencode()
 
 
-def viewer(view: PageView, *, user: User, address: str, box_note: str = "", q: str = "") -> dict[str, Any]:
-    """A page with its lines (``_page_image.html``); ``address`` is the page's own, without query. ``q``, what is
-    being searched for, is kept while turning pages. The image is asked for, where nobody has had it drawn."""
-    picture = (
-        page_picture(document=view.document, page_num=view.page_num, user=user) if view.has_image else None
-    )
-    return {
-        "page": sheet(view, picture) | {"count": view.page_count, "address": address},
-        "lines": [_line(line) for line in view.lines],
-        "box_note": box_note,
-        "previous_page_url": _page_url(address, view.previous, q),
-        "next_page_url": _page_url(address, view.next, q),
-    }
-
-
-def sheet(view: PageView, picture: Picture | None) -> dict[str, Any]:
-    """A page's image, or what stands in its place (``_page_picture.html``)."""
-    place = [view.document.pk, view.page_num]
-    return {
-        "number": view.page_num,
-        "image_url": reverse("documents:page-image", args=place) if picture and picture.state else "",
-        "picture_url": reverse("documents:page-picture", args=place),
-        "picture": picture,
-        "width": view.width,
-        "height": view.height,
-        "pixel_width": round(view.width * SCALE),
-        "pixel_height": round(view.height * SCALE),
-    }
-
-
-def _page_url(address: str, number: int | None, q: str) -> str:
-    if number is None:
-        return ""
-    return f"{address}?{urlencode({'page': number} | ({'q': q} if q else {}))}"
-
-
-def _line(line: PlacedLine) -> dict[str, Any]:
-    x0, y0, width, height = line.box or (None, None, None, None)
-    return {
-        "dom_id": f"p{line.page_num}-l{line.line_num}",
-        "number": line.line_num,
-        "text": line.text,
-        "x0": x0,
-        "y0": y0,
-        "width": width,
-        "height": height,
-        "mark": "anchor" if line.is_marked else "context" if line.is_context else "",
-        "confidence": None if line.confidence is None else round(100 * line.confidence),
-        "flag": "hidden" if line.is_hidden else "furniture" if line.is_furniture else "",
-    }
-
-
 def outline_nodes(entries: list[OutlineEntry], *, address: str) -> list[dict[str, Any]]:
     """The table of contents (``_outline_tree.html``)."""
     return [
@@ -253,11 +199,11 @@ def document_page(
 ) -> dict[str, Any]:
     """A document: facts, outline, one page as image and text, search. Of a deleted one, only what became of it;
     ``deletion`` and ``describe`` are forms that were refused."""
-    number = _page_number(query.get("page", "1"), document)
     address = document.get_absolute_url()
-    text = query.get("q", "").strip()
     is_gone = document.status in DELETED_STATUSES
     is_shown = bool(document.page_count) and not is_gone
+    finding = finding_of(document=document, query=query) if is_shown else NO_FINDING
+    number = page_asked(document=document, query=query, finding=finding)
     view = selectors.page_view(document=document, page_num=number) if is_shown else None
     may = permissions_in(user, document.collection)
     return {
@@ -271,28 +217,13 @@ def document_page(
         "describe": (describe or _describe_form(document))
         if Permission.UPLOAD in may and not is_gone
         else None,
-        "viewer": viewer(view, user=user, address=address, q=text) if view else None,
+        "viewer": viewer(view, user=user, address=address, finding=finding) if view else None,
         "outline": outline_nodes(selectors.outline(document=document, page_num=number), address=address)
         if view
         else [],
         "original_url": "" if is_gone else reverse("documents:original", args=[document.pk]),
         "is_gone": is_gone,
         **_deletion(document, may_manage=Permission.MANAGE in may, form=deletion),
-        "q": text,
-        "hits": [
-            {
-                "url": f"{address}?{urlencode({'page': line.page_num, 'q': text})}"
-                f"#p{line.page_num}-l{line.line_num}",
-                "scope": {
-                    "page_start": line.page_num,
-                    "page_end": line.page_num,
-                    "line_start": line.line_num,
-                    "line_end": line.line_num,
-                },
-                "text": line.text,
-            }
-            for line in (selectors.document_search(document=document, text=text) if view else [])
-        ],
         "ask_url": f"{reverse('questions:ask')}?collection={document.collection.slug}&document={document.pk}"
         if Permission.ASK in may and document.status == DocumentStatus.READY
         else "",
@@ -326,10 +257,6 @@ def _versions_link(document: Document) -> dict[str, Any]:
         "versions_url": reverse("documents:versions", args=[document.pk]) if has_versions else "",
         "replaced_by": replaced_by,
     }
-
-
-def _page_number(raw: str, document: Document) -> int:
-    return max(1, min(int(raw), document.page_count or 1)) if raw.isdecimal() else 1
 
 
 def _described(document: Document) -> list[tuple[str, str]]:

@@ -242,12 +242,3 @@ def outline(*, document: Document, page_num: int = 0) -> list[OutlineEntry]:
         parent = entries.get(section.parent_id)
         (parent.children if parent else roots).append(entry)
     return roots
-
-
-def document_search(*, document: Document, text: str, limit: int = 50) -> list[Line]:
-    """Lines of the document that hold the text, in reading order."""
-    text = words_in(text)
-    if not text:
-        return []
-    lines = Line.objects.filter(document=document, text__icontains=text, is_furniture=False)
-    return list(lines.order_by("page_num", "line_num")[:limit])

@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Any
 from urllib.parse import urlencode
 
+from django.http import QueryDict
 from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
@@ -16,12 +17,13 @@ from arbitration import bounded_json
 from arbitration.absence import NO_KEYWORD_MATCH
 from arbitration.contracts import CandidateScope, Role
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, permissions_in
+from workbench.accounts.permissions import Permission, has_permission, permissions_in
 from workbench.direction import shown_in_json
-from workbench.documents.presenters import viewer
 from workbench.documents.selectors import PageView, page_view
+from workbench.documents.viewer import finding_of, page_asked, viewer
 from workbench.runs import selectors
 from workbench.runs.models import Candidate, Run, dom_id_of
+from workbench.runs.places import lines_range
 from workbench.runs.progress import run_progress
 from workbench.runs.records import anchor_of, context_of, decider_fields, verdict_of
 from workbench.runs.rubrics import criteria_forms, rubric_of
@@ -37,7 +39,7 @@ from .comments import handles_of
 from .models import ReasonCode, TextChange
 from .nearest import near_text, nearest_of
 from .outline import of_role, outlines_of, tally_of
-from .results import candidate_role, run_audit, run_result
+from .results import SURVIVING, candidate_role, run_audit, run_result
 from .selectors import signing_of, standing_review, text_changes_of
 
 #: Tabs that tell the machine's roles in a way that no card can mask.
@@ -450,24 +452,57 @@ def _text_change(change: TextChange) -> dict[str, Any]:
     }
 
 
-def evidence_page(*, candidate: Candidate, page_num: int, user: User) -> dict[str, Any]:
+def evidence_page(*, candidate: Candidate, query: QueryDict, user: User) -> dict[str, Any]:
     """A candidate on a page of its document: the exact lines boxed on the image, and the same text as text."""
-    verdict = verdict_of(candidate)
-    hidden = hides(item=cards.item_of(candidate), run=candidate.run, user=user)
+    verdict, run = verdict_of(candidate), candidate.run
+    hidden = hides(item=cards.item_of(candidate), run=run, user=user)
+    finding = finding_of(document=candidate.document, query=query)
+    page_num = page_asked(
+        document=candidate.document, query=query, finding=finding, otherwise=candidate.anchor_page_start
+    )
     return {
         "document": candidate.document,
         "document_page_url": f"{candidate.document.get_absolute_url()}?page={page_num}",
-        "anchor": anchor_of(candidate),
         "role": "" if hidden else candidate_role(candidate) or "",
         "reason": verdict.reason if verdict and not hidden else "",
         "decision": None if hidden else cards.decision_of(standing_review(candidate.reviews.all())),
-        **evidence_panel(candidate=candidate, user=user, page_num=page_num),
+        **evidence_panel(
+            candidate=candidate,
+            user=user,
+            page_num=page_num,
+            finding=finding,
+            evidence_pages=_evidence_pages(candidate, user),
+            add_url=_add_url(candidate, user),
+        ),
         **_ways_on(candidate, user),
     }
 
 
-def evidence_panel(*, candidate: Candidate, user: User, page_num: int | None = None) -> dict[str, Any]:
-    """What stands beside a card: a page of the document with the candidate's lines, their first by default."""
+def _evidence_pages(candidate: Candidate, user: User) -> set[int]:
+    """The pages of the document that hold evidence of the run; those of this candidate alone where roles are hidden."""
+    pages = set(range(candidate.anchor_page_start, candidate.anchor_page_end + 1))
+    if is_withheld(user=user, run=candidate.run):
+        return pages
+    places = dict(
+        candidate.run.candidates.filter(document=candidate.document_id).values_list("pk", "anchor_page_start")
+    )
+    surviving = (row.pk for row in outlines_of(candidate.run, viewer=user) if row.role in SURVIVING)
+    return pages | {places[pk] for pk in surviving if pk in places}
+
+
+def _add_url(candidate: Candidate, user: User) -> str:
+    """Where lines of this document become evidence of the run, for whoever may add some."""
+    run = candidate.run
+    if not (has_permission(user, run.collection, Permission.REVIEW) and cards.is_reviewable(run)):
+        return ""
+    return reverse("review:lines", args=[run.pk, candidate.document_id])
+
+
+def evidence_panel(
+    *, candidate: Candidate, user: User, page_num: int | None = None, **more: Any
+) -> dict[str, Any]:
+    """What stands beside a card: a page of the document with the candidate's lines, their first by default. ``more`` is
+    what :func:`workbench.documents.viewer.viewer` takes."""
     anchor, context = anchor_of(candidate), context_of(candidate)
     page_num = page_num or anchor.page_start
     view = page_view(
@@ -479,10 +514,11 @@ def evidence_panel(*, candidate: Candidate, user: User, page_num: int | None = N
     address = reverse("questions:evidence", args=[candidate.pk])
     return {
         "candidate": candidate,
+        "anchor": anchor,
         "breadcrumb": [part for part in candidate.breadcrumb.split(" › ") if part],
         "evidence_url": address,
         "span": _span_pages(anchor, shown=page_num, address=address),
-        "viewer": viewer(view, user=user, address=address, box_note=_box_note(view, anchor)),
+        "viewer": viewer(view, user=user, address=address, box_note=_box_note(view, anchor), **more),
     }
 
 
@@ -526,6 +562,6 @@ def _ways_on(candidate: Candidate, user: User) -> dict[str, Any]:
         "crumbs": [
             {"label": run.collection.name, "url": run.collection.get_absolute_url()},
             {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},
-            {"label": candidate.candidate_id},
+            {"label": lines_range(anchor_of(candidate)).capitalize()},
         ],
     }
