@@ -28,6 +28,7 @@ from .serializers import (
 )
 from .services import collection_create, document_cancel, document_retry, document_upload
 from .versions import version_accept, version_decline, versions_of
+from .viewer_api import DocumentReadingActions
 from .views import original_response
 
 
@@ -96,6 +97,7 @@ class CollectionViewSet(
 
 @extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class DocumentViewSet(
+    DocumentReadingActions,
     DocumentErasureActions,
     mixins.ListModelMixin,
     mixins.RetrieveModelMixin,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +17,9 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 
 from . import selectors
+from .beside import beside_url
 from .forms import DeletionForm, DescribeForm, ReasonForm
+from .likeness import likenesses_of
 from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
 from .selectors import OutlineEntry
 from .versions import open_offer
@@ -38,8 +41,13 @@ def line_url(*, document: int, page: int, line: int) -> str:
     return f"{reverse('documents:document', args=[document])}?page={page}#p{page}-l{line}"
 
 
-def document_row(document: Document, *, may_upload: bool) -> dict[str, Any]:
-    """One document of a list (``_document_row.html``)."""
+def document_row(
+    document: Document, *, may_upload: bool, alike: Sequence[tuple[Document, float]] | None = None
+) -> dict[str, Any]:
+    """One document of a list (``_document_row.html``); ``alike`` are those that are nearly the same, where they are
+    known already."""
+    if alike is None:
+        alike = likenesses_of([document]).get(document.pk, [])
     state = _STATES.get(DocumentStatus(document.status), "running")
     ended_badly = state in {"failed", "cancelled"}
     return {
@@ -64,6 +72,26 @@ def document_row(document: Document, *, may_upload: bool) -> dict[str, Any]:
         "tags": document.tags,
         "version": document.version_number,
         "version_offer": offer_box(document) if may_upload else None,
+        "alike": [
+            _alike(document, other, share)
+            for other, share in alike[:_ALIKE_SHOWN]
+            if other.pk != getattr(getattr(document, "version_offer", None), "older_id", None)
+        ],
+    }
+
+
+#: Documents that are nearly the same, shown on a row.
+_ALIKE_SHOWN = 3
+
+
+def _alike(document: Document, other: Document, share: float) -> dict[str, Any]:
+    """A document that is nearly the same, and both side by side."""
+    return {
+        "title": str(other),
+        "name": other.name,
+        "url": other.get_absolute_url(),
+        "percent": round(100 * share),
+        "beside_url": beside_url((other.pk, None), (document.pk, None)),
     }
 
 
@@ -94,12 +122,16 @@ def collection_page(*, collection: Collection, user: User, query: QueryDict) -> 
     page = selectors.document_page(
         collection=collection, before=query.get("before"), text=text, statuses=STATUS_FILTERS.get(status)
     )
+    alike = likenesses_of(page.items)
     address = collection.get_absolute_url()
     return {
         "collection": collection,
         "may": may,
         "people_url": reverse("accounts:people", args=[collection.slug]) if Permission.AUDIT in may else "",
-        "documents": [document_row(d, may_upload=Permission.UPLOAD in may) for d in page.items],
+        "documents": [
+            document_row(d, may_upload=Permission.UPLOAD in may, alike=alike.get(d.pk, ()))
+            for d in page.items
+        ],
         "filters": _filters(address=address, text=text, status=status),
         "pager": {
             "shown": len(page.items),

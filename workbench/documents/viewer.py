@@ -76,24 +76,28 @@ def viewer(
     box_note: str = "",
     finding: Finding = NO_FINDING,
     kept: Mapping[str, str] | None = None,
+    page_parameter: str = "page",
     evidence_pages: Iterable[int] = (),
     add_url: str = "",
 ) -> dict[str, Any]:
     """A page with its lines; ``address`` is the page's own, without query, and ``kept`` what of its query stays while
-    turning pages. ``evidence_pages`` hold evidence; at ``add_url`` lines become evidence. The image is asked for, where
-    nobody has had it drawn."""
+    turning pages, whose number is ``page_parameter``. ``evidence_pages`` hold evidence; at ``add_url`` lines become
+    evidence. The image is asked for, where nobody has had it drawn."""
     document, number = view.document, view.page_num
     picture = page_picture(document=document, page_num=number, user=user) if view.has_image else None
     on_page = {hit.line_num: hit for hit in finding.found.hits if hit.page_num == number}
     chosen = finding.hit.line_num if finding.hit and finding.hit.page_num == number else 0
     turned = dict(kept or {}) | ({"q": finding.text} if finding.text else {})
     return {
-        "page": sheet(view, picture) | {"count": view.page_count, "address": address},
+        "page": sheet(view, picture)
+        | {"count": view.page_count, "address": address, "parameter": page_parameter},
         "kept": list(turned.items()),
         "lines": [line_shown(line, on_page.get(line.line_num), chosen) for line in view.lines],
         "box_note": box_note,
-        "previous_page_url": _url(address, turned, page=view.previous) if view.previous else "",
-        "next_page_url": _url(address, turned, page=view.next) if view.next else "",
+        "previous_page_url": _url(address, turned, **{page_parameter: view.previous})
+        if view.previous
+        else "",
+        "next_page_url": _url(address, turned, **{page_parameter: view.next}) if view.next else "",
         "cite_url": reverse("documents:citation", args=[document.pk]),
         "add_url": add_url,
         "search": _search(finding, address=address, kept=kept or {}, number=number),

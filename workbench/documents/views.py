@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.errors import WorkbenchError
 
-from . import citing, describing, drawings, presenters, selectors, services
+from . import beside, citing, describing, drawings, presenters, selectors, services
 from .forms import CollectionForm, DescribeForm, UploadForm
 from .models import DELETED_STATUSES, Document, DrawingState
 from .viewer import sheet, small_sheet
@@ -210,6 +210,14 @@ def page_picture(request: HttpRequest, pk: int, page_num: int) -> HttpResponse:
 
 def _is_small(request: HttpRequest) -> bool:
     return request.GET.get("size") == "small"
+
+
+@require_GET
+def documents_beside(request: HttpRequest, pk: int, other: int) -> HttpResponse:
+    """Two documents of one collection side by side, the words that differ marked."""
+    pair = beside.pair_for(user=request.user, left=pk, right=other, query=request.GET)
+    context = beside.beside_page(pair=pair, user=request.user)
+    return render(request, "documents/beside.html", context)
 
 
 @require_GET

@@ -19,11 +19,12 @@ from arbitration.contracts import CandidateScope, Role
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission, permissions_in
 from workbench.direction import shown_in_json
+from workbench.documents.beside import Place, beside_url
 from workbench.documents.selectors import PageView, page_view
 from workbench.documents.viewer import finding_of, page_asked, viewer
 from workbench.runs import selectors
 from workbench.runs.models import Candidate, Run, dom_id_of
-from workbench.runs.places import lines_range
+from workbench.runs.places import lines_range, lines_short
 from workbench.runs.progress import run_progress
 from workbench.runs.records import anchor_of, context_of, decider_fields, verdict_of
 from workbench.runs.rubrics import criteria_forms, rubric_of
@@ -281,6 +282,7 @@ def _differences(run: Run, body: dict[str, Any]) -> list[dict[str, Any]]:
         {
             "headline": one["headline"],
             "text": one["statement"],
+            "beside_url": _texts_beside(one),
             "cites": [
                 cite
                 for name in ("in_force", "replaced")
@@ -318,14 +320,52 @@ def _searched(run: Run) -> list[tuple[str, int]]:
 
 
 def _conflicts(run: Run) -> list[dict[str, str]]:
+    """Pairs of passages that contradict each other, with their places; one query where there are any."""
+    ids = {pair[name] for pair in run.conflicts for name in ("first_id", "second_id")}
+    rows = run.candidates.filter(candidate_id__in=ids).select_related("document") if ids else ()
+    named = {row.candidate_id: row for row in rows}
     return [
         pair
         | {
             "first_dom_id": dom_id_of(pair["first_id"]),
             "second_dom_id": dom_id_of(pair["second_id"]),
+            "first_place": _place_of(named.get(pair["first_id"])),
+            "second_place": _place_of(named.get(pair["second_id"])),
+            "beside_url": _candidates_beside(named.get(pair["first_id"]), named.get(pair["second_id"])),
         }
         for pair in run.conflicts
     ]
+
+
+def _place_of(candidate: Candidate | None) -> str:
+    return f"{candidate.document}, {lines_short(anchor_of(candidate))}" if candidate else ""
+
+
+def _candidates_beside(first: Candidate | None, second: Candidate | None) -> str:
+    """The passages of two candidates side by side, while their documents are there."""
+    if first is None or second is None or first.document.erased_at or second.document.erased_at:
+        return ""
+    return beside_url(*((one.document_id, _lines(anchor_of(one))) for one in (first, second)))
+
+
+def _lines(scope: CandidateScope) -> Place:
+    return (scope.page_start, scope.line_start), (scope.page_end, scope.line_end)
+
+
+def _texts_beside(one: dict[str, Any]) -> str:
+    """The text that was replaced and the one in force, side by side."""
+    cited = [one[name]["citations"][0] if one[name] else None for name in ("replaced", "in_force")]
+    if None in cited:
+        return ""
+    return beside_url(
+        *(
+            (
+                int(cite["document_id"].removeprefix("d")),
+                ((cite["page_start"], cite["line_start"]), (cite["page_end"], cite["line_end"])),
+            )
+            for cite in cited
+        )
+    )
 
 
 def _provenance(run: Run, user: User) -> dict[str, Any]:
