@@ -14,8 +14,8 @@ from django.test import Client
 from tests.workbench.cast import Cast
 from tests.workbench.scene import make_document
 from workbench.audit.models import AuditEvent
-from workbench.documents.models import Document, DocumentStatus
 from workbench.documents.finding import document_find
+from workbench.documents.models import Document, DocumentStatus
 from workbench.documents.selectors import document_named, document_page
 from workbench.documents.services import (
     UploadOutcome,
