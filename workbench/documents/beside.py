@@ -130,6 +130,7 @@ def beside_page(*, pair: Pair, user: User) -> dict[str, Any]:
         "sides": [
             _shown(
                 side,
+                has_places=pair.has_places,
                 user=user,
                 address=address,
                 kept=_without(pages, name),
@@ -157,11 +158,19 @@ def _without(pages: Mapping[str, str], name: str) -> dict[str, str]:
 
 
 def _shown(
-    side: Side, *, user: User, address: str, kept: Mapping[str, str], parameter: str, part: str, tag: str
+    side: Side,
+    *,
+    has_places: bool,
+    user: User,
+    address: str,
+    kept: Mapping[str, str],
+    parameter: str,
+    part: str,
+    tag: str,
 ) -> dict[str, Any]:
     view = page_view(document=side.document, page_num=side.page_num)
     shown = viewer(view, user=user, address=address, kept=kept, page_parameter=parameter)
-    compared = {(line.page_num, line.line_num) for line in side.lines}
+    compared = {(line.page_num, line.line_num) for line in side.lines} if has_places else set()
     for line in shown["lines"]:
         place = (side.page_num, line["number"])
         marks = side.marks.get(place, ())

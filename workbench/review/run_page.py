@@ -496,6 +496,7 @@ def evidence_page(*, candidate: Candidate, query: QueryDict, user: User) -> dict
     """A candidate on a page of its document: the exact lines boxed on the image, and the same text as text."""
     verdict, run = verdict_of(candidate), candidate.run
     hidden = hides(item=cards.item_of(candidate), run=run, user=user)
+    withheld = is_withheld(user=user, run=run)
     finding = finding_of(document=candidate.document, query=query)
     page_num = page_asked(
         document=candidate.document, query=query, finding=finding, otherwise=candidate.anchor_page_start
@@ -511,17 +512,17 @@ def evidence_page(*, candidate: Candidate, query: QueryDict, user: User) -> dict
             user=user,
             page_num=page_num,
             finding=finding,
-            evidence_pages=_evidence_pages(candidate, user),
+            evidence_pages=_evidence_pages(candidate, user, is_withheld=withheld),
             add_url=_add_url(candidate, user),
         ),
-        **_ways_on(candidate, user),
+        **_ways_on(candidate, is_withheld=withheld),
     }
 
 
-def _evidence_pages(candidate: Candidate, user: User) -> set[int]:
+def _evidence_pages(candidate: Candidate, user: User, *, is_withheld: bool) -> set[int]:
     """The pages of the document that hold evidence of the run; those of this candidate alone where roles are hidden."""
     pages = set(range(candidate.anchor_page_start, candidate.anchor_page_end + 1))
-    if is_withheld(user=user, run=candidate.run):
+    if is_withheld:
         return pages
     places = dict(
         candidate.run.candidates.filter(document=candidate.document_id).values_list("pk", "anchor_page_start")
@@ -587,10 +588,9 @@ def _box_note(view: PageView, anchor: CandidateScope) -> str:
     return ""
 
 
-def _ways_on(candidate: Candidate, user: User) -> dict[str, Any]:
+def _ways_on(candidate: Candidate, *, is_withheld: bool) -> dict[str, Any]:
     run = candidate.run
-    by_place = is_withheld(user=user, run=run)
-    before, after, place, count = selectors.neighbours(candidate=candidate, by_place=by_place)
+    before, after, place, count = selectors.neighbours(candidate=candidate, by_place=is_withheld)
     return {
         "hits": {
             "index": place,
