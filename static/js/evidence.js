@@ -229,24 +229,6 @@ function walk(event) {
   choose(viewer, [start, placeOf(beside)]);
 }
 
-async function copy(button) {
-  try {
-    await navigator.clipboard.writeText(button.dataset.copy);
-  } catch {
-    // no clipboard outside a secure context: the older way
-    const field = document.createElement("textarea");
-    field.value = button.dataset.copy;
-    document.body.append(field);
-    field.select();
-    document.execCommand("copy");
-    field.remove();
-    button.focus();
-  }
-  const text = button.dataset.textDone;
-  document.dispatchEvent(new CustomEvent("workbench:announce", { detail: { text } }));
-  button.firstChild.textContent = `${text} `;
-}
-
 function cited(bar) {
   bar.removeAttribute("hidden");
   const add = bar.querySelector("[data-add-lines]");
@@ -284,7 +266,6 @@ function prepare(root) {
 document.addEventListener("click", (event) => {
   const at = (selector) => event.target.closest?.(selector);
   if (at("[data-zoom]")) zoom(at("[data-viewer]"), Number(at("[data-zoom]").dataset.zoom));
-  else if (at("[data-copy]")) copy(at("[data-copy]"));
   else if (at("[data-choose-none]")) choose(at("[data-viewer]"), null);
   else if (at("[data-cite] .lines__num")) event.preventDefault();
 });

@@ -92,15 +92,16 @@ def test_lines_are_chosen_on_the_image_cited_and_made_evidence(
     copied = page.evaluate("navigator.clipboard.readText()")
     assert re.fullmatch(r"Regulation .*, p\. 5, lines 9–10: “\(3\) On request .*can follow\.”", copied)
 
-    # The same by keys: a line's number, and the line below.
-    page.locator(".lines__item .lines__num").nth(8).focus()
+    # The same by keys: from a line's number to the lines below.
+    page.locator(".lines__item .lines__num").nth(7).focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Shift+ArrowDown")
-    expect(cited).to_contain_text("lines 9–10")
-    expect(page.locator(".lines__item.is-chosen")).to_have_count(2)
+    page.keyboard.press("Shift+ArrowDown")
+    expect(cited).to_contain_text("lines 8–10")
+    expect(page.locator(".lines__item.is-chosen")).to_have_count(3)
     page.keyboard.press("v")
     page.wait_for_url("**/lines/**")
-    expect(page.get_by_label("From line")).to_have_value("9")
+    expect(page.get_by_label("From line")).to_have_value("8")
     expect(page.get_by_label("To line")).to_have_value("10")
     page.get_by_label("What these lines show").fill("The firm explains the decision.")
     page.get_by_role("button", name="Add as evidence").click()
