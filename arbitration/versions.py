@@ -223,10 +223,12 @@ class VersionText:
 
 @dataclass(frozen=True, slots=True)
 class VersionSection:
-    """A section's own text in one version; the title is empty for text before the first heading."""
+    """A section's own text in one version; the title is empty for text before the first heading. ``place``: its first
+    and last line, where known."""
 
     title: str
     text: str
+    place: tuple[Position, Position] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from arbitration.parsing.drafts import DraftLine, DraftSection, TocEntry
+from arbitration.parsing.labels import named_by_heading, names_nothing
 
 BREADCRUMB = " › "
 _MAX_TITLE = 300
@@ -43,14 +44,15 @@ def build_sections(entries: Sequence[TocEntry], lines: Sequence[DraftLine]) -> l
     """Sections ``s1``, ``s2``, ... of the entries, in their order; sets ``section_id`` of the body lines.
 
     Entries without a page take that of their first descendant, else the page their title is found on, else they
-    are dropped. Furniture and hidden lines belong to no section.
+    are dropped. A bookmark whose title names nothing ("Page 4") takes the heading on its page. Furniture and hidden
+    lines belong to no section.
     """
     body = [line for line in lines if line.is_body]
     entries = _with_pages(_clean(entries), body)
     if not entries:
         return []
     index = _BodyIndex(body)
-    starts = _locate(entries, index)
+    entries, starts = _named(entries, _locate(entries, index), lines)
     sections = _linked(entries, starts)
     _assign(sections, starts, body)
     _close(sections, body)
@@ -61,7 +63,7 @@ def _clean(entries: Iterable[TocEntry]) -> list[TocEntry]:
     cleaned = []
     for entry in entries:
         title = " ".join("".join(c if c.isprintable() else " " for c in entry.title).split())[:_MAX_TITLE]
-        if title:
+        if title or entry.line_num is None:
             cleaned.append(TocEntry(title, entry.level, entry.page_num, entry.y, entry.x, entry.line_num))
     return cleaned
 
@@ -78,6 +80,7 @@ def _with_pages(entries: Sequence[TocEntry], body: Sequence[DraftLine]) -> list[
                 titles = {}
                 for line in body:
                     titles.setdefault(folded(line.text), line.page_num)
+                titles.pop("", None)
             entry.page_num = titles.get(folded(entry.title))
         if entry.page_num is not None:
             placed.append(entry)
@@ -126,6 +129,19 @@ class _BodyIndex:
         return self._folded[page_num]
 
 
+def _named(
+    entries: Sequence[TocEntry], starts: Sequence[_Start], lines: Sequence[DraftLine]
+) -> tuple[list[TocEntry], list[_Start]]:
+    """The entries under the titles that people read; one without any is left out."""
+    titles = named_by_heading(entries, [start.place for start in starts], lines)
+    kept = [
+        (TocEntry(title, entry.level, entry.page_num, entry.y, entry.x, entry.line_num), start)
+        for entry, title, start in zip(entries, titles, starts, strict=True)
+        if title
+    ]
+    return [entry for entry, _ in kept], [start for _, start in kept]
+
+
 def _locate(entries: Sequence[TocEntry], index: _BodyIndex) -> list[_Start]:
     starts: list[_Start] = []
     previous: Place = (0, 0)
@@ -141,7 +157,7 @@ def _start_of(entry: TocEntry, index: _BodyIndex, previous: Place) -> _Start:
     if entry.line_num is not None:
         line = next((line for line in index.lines(page) if line.line_num >= entry.line_num), None)
         return _Start((page, entry.line_num), line)
-    line = _by_text(entry, index, page, previous)
+    line = None if names_nothing(entry.title, page) else _by_text(entry, index, page, previous)
     if line is None:
         line = _on_next_page(entry, index, page) or _by_position(entry, index, page, previous)
     if line is None:

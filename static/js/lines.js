@@ -1,44 +1,27 @@
-// Choosing lines for a form marked data-line-picker: a click on a line sets the first one, the next click the last one;
-// the fields stay the truth, so that typed numbers show on the page as well. The form says when clicks count.
+// The form marked data-line-picker takes the lines that are chosen in the viewer beside it; the fields stay the truth, so
+// that typed numbers show on the page as well. The form says when it is ready.
 
 const form = document.querySelector("[data-line-picker]");
+const viewer = document.querySelector("[data-viewer]");
 const field = (name) => form.elements[name];
-const place = (line) => /^p(\d+)-l(\d+)$/.exec(line?.dataset.line ?? "")?.slice(1).map(Number);
-const before = (one, other) => one[0] - other[0] || one[1] - other[1];
-let first = null;
-
-const span = () => [
-  [Number(field("from_page").value), Number(field("from_line").value)],
-  [Number(field("to_page").value), Number(field("to_line").value)],
-];
+const typed = (name) => [Number(field(`${name}_page`).value), Number(field(`${name}_line`).value)];
+const choose = (places) => viewer.dispatchEvent(new CustomEvent("workbench:choose", { bubbles: true, detail: { places } }));
+const complete = (place) => place.every((number) => number > 0);
 
 function show() {
-  const [start, end] = span();
-  for (const line of document.querySelectorAll("[data-line]")) {
-    const here = place(line);
-    const chosen = here && start[1] && end[1] && before(start, here) <= 0 && before(here, end) <= 0;
-    line.classList.toggle("is-chosen", Boolean(chosen));
-  }
+  const ends = [typed("from"), typed("to")];
+  if (ends.every(complete)) choose(ends);
 }
 
-function write(start, end) {
-  [field("from_page").value, field("from_line").value] = start;
-  [field("to_page").value, field("to_line").value] = end;
-  show();
-}
-
-function choose(event) {
-  const here = place(event.target.closest?.("[data-line]"));
-  if (!here) return;
-  event.preventDefault();
-  const ends = first ? [first, here].sort(before) : [here, here];
-  write(...ends);
-  first = first ? null : here;
-}
-
-if (form) {
-  document.querySelector("[data-viewer]")?.addEventListener("click", choose);
-  form.addEventListener("input", show);
-  show();
+if (form && viewer) {
+  viewer.addEventListener("workbench:lines", ({ detail: { first, last } }) => {
+    if (!first) return;
+    [field("from_page").value, field("from_line").value] = first;
+    [field("to_page").value, field("to_line").value] = last;
+  });
+  form.addEventListener("change", show);
+  const hit = viewer.querySelector(".lines__item--now")?.dataset.line.match(/\d+/g).map(Number);
+  if (complete(typed("from"))) show();
+  else if (hit) choose([hit]);
   form.dataset.linePicker = "ready";
 }

@@ -343,6 +343,7 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "kind": "csv",
         "name": "pointwise" if address.name == "api:prompt-detail" else "run.html",
         "document": scene.document.pk,
+        "other": scene.document.pk,
         "person": scene.run.requested_by_id,
     }
     missing = [name for name in names if known.get(name) is None]

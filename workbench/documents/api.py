@@ -32,6 +32,7 @@ from .serializers import (
 )
 from .services import collection_create, document_cancel, document_retry, document_upload
 from .versions import version_accept, version_decline, versions_of
+from .viewer_api import DocumentReadingActions
 from .views import original_response
 
 
@@ -108,6 +109,7 @@ class CollectionViewSet(
 
 @extend_schema_view(list=extend_schema(parameters=[COLLECTION, *FIELD_FILTERS]))
 class DocumentViewSet(
+    DocumentReadingActions,
     DocumentErasureActions,
     mixins.ListModelMixin,
     mixins.RetrieveModelMixin,

@@ -25,7 +25,7 @@ from workbench.infra.leases import LeaseLost, lease_claim, lease_free, leased, n
 
 from .ingest import local_copy
 from .models import DELETED_STATUSES, Document, DrawingState, PageDrawing
-from .pages import SCALE, can_be_drawn, image_forget, image_keep, image_there, kept_image
+from .pages import SCALE, SMALL_SCALE, can_be_drawn, image_forget, image_keep, image_there, kept_image
 
 #: Pages that wait for one person. Whoever turns pages faster is served when these are done.
 MOST_WAITING = 4
@@ -59,12 +59,13 @@ def page_picture(*, document: Document, page_num: int, user: User) -> Picture:
     return Picture(DrawingState(drawing.state), _problem(drawing))
 
 
-def page_image(*, document: Document, page_num: int, user: User) -> bytes | Picture:
-    """The image, where it is drawn; else how far it is."""
+def page_image(*, document: Document, page_num: int, user: User, is_small: bool = False) -> bytes | Picture:
+    """The image, where it is drawn; else how far it is. Of a page drawn before there were small images, the small one
+    is the large one."""
     picture = page_picture(document=document, page_num=page_num, user=user)
     if picture.state != DrawingState.DRAWN:
         return picture
-    if (image := kept_image(document, page_num)) is not None:
+    if (image := kept_image(document, page_num, is_small=is_small)) is not None:
         return image
     # The store lost it: a restored backup leaves out what can be made again.
     PageDrawing.objects.filter(document=document, page_num=page_num, state=DrawingState.DRAWN).delete()
@@ -81,9 +82,9 @@ def page_image_now(*, document: Document, page_num: int) -> bytes | None:
     if rows.filter(state=DrawingState.FAILED).exists():
         return None
     PageDrawing.objects.get_or_create(document=document, page_num=page_num)
-    image, code = _draw(document, page_num)
-    _settle(rows, document, page_num, image, code)
-    return image
+    drawn, code = _draw(document, page_num)
+    _settle(rows, document, page_num, drawn, code)
+    return drawn[0] if drawn else None
 
 
 def drawing_make(*, drawing_id: int) -> None:
@@ -95,39 +96,45 @@ def drawing_make(*, drawing_id: int) -> None:
     drawing = PageDrawing.objects.select_related("document__collection").get(pk=drawing_id)
     try:
         with leased(rows, owner=owner) as heartbeat:
-            image, code = None, "worker_lost"
+            drawn, code = None, "worker_lost"
             if drawing.attempts <= settings.MAX_ATTEMPTS:
-                image, code = _draw(drawing.document, drawing.page_num)
+                drawn, code = _draw(drawing.document, drawing.page_num)
             heartbeat.check()
-            _settle(rows.filter(lease_owner=owner), drawing.document, drawing.page_num, image, code)
+            _settle(rows.filter(lease_owner=owner), drawing.document, drawing.page_num, drawn, code)
     except LeaseLost:
         return
     finally:
         _wake_next(drawing)
 
 
-def _draw(document: Document, page_num: int) -> tuple[bytes | None, str]:
-    """The image, or the code of what was wrong."""
+def _draw(document: Document, page_num: int) -> tuple[tuple[bytes, bytes] | None, str]:
+    """The image and a small one, or the code of what was wrong."""
     try:
         with local_copy(document) as path:
-            image = render_page(
-                path=path, page_num=page_num, scale=SCALE, filename=document.name, limits=LIMITS
+            image, small = (
+                render_page(path=path, page_num=page_num, scale=scale, filename=document.name, limits=LIMITS)
+                for scale in (SCALE, SMALL_SCALE)
             )
     except ParseFailure as failure:
         return None, failure.code
     except FileNotFoundError:
         return None, "gone"
-    return image, ""
+    return (image, small), ""
 
 
 def _settle(
-    rows: QuerySet[PageDrawing], document: Document, page_num: int, image: bytes | None, code: str
+    rows: QuerySet[PageDrawing],
+    document: Document,
+    page_num: int,
+    drawn: tuple[bytes, bytes] | None,
+    code: str,
 ) -> None:
-    """Keeps the image, then the row. Where the row is gone the document was erased meanwhile, and so is the image."""
-    if image is None:
+    """Keeps the images, then the row. Where the row is gone the document was erased meanwhile, and so are they."""
+    if drawn is None:
         rows.update(state=DrawingState.FAILED, failure_code=code)
         return
-    image_keep(document, page_num, image)
+    image_keep(document, page_num, drawn[1], is_small=True)
+    image_keep(document, page_num, drawn[0])
     alive = rows.exclude(document__status__in=DELETED_STATUSES)
     if not alive.update(state=DrawingState.DRAWN, failure_code=""):
         image_forget(document, page_num)

@@ -34,6 +34,7 @@ from workbench.infra.stored import path_on_disk
 from .embedding import AnotherEncoder, active_space, current_embedder, require_encoder_of, space_hold
 from .extents import SectionExtent, section_extents
 from .fields import particulars_store
+from .likeness import document_sketch, sketch_of
 from .models import (
     WORKING_STATUSES,
     Collection,
@@ -321,6 +322,7 @@ EMBED_CHUNK = 256
 def _finish(
     document: Document, parsed: ParsedDocument, *, space: EmbeddingSpace, owner: str, seconds: float
 ) -> None:
+    hashes = sketch_of(line.text for line in parsed.lines if not (line.is_furniture or line.is_hidden))
     with transaction.atomic():
         space_hold(space)
         changed = Document.objects.filter(
@@ -347,6 +349,7 @@ def _finish(
             raise LeaseLost
         index_epoch_bump(collection_ids=[document.collection_id])
         version_offer(document_id=document.pk)
+        document_sketch(document=document, hashes=hashes)
         audit_record(
             actor=User.objects.system(),
             actor_kind="worker",

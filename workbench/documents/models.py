@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models.functions import Lower, Now
 from django.urls import reverse
@@ -548,4 +550,35 @@ class PassageTokens(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["passage", "space"], name="one_set_of_tokens_per_space"),
+        ]
+
+
+class Sketch(models.Model):
+    """A few hashes of a document's text, by which documents that are nearly the same find each other
+    (:mod:`workbench.documents.likeness`)."""
+
+    document = models.OneToOneField(Document, on_delete=models.CASCADE, primary_key=True)
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="+", db_index=False)
+    hashes = ArrayField(models.BigIntegerField())
+
+    class Meta:
+        indexes = [GinIndex(fields=["hashes"], name="sketch_by_hash")]
+
+
+class Likeness(models.Model):
+    """Two documents of one collection that are nearly the same; ``share`` of their runs of words, in [0, 1]."""
+
+    first = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="+")
+    second = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="+")
+    share = models.FloatField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["first", "second"], name="likeness_once"),
+            models.CheckConstraint(
+                condition=models.Q(first__lt=models.F("second")), name="likeness_of_two_documents"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(share__gte=0, share__lte=1), name="likeness_is_a_share"
+            ),
         ]

@@ -22,10 +22,14 @@ from .models import DELETED_STATUSES, Document
 
 #: Pixels per PDF point: 1.6 gives 979 x 1267 for a letter page, sharp enough at every width we show.
 SCALE = 1.6
+#: Of the small image beside it: a letter page is 122 pixels wide.
+SMALL_SCALE = 0.2
 #: What can be drawn: pages of a PDF, and of the PDFs attached to a message.
 KINDS_WITH_IMAGES = frozenset({"pdf", "email"})
 #: Folder of the store; left out of backups, for it can be made again.
 FOLDER = "pages"
+#: Ends the name of a small image.
+_SMALL = "-small"
 
 
 def can_be_drawn(document: Document, page_num: int) -> bool:
@@ -42,25 +46,36 @@ def image_there(document: Document, page_num: int) -> bool:
     return any(path.is_file() for path in _on_disk(document, page_num))
 
 
-def kept_image(document: Document, page_num: int) -> bytes | None:
-    """The image, from this host's disk or from the store."""
-    for path in _on_disk(document, page_num):
+def small_image_there(document: Document, page_num: int) -> bool:
+    """The same of its small image."""
+    return any(path.is_file() for path in _on_disk(document, page_num, _SMALL))
+
+
+def kept_image(document: Document, page_num: int, *, is_small: bool = False) -> bytes | None:
+    """The image, from this host's disk or from the store; a small one that nobody has drawn is the large one."""
+    size = _SMALL if is_small else ""
+    image = _kept(document, page_num, size)
+    return _kept(document, page_num, "") if image is None and size else image
+
+
+def _kept(document: Document, page_num: int, size: str) -> bytes | None:
+    for path in _on_disk(document, page_num, size):
         with suppress(OSError):
             return path.read_bytes()
-    if path_on_disk(default_storage, _name(document, page_num)) is not None:
+    if path_on_disk(default_storage, _name(document, page_num, size)) is not None:
         return None
     try:
-        with default_storage.open(_name(document, page_num), "rb") as file:
+        with default_storage.open(_name(document, page_num, size), "rb") as file:
             image = file.read()
     except FileNotFoundError:
         return None
-    _write(_cached(document, page_num), image)
+    _write(_cached(document, page_num, size), image)
     return image
 
 
-def image_keep(document: Document, page_num: int, image: bytes) -> None:
+def image_keep(document: Document, page_num: int, image: bytes, *, is_small: bool = False) -> None:
     """Puts an image into the store; one that is there already is replaced."""
-    name = _name(document, page_num)
+    name = _name(document, page_num, _SMALL if is_small else "")
     path = path_on_disk(default_storage, name)
     if path is not None:
         _write(path, image)
@@ -70,8 +85,9 @@ def image_keep(document: Document, page_num: int, image: bytes) -> None:
 
 
 def image_forget(document: Document, page_num: int) -> None:
-    """Takes one image out of the store."""
-    default_storage.delete(_name(document, page_num))
+    """Takes the images of one page out of the store."""
+    for size in ("", _SMALL):
+        default_storage.delete(_name(document, page_num, size))
 
 
 def cache_folder(document: Document) -> Path:
@@ -89,17 +105,17 @@ def _folder(document: Document) -> str:
     return f"{FOLDER}/{document.collection_id}/{document.sha256}"
 
 
-def _name(document: Document, page_num: int) -> str:
-    return f"{_folder(document)}/{page_num}.png"
+def _name(document: Document, page_num: int, size: str = "") -> str:
+    return f"{_folder(document)}/{page_num}{size}.png"
 
 
-def _cached(document: Document, page_num: int) -> Path:
-    return cache_folder(document) / f"{page_num}.png"
+def _cached(document: Document, page_num: int, size: str) -> Path:
+    return cache_folder(document) / f"{page_num}{size}.png"
 
 
-def _on_disk(document: Document, page_num: int) -> list[Path]:
-    stored = path_on_disk(default_storage, _name(document, page_num))
-    return [_cached(document, page_num), *([stored] if stored is not None else [])]
+def _on_disk(document: Document, page_num: int, size: str = "") -> list[Path]:
+    stored = path_on_disk(default_storage, _name(document, page_num, size))
+    return [_cached(document, page_num, size), *([stored] if stored is not None else [])]
 
 
 def _write(target: Path, image: bytes) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import QueryDict
@@ -17,14 +16,15 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 
 from . import selectors
-from .drawings import Picture, page_picture
+from .beside import beside_url
 from .field_page import about, filter_fields, filter_in, scope_query
 from .forms import BulkForm, DeletionForm, DescribeForm, ReasonForm
+from .likeness import likenesses_of
 from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
 from .narrowing import facts_of
-from .pages import SCALE
-from .selectors import OutlineEntry, PageView, PlacedLine
+from .selectors import OutlineEntry
 from .versions import open_offer
+from .viewer import NO_FINDING, finding_of, page_asked, viewer
 
 _STATES = {
     DocumentStatus.READY: "ready",
@@ -42,8 +42,17 @@ def line_url(*, document: int, page: int, line: int) -> str:
     return f"{reverse('documents:document', args=[document])}?page={page}#p{page}-l{line}"
 
 
-def document_row(document: Document, *, may_upload: bool, is_listed: bool = False) -> dict[str, Any]:
-    """One document of a list (``_document_row.html``); of a collection's own list it can be chosen."""
+def document_row(
+    document: Document,
+    *,
+    may_upload: bool,
+    is_listed: bool = False,
+    alike: Sequence[tuple[Document, float]] | None = None,
+) -> dict[str, Any]:
+    """One document of a list (``_document_row.html``); of a collection's own list it can be chosen. ``alike`` are those
+    that are nearly the same, where they are known already."""
+    if alike is None:
+        alike = likenesses_of([document]).get(document.pk, [])
     state = _STATES.get(DocumentStatus(document.status), "running")
     ended_badly = state in {"failed", "cancelled"}
     return {
@@ -69,6 +78,26 @@ def document_row(document: Document, *, may_upload: bool, is_listed: bool = Fals
         "tags": document.tags,
         "version": document.version_number,
         "version_offer": offer_box(document) if may_upload else None,
+        "alike": [
+            _alike(document, other, share)
+            for other, share in alike[:_ALIKE_SHOWN]
+            if other.pk != getattr(getattr(document, "version_offer", None), "older_id", None)
+        ],
+    }
+
+
+#: Documents that are nearly the same, shown on a row.
+_ALIKE_SHOWN = 3
+
+
+def _alike(document: Document, other: Document, share: float) -> dict[str, Any]:
+    """A document that is nearly the same, and both side by side."""
+    return {
+        "title": str(other),
+        "name": other.name,
+        "url": other.get_absolute_url(),
+        "percent": round(100 * share),
+        "beside_url": beside_url((other.pk, None), (document.pk, None)),
     }
 
 
@@ -114,13 +143,14 @@ def collection_page(
     )
     facts = facts_of(collections=[collection])
     may_describe = Permission.UPLOAD in may and bool(page.items)
+    alike = likenesses_of(page.items)
     address = collection.get_absolute_url()
     return {
         "collection": collection,
         "may": may,
         "people_url": reverse("accounts:people", args=[collection.slug]) if Permission.AUDIT in may else "",
         "documents": [
-            document_row(d, may_upload=Permission.UPLOAD in may, is_listed=True)
+            document_row(d, may_upload=Permission.UPLOAD in may, is_listed=True, alike=alike.get(d.pk, ()))
             | {"is_chosen": d.pk in chosen}
             for d in page.items
         ],
@@ -204,58 +234,6 @@ def _with(query: QueryDict, **changes: str) -> str:
     return copy.urlencode()
 
 
-def viewer(view: PageView, *, user: User, address: str, box_note: str = "", q: str = "") -> dict[str, Any]:
-    """A page with its lines (``_page_image.html``); ``address`` is the page's own, without query. ``q``, what is
-    being searched for, is kept while turning pages. The image is asked for, where nobody has had it drawn."""
-    picture = (
-        page_picture(document=view.document, page_num=view.page_num, user=user) if view.has_image else None
-    )
-    return {
-        "page": sheet(view, picture) | {"count": view.page_count, "address": address},
-        "lines": [_line(line) for line in view.lines],
-        "box_note": box_note,
-        "previous_page_url": _page_url(address, view.previous, q),
-        "next_page_url": _page_url(address, view.next, q),
-    }
-
-
-def sheet(view: PageView, picture: Picture | None) -> dict[str, Any]:
-    """A page's image, or what stands in its place (``_page_picture.html``)."""
-    place = [view.document.pk, view.page_num]
-    return {
-        "number": view.page_num,
-        "image_url": reverse("documents:page-image", args=place) if picture and picture.state else "",
-        "picture_url": reverse("documents:page-picture", args=place),
-        "picture": picture,
-        "width": view.width,
-        "height": view.height,
-        "pixel_width": round(view.width * SCALE),
-        "pixel_height": round(view.height * SCALE),
-    }
-
-
-def _page_url(address: str, number: int | None, q: str) -> str:
-    if number is None:
-        return ""
-    return f"{address}?{urlencode({'page': number} | ({'q': q} if q else {}))}"
-
-
-def _line(line: PlacedLine) -> dict[str, Any]:
-    x0, y0, width, height = line.box or (None, None, None, None)
-    return {
-        "dom_id": f"p{line.page_num}-l{line.line_num}",
-        "number": line.line_num,
-        "text": line.text,
-        "x0": x0,
-        "y0": y0,
-        "width": width,
-        "height": height,
-        "mark": "anchor" if line.is_marked else "context" if line.is_context else "",
-        "confidence": None if line.confidence is None else round(100 * line.confidence),
-        "flag": "hidden" if line.is_hidden else "furniture" if line.is_furniture else "",
-    }
-
-
 def outline_nodes(entries: list[OutlineEntry], *, address: str) -> list[dict[str, Any]]:
     """The table of contents (``_outline_tree.html``)."""
     return [
@@ -281,11 +259,11 @@ def document_page(
 ) -> dict[str, Any]:
     """A document: facts, outline, one page as image and text, search. Of a deleted one, only what became of it;
     ``deletion`` and ``describe`` are forms that were refused."""
-    number = _page_number(query.get("page", "1"), document)
     address = document.get_absolute_url()
-    text = query.get("q", "").strip()
     is_gone = document.status in DELETED_STATUSES
     is_shown = bool(document.page_count) and not is_gone
+    finding = finding_of(document=document, query=query) if is_shown else NO_FINDING
+    number = page_asked(document=document, query=query, finding=finding)
     view = selectors.page_view(document=document, page_num=number) if is_shown else None
     may = permissions_in(user, document.collection)
     return {
@@ -296,28 +274,13 @@ def document_page(
         "may": may,
         "facts": _facts(document),
         "about": None if is_gone else about(document, form=describe, may_describe=Permission.UPLOAD in may),
-        "viewer": viewer(view, user=user, address=address, q=text) if view else None,
+        "viewer": viewer(view, user=user, address=address, finding=finding) if view else None,
         "outline": outline_nodes(selectors.outline(document=document, page_num=number), address=address)
         if view
         else [],
         "original_url": "" if is_gone else reverse("documents:original", args=[document.pk]),
         "is_gone": is_gone,
         **_deletion(document, may_manage=Permission.MANAGE in may, form=deletion),
-        "q": text,
-        "hits": [
-            {
-                "url": f"{address}?{urlencode({'page': line.page_num, 'q': text})}"
-                f"#p{line.page_num}-l{line.line_num}",
-                "scope": {
-                    "page_start": line.page_num,
-                    "page_end": line.page_num,
-                    "line_start": line.line_num,
-                    "line_end": line.line_num,
-                },
-                "text": line.text,
-            }
-            for line in (selectors.document_search(document=document, text=text) if view else [])
-        ],
         "ask_url": f"{reverse('questions:ask')}?collection={document.collection.slug}&document={document.pk}"
         if Permission.ASK in may and document.status == DocumentStatus.READY
         else "",
@@ -351,10 +314,6 @@ def _versions_link(document: Document) -> dict[str, Any]:
         "versions_url": reverse("documents:versions", args=[document.pk]) if has_versions else "",
         "replaced_by": replaced_by,
     }
-
-
-def _page_number(raw: str, document: Document) -> int:
-    return max(1, min(int(raw), document.page_count or 1)) if raw.isdecimal() else 1
 
 
 def _facts(document: Document) -> list[str]:

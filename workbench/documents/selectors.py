@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -186,29 +186,29 @@ def page_view(
     width = page.width if page and page.width else 0.0
     height = page.height if page and page.height else 0.0
     rows = Line.objects.filter(document=document, page_num=page_num).order_by("line_num")
+    sheet = PageView(document, page_num, document.page_count, width > 0, width, height, [])
     lines = [
-        PlacedLine(
-            page_num=row.page_num,
-            line_num=row.line_num,
-            text=row.text,
-            box=_box(row, width, height),
-            is_marked=_inside(row, anchor),
-            is_context=_inside(row, context),
-            is_furniture=row.is_furniture,
-            is_hidden=row.is_hidden,
-            section_id=row.section_id,
-            confidence=row.confidence,
-        )
+        placed_line(row, page=sheet, is_marked=_inside(row, anchor), is_context=_inside(row, context))
         for row in rows
     ]
-    return PageView(
-        document=document,
-        page_num=page_num,
-        page_count=document.page_count,
-        has_image=width > 0,
-        width=width,
-        height=height,
-        lines=lines,
+    return replace(sheet, lines=lines)
+
+
+def placed_line(
+    row: Line, *, page: PageView, is_marked: bool = False, is_context: bool = False
+) -> PlacedLine:
+    """A line as it stands on a page; one of another page has no box there."""
+    return PlacedLine(
+        page_num=row.page_num,
+        line_num=row.line_num,
+        text=row.text,
+        box=_box(row, page.width, page.height) if row.page_num == page.page_num else None,
+        is_marked=is_marked,
+        is_context=is_context,
+        is_furniture=row.is_furniture,
+        is_hidden=row.is_hidden,
+        section_id=row.section_id,
+        confidence=row.confidence,
     )
 
 
@@ -247,12 +247,3 @@ def outline(*, document: Document, page_num: int = 0) -> list[OutlineEntry]:
         parent = entries.get(section.parent_id)
         (parent.children if parent else roots).append(entry)
     return roots
-
-
-def document_search(*, document: Document, text: str, limit: int = 50) -> list[Line]:
-    """Lines of the document that hold the text, in reading order."""
-    text = words_in(text)
-    if not text:
-        return []
-    lines = Line.objects.filter(document=document, text__icontains=text, is_furniture=False)
-    return list(lines.order_by("page_num", "line_num")[:limit])

@@ -9,6 +9,7 @@ from workbench.infra.leases import lease_free
 
 from .drawings import drawing_make
 from .ingest import ingest_next
+from .likeness import earlier_documents_sketch
 from .selectors import documents_to_wake
 from .turns import a_file_waits
 
@@ -23,7 +24,9 @@ def ingest(*, document_id: int) -> None:
 
 @shared_task(name="documents.sweep")
 def sweep() -> int:
-    """Wakes a worker for each document whose message was lost or whose worker is gone; returns how many."""
+    """Wakes a worker for each document whose message was lost or whose worker is gone; returns how many. Compares
+    a few documents of earlier versions with the others."""
+    earlier_documents_sketch()
     return sum(dispatch(ingest, document_id=pk) for pk in documents_to_wake(free=lease_free()))
 
 

@@ -21,6 +21,8 @@ urlpatterns = [
     path("documents/<int:pk>/keep/", erasure_views.document_keep, name="keep"),
     path("documents/<int:pk>/describe/", views.document_describe, name="describe"),
     path("documents/<int:pk>/original/", views.document_original, name="original"),
+    path("documents/<int:pk>/beside/<int:other>/", views.documents_beside, name="beside"),
+    path("documents/<int:pk>/citation/", views.document_citation, name="citation"),
     path("documents/<int:pk>/pages/<int:page_num>.png", views.page_image, name="page-image"),
     path("documents/<int:pk>/pages/<int:page_num>/picture", views.page_picture, name="page-picture"),
 ]

@@ -15,9 +15,10 @@ from workbench.accounts.reauthentication import asks_again
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
 
-from . import describing, drawings, field_page, fields, presenters, selectors, services
+from . import beside, citing, describing, drawings, field_page, fields, presenters, selectors, services
 from .forms import BulkForm, CollectionForm, DescribeForm, FieldForm, UploadForm
 from .models import DELETED_STATUSES, Document, DrawingState
+from .viewer import sheet, small_sheet
 
 
 @require_http_methods(["GET", "POST"])
@@ -216,9 +217,18 @@ def original_response(*, document: Document) -> FileResponse:
 
 @require_GET
 def page_image(request: HttpRequest, pk: int, page_num: int) -> HttpResponse:
-    """A page as a worker has drawn it; 202 until it is there, 404 for what has no image or cannot be drawn."""
-    document = selectors.document_for(user=request.user, pk=pk)
-    found = drawings.page_image(document=document, page_num=page_num, user=request.user)
+    """A page as a worker has drawn it, with ``size=small`` its small image; 202 until it is there, 404 for what has no
+    image or cannot be drawn."""
+    return image_response(
+        request, document=selectors.document_for(user=request.user, pk=pk), page_num=page_num
+    )
+
+
+def image_response(request: HttpRequest, *, document: Document, page_num: int) -> HttpResponse:
+    """The image of a page of a document that the caller may read. Raises 404 for what has none."""
+    found = drawings.page_image(
+        document=document, page_num=page_num, user=request.user, is_small=_is_small(request)
+    )
     if isinstance(found, bytes):
         response = HttpResponse(found, content_type="image/png")
         patch_cache_control(response, private=True, max_age=3600)
@@ -241,7 +251,33 @@ def page_picture(request: HttpRequest, pk: int, page_num: int) -> HttpResponse:
     if picture.state == DrawingState.WAITING and request.htmx:
         return HttpResponse(status=204, headers={"Cache-Control": "no-store"})
     view = selectors.page_size(document=document, page_num=page_num)
-    context = {"page": presenters.sheet(view, picture)}
-    response = render(request, "partials/_page_picture.html", context)
+    template, shown = "partials/_page_picture.html", sheet
+    if _is_small(request):
+        template, shown = "partials/_page_small.html", small_sheet
+    response = render(request, template, {"page": shown(view, picture)})
     patch_cache_control(response, no_store=True)
     return response
+
+
+def _is_small(request: HttpRequest) -> bool:
+    return request.GET.get("size") == "small"
+
+
+@require_GET
+def documents_beside(request: HttpRequest, pk: int, other: int) -> HttpResponse:
+    """Two documents of one collection side by side, the words that differ marked."""
+    pair = beside.pair_for(user=request.user, left=pk, right=other, query=request.GET)
+    context = beside.beside_page(pair=pair, user=request.user)
+    return render(request, "documents/beside.html", context)
+
+
+@require_GET
+def document_citation(request: HttpRequest, pk: int) -> HttpResponse:
+    """Some lines as people cite them (``from`` and ``to`` as page:line), and a button that copies it."""
+    document = selectors.document_for(user=request.user, pk=pk)
+    first, last = (citing.position_in(request.GET.get(name, "")) for name in ("from", "to"))
+    try:
+        context = {"citation": citing.citation(document=document, first=first, last=last)}
+    except WorkbenchError as error:
+        return HttpResponse(error.message, status=422, content_type="text/plain; charset=utf-8")
+    return render(request, "documents/_citation.html", context)

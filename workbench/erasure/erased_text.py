@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import Q
 
 from workbench.api.models import IdempotentRequest
-from workbench.documents.models import Document, OfferState, VersionOffer
+from workbench.documents.models import Document, Likeness, OfferState, Sketch, VersionOffer
 from workbench.review.models import ItemState, QueueItem
 from workbench.review.record import text_hash
 from workbench.runs.models import (
@@ -90,6 +90,8 @@ def _own_rows(document: Document) -> dict[str, int]:
         "vectors": vectors,
         "pages": document.pages.all().delete()[0],
         "page_drawings": document.drawings.all().delete()[0],
+        "sketches": Sketch.objects.filter(document=document).delete()[0],
+        "likenesses": Likeness.objects.filter(Q(first=document) | Q(second=document)).delete()[0],
         "sections": document.sections.all().delete()[0],
         "fields": document.fields.all().delete()[0],
         "version_offers": offers.delete()[0],

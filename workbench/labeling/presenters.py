@@ -14,6 +14,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition, permissions_anywhere, permissions_in
 from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
+from workbench.documents.viewer import viewer
 from workbench.runs.models import RoleChoice
 
 from . import progress
@@ -154,18 +155,18 @@ def _project_stats(project: Project) -> list[dict[str, Any]]:
     ]
 
 
-def work_page(*, project: Project, user: User) -> dict[str, Any]:
-    """The desk: the pair that is held, or an empty desk."""
+def work_page(*, project: Project, user: User, page_num: int | None = None) -> dict[str, Any]:
+    """The desk: the pair that is held, on one of its pages, or an empty desk."""
     slot = slot_held(actor=user, project=project)
     return {
         "project": project,
         "collection": project.collection,
         "guideline": guideline_current(collection_id=project.collection_id),
         "crumbs": _crumbs({"label": project.name, "url": project.get_absolute_url()}, {"label": _("Desk")}),
-    } | desk(project=project, user=user, slot=slot)
+    } | desk(project=project, user=user, slot=slot, page_num=page_num)
 
 
-def desk(*, project: Project, user: User, slot: Slot | None) -> dict[str, Any]:
+def desk(*, project: Project, user: User, slot: Slot | None, page_num: int | None = None) -> dict[str, Any]:
     """What changes from pair to pair."""
     own = progress.own_progress(user=user, project=project)
     context: dict[str, Any] = {
@@ -175,17 +176,24 @@ def desk(*, project: Project, user: User, slot: Slot | None) -> dict[str, Any]:
         "may_undo": own.done > 0 or user_has_passed(user=user, project=project),
     }
     if slot is not None:
-        context |= pair_context(slot.pair)
+        address = reverse("labeling:work", args=[project.pk])
+        context |= pair_context(slot.pair, user=user, address=address, page_num=page_num)
     return context
 
 
-def pair_context(pair: Pair) -> dict[str, Any]:
-    """Question and passage of a pair, as whoever judges it sees them."""
-    reading = pair_reading(pair)
+def pair_context(pair: Pair, *, user: User, address: str, page_num: int | None = None) -> dict[str, Any]:
+    """Question and passage of a pair, as whoever judges it sees them; ``address`` is the page's own."""
+    reading = pair_reading(pair, page_num=page_num)
+    pages = range(pair.page_start, pair.page_end + 1)
     return {
         "pair": pair,
         "document": pair.document,
-        "lines": reading.lines,
+        "viewer": viewer(reading.view, user=user, address=address),
+        "span": [
+            {"number": page, "url": f"{address}?page={page}", "active": page == reading.view.page_num}
+            for page in pages
+            if len(pages) > 1
+        ],
         "breadcrumb": reading.breadcrumb,
         "scope": pair,
         "page_url": f"{pair.document.get_absolute_url()}?page={pair.page_start}",
@@ -225,12 +233,15 @@ def pair_for_adjudication(*, user: User, pk: int) -> Pair:
     return get_object_or_404(pairs.select_related("document", "project", "collection"), pk=pk)
 
 
-def dispute_page(*, pair: Pair, user: User, error: str = "", comment: str = "") -> dict[str, Any]:
+def dispute_page(
+    *, pair: Pair, user: User, error: str = "", comment: str = "", page_num: int | None = None
+) -> dict[str, Any]:
     """A disputed or unclear pair, the judgments without names, and the roles that nobody gave."""
     given = judgments_of(pair)
     said = [str(slot.role) for slot in given]
     decided = getattr(pair, "adjudication", None)
-    return pair_context(pair) | {
+    address = reverse("labeling:dispute", args=[pair.pk])
+    return pair_context(pair, user=user, address=address, page_num=page_num) | {
         "judgments": [choice for choice in ROLE_KEYS if choice["role"] in said],
         "roles": ROLE_KEYS,
         "others": [choice for choice in ROLE_KEYS if choice["role"] not in said],

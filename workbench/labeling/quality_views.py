@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from workbench.accounts.permissions import Permission
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
+from workbench.infra.addresses import number_in
 from workbench.review.blindness import after_blind_decisions
 
 from . import adjudication as disputed
@@ -34,7 +35,13 @@ def dispute(request: HttpRequest, pk: int) -> HttpResponse:
     """One disputed pair; posting decides it and goes on to the next."""
     pair = presenters.pair_for_adjudication(user=request.user, pk=pk)
     if request.method == "GET":
-        return render(request, "labeling/dispute.html", presenters.dispute_page(pair=pair, user=request.user))
+        return render(
+            request,
+            "labeling/dispute.html",
+            presenters.dispute_page(
+                pair=pair, user=request.user, page_num=number_in(request.GET.get("page"))
+            ),
+        )
     form = AdjudicationForm(request.POST)
     comment = request.POST.get("comment", "")
     try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Q
 
 from workbench.documents.models import Line, Section
+from workbench.documents.selectors import PageView, page_size, placed_line
 
 from .models import Pair
 
@@ -15,27 +16,17 @@ AROUND = 4
 
 
 @dataclass(frozen=True, slots=True)
-class ReadLine:
-    """A line as the annotator sees it; ``is_passage`` marks the lines to judge."""
-
-    page_num: int
-    line_num: int
-    text: str
-    is_passage: bool
-    is_hidden: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
-    """A passage with what stands around it; ``breadcrumb`` leads from the outermost section to its own. ``lines`` is
-    empty where the text was erased with its document."""
+    """A passage with what stands around it, as a page shows it: the image is of one page, the lines are those of all
+    that the passage stands on. ``breadcrumb`` leads from the outermost section to its own. ``view.lines`` is empty
+    where the text was erased with its document."""
 
-    lines: tuple[ReadLine, ...]
+    view: PageView
     breadcrumb: tuple[str, ...]
 
 
-def pair_reading(pair: Pair) -> Reading:
-    """The pair's lines and their surroundings. Two queries."""
+def pair_reading(pair: Pair, *, page_num: int | None = None) -> Reading:
+    """The pair's lines and their surroundings, on one of its pages, the first by default. Three queries."""
     before = Q(page_num=pair.page_start, line_num__gte=pair.line_start - AROUND)
     after = Q(page_num=pair.page_end, line_num__lte=pair.line_end + AROUND)
     if pair.page_start == pair.page_end:
@@ -47,18 +38,11 @@ def pair_reading(pair: Pair) -> Reading:
         for row in Line.objects.filter(span, document_id=pair.document_id).order_by("page_num", "line_num")
         if not row.is_furniture
     ]
-    lines = tuple(
-        ReadLine(
-            page_num=row.page_num,
-            line_num=row.line_num,
-            text=row.text,
-            is_passage=_is_inside(pair, row),
-            is_hidden=row.is_hidden,
-        )
-        for row in rows
-    )
+    shown = min(max(page_num or pair.page_start, pair.page_start), pair.page_end)
+    view = page_size(document=pair.document, page_num=shown)
+    lines = [placed_line(row, page=view, is_marked=_is_inside(pair, row)) for row in rows]
     inside = next((row for row in rows if _is_inside(pair, row) and row.section_id), None)
-    return Reading(lines=lines, breadcrumb=_breadcrumb(pair, inside.section_id if inside else ""))
+    return Reading(replace(view, lines=lines), _breadcrumb(pair, inside.section_id if inside else ""))
 
 
 def _is_inside(pair: Pair, row: Line) -> bool:

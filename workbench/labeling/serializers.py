@@ -106,14 +106,14 @@ class PassageLineSerializer(serializers.Serializer[Any]):
     page = serializers.IntegerField(source="page_num")
     line = serializers.IntegerField(source="line_num")
     text = serializers.CharField()
-    is_passage = serializers.BooleanField()
+    is_passage = serializers.BooleanField(source="is_marked")
 
 
 class PassageSerializer(serializers.Serializer[Any]):
     """A passage with what stands around it; ``lines`` is empty where the text was erased with its document."""
 
     breadcrumb = serializers.ListField(child=serializers.CharField())
-    lines = PassageLineSerializer(many=True)
+    lines = PassageLineSerializer(source="view.lines", many=True)
 
 
 class PairSerializer(serializers.ModelSerializer[Pair]):

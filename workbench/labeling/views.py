@@ -14,6 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.errors import WorkbenchError
+from workbench.infra.addresses import number_in
 from workbench.runs.models import RoleChoice
 
 from . import presenters, supply, transfer
@@ -218,7 +219,10 @@ def work(request: HttpRequest, pk: int) -> HttpResponse:
             messages.error(request, error.message)
             return redirect(found)
         return redirect("labeling:work", pk=pk)
-    return render(request, "labeling/work.html", presenters.work_page(project=found, user=request.user))
+    context = presenters.work_page(
+        project=found, user=request.user, page_num=number_in(request.GET.get("page"))
+    )
+    return render(request, "labeling/work.html", context)
 
 
 @require_POST

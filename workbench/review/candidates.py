@@ -32,7 +32,7 @@ CARD_COLUMNS = (
     *("context_page_start", "context_line_start", "context_page_end", "context_line_end"),
     *("methods", "ranks", "scores", "whys", "matched_keywords", "rrf_score", "rrf_rank"),
     *(f"document__{name}" for name in ("collection_id", "name", "title", "kind", "status", "language")),
-    *(f"document__{name}" for name in ("page_count", "deleted_at", "erased_at")),
+    *(f"document__{name}" for name in ("sha256", "page_count", "deleted_at", "erased_at")),
     *("verdict", "text", "queue_item"),
 )
 

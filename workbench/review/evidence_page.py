@@ -9,9 +9,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
+from workbench.documents.citing import position_in
 from workbench.documents.models import Document
-from workbench.documents.presenters import viewer
-from workbench.documents.selectors import document_search, page_view
+from workbench.documents.selectors import page_view
+from workbench.documents.viewer import finding_of, page_asked, viewer
 from workbench.infra.addresses import number_in, words_in
 from workbench.runs.models import Run
 
@@ -41,37 +42,34 @@ def documents_page(*, run: Run, query: QueryDict) -> dict[str, Any]:
 def lines_page(
     *, run: Run, document: Document, user: User, form: LinesForm, query: QueryDict
 ) -> dict[str, Any]:
-    """A page of the document with the form beside it; ``q`` finds lines."""
+    """A page of the document with the form beside it, which a search of it goes on."""
     address = reverse("review:lines", args=[run.pk, document.pk])
-    number = min(max(number_in(query.get("page")) or 1, 1), max(document.page_count, 1))
-    text = words_in(query.get("q"))
-    hits = document_search(document=document, text=text) if text else []
+    finding = finding_of(document=document, query=query)
+    number = page_asked(document=document, query=query, finding=finding)
+    view = page_view(document=document, page_num=number)
     return {
         "run": run,
         "document": document,
         "form": form,
         "is_open": is_reviewable(run),
-        "q": text,
-        "hits": [
-            {
-                "url": f"{address}?page={hit.page_num}&from={hit.page_num}:{hit.line_num}"
-                f"#p{hit.page_num}-l{hit.line_num}",
-                "place": _("page %(page)d, line %(line)d") % {"page": hit.page_num, "line": hit.line_num},
-                "text": hit.text,
-            }
-            for hit in hits
-        ],
-        "viewer": viewer(page_view(document=document, page_num=number), user=user, address=address, q=text),
+        "viewer": viewer(view, user=user, address=address, finding=finding),
         "crumbs": _crumbs(run),
     }
 
 
 def initial_of(query: QueryDict) -> dict[str, Any]:
-    """The lines that a link names (``from=page:line``), and the page that is shown."""
-    page, _colon, line = query.get("from", "").partition(":")
+    """The lines that a link names (``from`` and ``to`` as page:line), else the page that is shown."""
     shown = number_in(query.get("page")) or 1
-    start, number = number_in(page) or shown, number_in(line)
-    return {"from_page": start, "to_page": start, "from_line": number, "to_line": number, "role": "primary"}
+    first, last = (position_in(query.get(name, "")) for name in ("from", "to"))
+    (from_page, from_line) = first or (shown, None)
+    (to_page, to_line) = last or (from_page, from_line)
+    return {
+        "from_page": from_page,
+        "to_page": to_page,
+        "from_line": from_line,
+        "to_line": to_line,
+        "role": "primary",
+    }
 
 
 def _crumbs(run: Run) -> list[dict[str, str]]:

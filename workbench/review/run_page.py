@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Any
 from urllib.parse import urlencode
 
+from django.http import QueryDict
 from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
@@ -16,13 +17,14 @@ from arbitration import bounded_json
 from arbitration.absence import NO_KEYWORD_MATCH
 from arbitration.contracts import CandidateScope, Role
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, permissions_in
+from workbench.accounts.permissions import Permission, has_permission, permissions_in
 from workbench.direction import shown_in_json
-from workbench.documents.presenters import viewer
+from workbench.documents.beside import Place, beside_url
 from workbench.documents.selectors import PageView, page_view
+from workbench.documents.viewer import finding_of, page_asked, viewer
 from workbench.runs import selectors
 from workbench.runs.models import Candidate, Run, dom_id_of
-from workbench.runs.places import lines_short
+from workbench.runs.places import lines_range, lines_short
 from workbench.runs.progress import run_progress
 from workbench.runs.records import anchor_of, context_of, decider_fields, verdict_of
 from workbench.runs.rubrics import criteria_forms, rubric_of
@@ -38,7 +40,7 @@ from .comments import handles_of
 from .models import ReasonCode, TextChange
 from .nearest import absence_words, near_terms, near_text, nearest_of, searched_words
 from .outline import of_role, outlines_of, tally_of
-from .results import candidate_role, run_audit, run_result
+from .results import SURVIVING, candidate_role, run_audit, run_result
 from .selectors import signing_of, standing_review, text_changes_of
 
 #: Tabs that tell the machine's roles in a way that no card can mask.
@@ -290,6 +292,7 @@ def _differences(run: Run, body: dict[str, Any]) -> list[dict[str, Any]]:
         {
             "headline": one["headline"],
             "text": one["statement"],
+            "beside_url": _texts_beside(one),
             "cites": [
                 cite
                 for name in ("in_force", "replaced")
@@ -323,14 +326,52 @@ def _within(sentences: list[dict[str, Any]], limit: int) -> int:
 
 
 def _conflicts(run: Run) -> list[dict[str, str]]:
+    """Pairs of passages that contradict each other, with their places; one query where there are any."""
+    ids = {pair[name] for pair in run.conflicts for name in ("first_id", "second_id")}
+    rows = run.candidates.filter(candidate_id__in=ids).select_related("document") if ids else ()
+    named = {row.candidate_id: row for row in rows}
     return [
         pair
         | {
             "first_dom_id": dom_id_of(pair["first_id"]),
             "second_dom_id": dom_id_of(pair["second_id"]),
+            "first_place": _place_of(named.get(pair["first_id"])),
+            "second_place": _place_of(named.get(pair["second_id"])),
+            "beside_url": _candidates_beside(named.get(pair["first_id"]), named.get(pair["second_id"])),
         }
         for pair in run.conflicts
     ]
+
+
+def _place_of(candidate: Candidate | None) -> str:
+    return f"{candidate.document}, {lines_short(anchor_of(candidate))}" if candidate else ""
+
+
+def _candidates_beside(first: Candidate | None, second: Candidate | None) -> str:
+    """The passages of two candidates side by side, while their documents are there."""
+    if first is None or second is None or first.document.erased_at or second.document.erased_at:
+        return ""
+    return beside_url(*((one.document_id, _lines(anchor_of(one))) for one in (first, second)))
+
+
+def _lines(scope: CandidateScope) -> Place:
+    return (scope.page_start, scope.line_start), (scope.page_end, scope.line_end)
+
+
+def _texts_beside(one: dict[str, Any]) -> str:
+    """The text that was replaced and the one in force, side by side."""
+    cited = [one[name]["citations"][0] if one[name] else None for name in ("replaced", "in_force")]
+    if None in cited:
+        return ""
+    return beside_url(
+        *(
+            (
+                int(cite["document_id"].removeprefix("d")),
+                ((cite["page_start"], cite["line_start"]), (cite["page_end"], cite["line_end"])),
+            )
+            for cite in cited
+        )
+    )
 
 
 def _provenance(run: Run, user: User) -> dict[str, Any]:
@@ -464,24 +505,58 @@ def _text_change(change: TextChange) -> dict[str, Any]:
     }
 
 
-def evidence_page(*, candidate: Candidate, page_num: int, user: User) -> dict[str, Any]:
+def evidence_page(*, candidate: Candidate, query: QueryDict, user: User) -> dict[str, Any]:
     """A candidate on a page of its document: the exact lines boxed on the image, and the same text as text."""
-    verdict = verdict_of(candidate)
-    hidden = hides(item=cards.item_of(candidate), run=candidate.run, user=user)
+    verdict, run = verdict_of(candidate), candidate.run
+    hidden = hides(item=cards.item_of(candidate), run=run, user=user)
+    withheld = is_withheld(user=user, run=run)
+    finding = finding_of(document=candidate.document, query=query)
+    page_num = page_asked(
+        document=candidate.document, query=query, finding=finding, otherwise=candidate.anchor_page_start
+    )
     return {
         "document": candidate.document,
         "document_page_url": f"{candidate.document.get_absolute_url()}?page={page_num}",
-        "anchor": anchor_of(candidate),
         "role": "" if hidden else candidate_role(candidate) or "",
         "reason": verdict.reason if verdict and not hidden else "",
         "decision": None if hidden else cards.decision_of(standing_review(candidate.reviews.all())),
-        **evidence_panel(candidate=candidate, user=user, page_num=page_num),
-        **_ways_on(candidate, user),
+        **evidence_panel(
+            candidate=candidate,
+            user=user,
+            page_num=page_num,
+            finding=finding,
+            evidence_pages=_evidence_pages(candidate, user, is_withheld=withheld),
+            add_url=_add_url(candidate, user),
+        ),
+        **_ways_on(candidate, is_withheld=withheld),
     }
 
 
-def evidence_panel(*, candidate: Candidate, user: User, page_num: int | None = None) -> dict[str, Any]:
-    """What stands beside a card: a page of the document with the candidate's lines, their first by default."""
+def _evidence_pages(candidate: Candidate, user: User, *, is_withheld: bool) -> set[int]:
+    """The pages of the document that hold evidence of the run; those of this candidate alone where roles are hidden."""
+    pages = set(range(candidate.anchor_page_start, candidate.anchor_page_end + 1))
+    if is_withheld:
+        return pages
+    places = dict(
+        candidate.run.candidates.filter(document=candidate.document_id).values_list("pk", "anchor_page_start")
+    )
+    surviving = (row.pk for row in outlines_of(candidate.run, viewer=user) if row.role in SURVIVING)
+    return pages | {places[pk] for pk in surviving if pk in places}
+
+
+def _add_url(candidate: Candidate, user: User) -> str:
+    """Where lines of this document become evidence of the run, for whoever may add some."""
+    run = candidate.run
+    if not (has_permission(user, run.collection, Permission.REVIEW) and cards.is_reviewable(run)):
+        return ""
+    return reverse("review:lines", args=[run.pk, candidate.document_id])
+
+
+def evidence_panel(
+    *, candidate: Candidate, user: User, page_num: int | None = None, **more: Any
+) -> dict[str, Any]:
+    """What stands beside a card: a page of the document with the candidate's lines, their first by default. ``more`` is
+    what :func:`workbench.documents.viewer.viewer` takes."""
     anchor, context = anchor_of(candidate), context_of(candidate)
     page_num = page_num or anchor.page_start
     view = page_view(
@@ -493,10 +568,11 @@ def evidence_panel(*, candidate: Candidate, user: User, page_num: int | None = N
     address = reverse("questions:evidence", args=[candidate.pk])
     return {
         "candidate": candidate,
+        "anchor": anchor,
         "breadcrumb": [part for part in candidate.breadcrumb.split(" › ") if part],
         "evidence_url": address,
         "span": _span_pages(anchor, shown=page_num, address=address),
-        "viewer": viewer(view, user=user, address=address, box_note=_box_note(view, anchor)),
+        "viewer": viewer(view, user=user, address=address, box_note=_box_note(view, anchor), **more),
     }
 
 
@@ -525,10 +601,9 @@ def _box_note(view: PageView, anchor: CandidateScope) -> str:
     return ""
 
 
-def _ways_on(candidate: Candidate, user: User) -> dict[str, Any]:
+def _ways_on(candidate: Candidate, *, is_withheld: bool) -> dict[str, Any]:
     run = candidate.run
-    by_place = is_withheld(user=user, run=run)
-    before, after, place, count = selectors.neighbours(candidate=candidate, by_place=by_place)
+    before, after, place, count = selectors.neighbours(candidate=candidate, by_place=is_withheld)
     return {
         "hits": {
             "index": place,
@@ -540,6 +615,6 @@ def _ways_on(candidate: Candidate, user: User) -> dict[str, Any]:
         "crumbs": [
             {"label": run.collection.name, "url": run.collection.get_absolute_url()},
             {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},
-            {"label": lines_short(anchor_of(candidate))},
+            {"label": lines_range(anchor_of(candidate)).capitalize()},
         ],
     }

@@ -163,7 +163,7 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
     if request.htmx:
         panel = run_page.evidence_panel(candidate=candidate, user=request.user, page_num=page_num)
         return render(request, "runs/evidence.html#panel", panel)
-    context = run_page.evidence_page(candidate=candidate, page_num=page_num, user=request.user)
+    context = run_page.evidence_page(candidate=candidate, query=request.GET, user=request.user)
     return render(request, "runs/evidence.html", context)
 
 

@@ -22,6 +22,7 @@ from arbitration.versions import (
 )
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
+from workbench.documents.beside import beside_url
 from workbench.documents.models import Document, Line
 from workbench.documents.presenters import line_url, offer_box
 from workbench.documents.versions import open_offer, versions_of
@@ -33,6 +34,8 @@ from .models import CarriedAnchor, CarriedState
 #: Words of both texts together beyond which no difference is worked out on a page.
 LONGEST_DIFF = 6_000
 ANCHORS_SHOWN = 200
+#: First and last own line of a section.
+_EXTENT = ("start_page", "line_start", "own_page_end", "own_line_end")
 STATES = {
     "same": gettext_lazy("same"),
     "changed": gettext_lazy("changed"),
@@ -80,9 +83,10 @@ def _compared(older: Document, newer: Document, query: QueryDict) -> dict[str, A
     return {
         "rows": [
             _row(change, address=f"{address}?section={number}#section-{number}", is_open=number == chosen)
-            | {"dom_id": f"section-{number}"}
+            | {"dom_id": f"section-{number}", "beside_url": _beside(change, older, newer)}
             for number, change in enumerate(changes)
         ],
+        "beside_url": beside_url((older.pk, None), (newer.pk, None)),
         "counts": [
             {"state": state, "label": label, "number": counts[state]} for state, label in STATES.items()
         ],
@@ -91,18 +95,28 @@ def _compared(older: Document, newer: Document, query: QueryDict) -> dict[str, A
 
 def sections_of(document: Document) -> list[VersionSection]:
     """The sections of a document with their own text; text before the first heading has no title."""
-    titles = dict(document.sections.order_by("ordinal").values_list("section_id", "title"))
+    rows = document.sections.order_by("ordinal").values_list("section_id", "title", *_EXTENT)
+    titles = {section_id: title for section_id, title, *_extent in rows}
+    places = {section_id: ((a, b), (c, d)) for section_id, _title, a, b, c, d in rows}
     texts: dict[str, list[str]] = {"": [], **{section_id: [] for section_id in titles}}
-    rows = Line.objects.filter(document=document, is_furniture=False, is_hidden=False)
-    for section_id, text in rows.order_by("page_num", "line_num").values_list("section_id", "text"):
+    lines = Line.objects.filter(document=document, is_furniture=False, is_hidden=False)
+    for section_id, text in lines.order_by("page_num", "line_num").values_list("section_id", "text"):
         texts[section_id if section_id in titles else ""].append(
             body_text(text, title=titles.get(section_id, ""))
         )
     if not texts[""]:
         del texts[""]
     return [
-        VersionSection(titles.get(section_id, ""), "\n".join(lines)) for section_id, lines in texts.items()
+        VersionSection(titles.get(section_id, ""), "\n".join(text), places.get(section_id))
+        for section_id, text in texts.items()
     ]
+
+
+def _beside(change: SectionChange, older: Document, newer: Document) -> str:
+    """Both texts of a changed section on their pages; nothing where one is missing or has no place."""
+    if change.state != "changed" or not (change.old and change.new and change.old.place and change.new.place):
+        return ""
+    return beside_url((older.pk, change.old.place), (newer.pk, change.new.place))
 
 
 def _row(change: SectionChange, *, address: str, is_open: bool) -> dict[str, Any]:

@@ -41,6 +41,8 @@ DOCUMENTS: list[Row] = [
     get("documents:original", MEMBERS),
     get("documents:page-image", ""),  # a text document has no pages to draw
     get("documents:page-picture", ""),
+    get("documents:beside", MEMBERS),
+    get("documents:citation", MEMBERS, fields(**{"from": "1:2", "to": "1:3"})),
     get("documents:versions", MEMBERS),
     post("documents:retry", "AD", given=parts.failed_document),
     post("documents:cancel", "AD", given=parts.document_on_its_way),
@@ -425,6 +427,13 @@ API: list[Row] = [
     post("api:document-version-decision", "AD", fields(decision="declined"), parts.offered),
     get("api:document-original", MEMBERS),
     get("api:document-versions", MEMBERS),
+    get("api:document-outline", MEMBERS),
+    get("api:document-page", MEMBERS),
+    get("api:document-page-image", ""),  # a text document has no pages to draw
+    get("api:document-find", MEMBERS, fields(q="records")),
+    get("api:document-citation", MEMBERS, fields(**{"from": "1:2"})),
+    get("api:document-beside", MEMBERS),
+    get("api:document-alike", MEMBERS),
     post("api:question-list", "ARD", parts.question),
     get("api:question-estimate", "ARD", fields(collection="alpha")),
     get("api:run-list", SIGNED_IN),

@@ -23,7 +23,7 @@ from workbench.documents import drawings
 from workbench.documents.drawings import MOST_WAITING, drawing_make, page_image_now, page_picture
 from workbench.documents.ingest import document_ingest
 from workbench.documents.models import Document, DrawingState, PageDrawing
-from workbench.documents.pages import cache_folder, forget_pages, kept_image
+from workbench.documents.pages import SCALE, cache_folder, forget_pages, kept_image
 from workbench.documents.services import document_upload
 
 ClientAs = Callable[[User | None], Client]
@@ -159,7 +159,9 @@ def test_one_page_is_drawn_for_a_person_at_a_time(
     first, second, of_another = sent
     drawn: list[int] = []
 
-    def draw(*, page_num: int, **_: Any) -> bytes:
+    def draw(*, page_num: int, scale: float, **_: Any) -> bytes:
+        if scale != SCALE:  # the small image beside it
+            return b"\x89PNG"
         drawn.append(page_num)
         if page_num == 1:
             drawing_make(drawing_id=second)  # another worker takes the next message meanwhile
@@ -230,6 +232,9 @@ def test_an_export_draws_what_it_needs_and_leaves_it_for_everybody(cast: Cast, r
     assert image.startswith(b"\x89PNG")
     assert page_picture(document=report, page_num=2, user=cast.analyst).state == DRAWN
     assert PageDrawing.objects.get().state == DRAWN
+    small = kept_image(report, 2, is_small=True)
+    assert small is not None
+    assert len(small) < len(image) / 2
 
 
 def test_what_an_earlier_version_drew_is_still_shown(cast: Cast, report: Document, sent: list[int]) -> None:
@@ -237,4 +242,5 @@ def test_what_an_earlier_version_drew_is_still_shown(cast: Cast, report: Documen
     folder.mkdir(parents=True)
     (folder / "1.png").write_bytes(b"\x89PNG")
     assert page_picture(document=report, page_num=1, user=cast.analyst).state == DRAWN
+    assert kept_image(report, 1, is_small=True) == b"\x89PNG"  # there was no small one then
     assert sent == []

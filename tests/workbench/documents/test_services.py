@@ -14,8 +14,9 @@ from django.test import Client
 from tests.workbench.cast import Cast
 from tests.workbench.scene import make_document
 from workbench.audit.models import AuditEvent
+from workbench.documents.finding import document_find
 from workbench.documents.models import Document, DocumentStatus
-from workbench.documents.selectors import document_named, document_page, document_search
+from workbench.documents.selectors import document_named, document_page
 from workbench.documents.services import (
     UploadOutcome,
     clean_file_name,
@@ -201,7 +202,7 @@ class TestHostileAddresses:
         document = make_document(collection=cast.alpha, owner=cast.analyst)
 
         assert document_page(collection=cast.alpha, text=text).items == []
-        assert document_search(document=document, text=text) == []
+        assert document_find(document=document, text=text).hits == ()
 
     @pytest.mark.parametrize("name", [HUGE, LONGEST, f"d{LONGEST}", "\x00", "d", ""])
     def test_names(self, cast: Cast, name: str) -> None:

@@ -21,9 +21,9 @@ def test_every_line_is_there_with_its_number(cast: Cast, client_as: ClientAs, sc
 
 def test_search_leads_to_the_line_and_keeps_its_words(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
     page = client_as(cast.analyst).get(scene.document.get_absolute_url(), {"q": "Payment"})
-    (hit,) = page.context["hits"]
+    (hit,) = page.context["viewer"]["search"]["hits"]
     assert hit["text"] == "Payment records are kept for ten years."
-    assert hit["url"].endswith("?page=1&q=Payment#p1-l7")
+    assert hit["url"].endswith("?page=1&q=Payment&hit=0#p1-l7")
     assert 'value="Payment"' in page.content.decode()
 
 

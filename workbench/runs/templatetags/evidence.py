@@ -35,12 +35,15 @@ def titled(breadcrumb: Sequence[str], scope: object) -> str:
 @register.filter
 def marked(parts: Iterable[Mapping[str, Any]]) -> SafeString:
     """Document text with its matches marked. ``parts`` are {text, matched, meets?} in order, ``meets`` the word of the
-    question that is met by meaning; never HTML, so hostile text stays text."""
+    question that is met by meaning; never HTML, so hostile text stays text. ``kind``: words that went (``del``) or came
+    (``ins``)."""
     return mark_safe("".join([_marked(part) for part in parts]))  # noqa: S308 - escaped
 
 
 def _marked(part: Mapping[str, Any]) -> str:
     text = conditional_escape(part["text"])
+    if kind := part.get("kind"):
+        return f"<{kind}>{text}</{kind}>"
     if not part["matched"]:
         return text
     if asked := part.get("meets"):
@@ -85,7 +88,7 @@ def line_boxes(lines: Iterable[Mapping[str, Any]]) -> SafeString:
     """A box of an SVG for each line of ``_page_image.html`` that has a place on the page."""
     return mark_safe(  # noqa: S308 - numbers and words of ours
         "".join(
-            f'<rect class="box{_with_kind(" box", line["mark"])}" data-line="{line["dom_id"]}" x="{line["x0"]}" '
+            f'<rect class="box{_kinds("box", line)}" data-line="{line["dom_id"]}" x="{line["x0"]}" '
             f'y="{line["y0"]}" width="{line["width"]}" height="{line["height"]}"/>'
             for line in lines
             if line["x0"] is not None
@@ -94,10 +97,14 @@ def line_boxes(lines: Iterable[Mapping[str, Any]]) -> SafeString:
 
 
 @register.simple_tag
-def line_items(lines: Iterable[Mapping[str, Any]], *, page: int | None = None) -> SafeString:
+def line_items(
+    lines: Iterable[Mapping[str, Any]], *, page: int | None = None, part: str = "", marked_as: str = ""
+) -> SafeString:
     """The lines of ``_page_image.html`` as items of a list: number, text, what is to be known of it. With ``page`` each
-    has a checkbox with the value ``page:line``. A page has fifty, beside every card of the queue."""
-    number_word, hidden_word, evidence_word = _("line"), _("hidden text"), _("evidence")
+    has a checkbox with the value ``page:line``. A page has fifty, beside every card of the queue. ``part`` tells apart
+    the lines of two viewers; ``marked_as`` says what a marked line is."""
+    number_word, hidden_word, evidence_word = _("line"), _("hidden text"), marked_as or _("evidence")
+    before = f"{part}-" if part else ""
     items = []
     for line in lines:
         dom_id, number, notes = line["dom_id"], line["number"], ""
@@ -107,15 +114,24 @@ def line_items(lines: Iterable[Mapping[str, Any]], *, page: int | None = None) -
             sure = _("recognised, %(n)s %% sure") % {"n": line["confidence"]}
             notes += f' <span class="muted small">{sure}</span>'
         if line["mark"] == "anchor":
-            notes += f'<span class="visually-hidden"> ({evidence_word})</span>'
-        kinds = _with_kind(" lines__item", line["mark"]) + _with_kind(" lines__item", line["flag"])
+            notes += f'<span class="visually-hidden"> ({conditional_escape(evidence_word)})</span>'
+        kinds = _kinds("lines__item", line) + _with_kind(" lines__item", line["flag"])
+        text = marked(line["parts"]) if line.get("parts") else conditional_escape(line["text"])
         check = "" if page is None else _line_check(page, number)
         items.append(
-            f'<li class="lines__item{kinds}" id="{dom_id}" data-line="{dom_id}">{check}'
-            f'<a class="lines__num" href="#{dom_id}"><span class="visually-hidden">{number_word} </span>{number}</a>'
-            f'<span class="lines__text">{conditional_escape(line["text"])}{notes}</span></li>'
+            f'<li class="lines__item{kinds}" id="{before}{dom_id}" data-line="{dom_id}">{check}'
+            f'<a class="lines__num" href="#{before}{dom_id}">'
+            f'<span class="visually-hidden">{number_word} </span>{number}</a>'
+            f'<span class="lines__text">{text}{notes}</span></li>'
         )
     return mark_safe("".join(items))  # noqa: S308 - escaped
+
+
+def _kinds(name: str, line: Mapping[str, Any]) -> str:
+    """What a line is beside being one: evidence or its context, a hit, other than in the text beside it."""
+    kinds = [line["mark"], "hit" if line.get("hit") else "", "now" if line.get("hit") == "current" else ""]
+    kinds.append("differs" if line.get("differs") else "")
+    return "".join(_with_kind(f" {name}", kind) for kind in kinds)
 
 
 def _with_kind(name: str, kind: str) -> str:

@@ -1,0 +1,196 @@
+"""Two documents of one collection side by side, or two places of one, with the words that differ marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Q
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from arbitration.line_differences import Span, differing_words
+from workbench.accounts.models import User
+from workbench.infra.addresses import number_in
+
+from .citing import position_in
+from .models import Document, Line
+from .selectors import Position, document_for, page_view
+from .viewer import viewer
+
+#: Words of both texts together beyond which no difference is worked out.
+LONGEST = 6_000
+_MOST_LINES = 1_000
+SIDES = ("left", "right")
+Place = tuple[Position, Position]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A document, the page of it that is shown, the lines that are compared, and their words that differ."""
+
+    document: Document
+    page_num: int
+    lines: tuple[Line, ...]
+    marks: Mapping[Position, tuple[Span, ...]]
+
+    @property
+    def count(self) -> int:
+        """How many stretches of words differ."""
+        return sum(len(spans) for spans in self.marks.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Both sides; ``is_too_long`` where the texts are not compared."""
+
+    left: Side
+    right: Side
+    is_too_long: bool
+    has_places: bool
+
+
+def beside_url(left: tuple[int, Place | None], right: tuple[int, Place | None]) -> str:
+    """The address of two places side by side, each the key of a document and the lines."""
+    query = {
+        side: f"{place[0][0]}:{place[0][1]}-{place[1][0]}:{place[1][1]}"
+        for side, (_pk, place) in zip(SIDES, (left, right), strict=True)
+        if place
+    }
+    address = reverse("documents:beside", args=[left[0], right[0]])
+    return f"{address}?{urlencode(query)}" if query else address
+
+
+def pair_for(*, user: User, left: int, right: int, query: Mapping[str, str]) -> Pair:
+    """Two documents that the user may see, of one collection; else 404, as if they did not exist. ``query`` may name
+    the lines of each (``left`` and ``right`` as page:line-page:line), else whole pages are compared (``page`` and
+    ``right_page``)."""
+    one = document_for(user=user, pk=left)
+    readable = Document.objects.visible_to(user).select_related("collection", "uploaded_by")
+    other = get_object_or_404(readable, pk=right, collection=one.collection_id)
+    places = [_place(query.get(side, "")) for side in SIDES]
+    sides = [
+        _side(document, place, query.get(name, ""))
+        for document, place, name in zip((one, other), places, ("page", "right_page"), strict=True)
+    ]
+    return _compared(*sides, has_places=any(places))
+
+
+def _place(raw: str) -> Place | None:
+    """The lines that an address names."""
+    first, _dash, last = raw.partition("-")
+    ends = position_in(first), position_in(last)
+    return (ends[0], ends[1]) if ends[0] and ends[1] and ends[0] <= ends[1] else None
+
+
+def _side(document: Document, place: Place | None, page: str) -> Side:
+    number = place[0][0] if place else number_in(page) or 1
+    number = max(1, min(number, document.page_count or 1))
+    lines = Line.objects.filter(document=document, is_furniture=False, is_hidden=False)
+    if place:
+        (first_page, first), (last_page, last) = place
+        lines = lines.filter(page_num__range=(first_page, last_page)).exclude(
+            Q(page_num=first_page, line_num__lt=first) | Q(page_num=last_page, line_num__gt=last)
+        )
+    else:
+        lines = lines.filter(page_num=number)
+    return Side(document, number, tuple(lines.order_by("page_num", "line_num")[:_MOST_LINES]), {})
+
+
+def _compared(left: Side, right: Side, *, has_places: bool) -> Pair:
+    texts = [[line.text for line in side.lines] for side in (left, right)]
+    if sum(len(text.split()) for lines in texts for text in lines) > LONGEST:
+        return Pair(left, right, is_too_long=True, has_places=has_places)
+    marks = differing_words(*texts)
+    left, right = (
+        replace(side, marks=_by_place(side.lines, spans))
+        for side, spans in zip((left, right), marks, strict=True)
+    )
+    return Pair(left, right, is_too_long=False, has_places=has_places)
+
+
+def _by_place(lines: Sequence[Line], spans: Sequence[tuple[Span, ...]]) -> dict[Position, tuple[Span, ...]]:
+    return {(line.page_num, line.line_num): marks for line, marks in zip(lines, spans, strict=True) if marks}
+
+
+# --- the page ---------------------------------------------------------------------------------------
+
+
+def beside_page(*, pair: Pair, user: User) -> dict[str, Any]:
+    """Both viewers and how much differs."""
+    left, right = pair.left, pair.right
+    address = reverse("documents:beside", args=[left.document.pk, right.document.pk])
+    pages = {"page": str(left.page_num), "right_page": str(right.page_num)}
+    return {
+        "pair": pair,
+        "collection": left.document.collection,
+        "sides": [
+            _shown(
+                side,
+                has_places=pair.has_places,
+                user=user,
+                address=address,
+                kept=_without(pages, name),
+                parameter=name,
+                part=part,
+                tag=tag,
+            )
+            for side, name, part, tag in (
+                (left, "page", "old", "del"),
+                (right, "right_page", "new", "ins"),
+            )
+        ],
+        "pages_url": f"{address}?{urlencode(pages)}" if pair.has_places else "",
+        "crumbs": [
+            {"label": _("Collections"), "url": reverse("documents:collections")},
+            {"label": left.document.collection.name, "url": left.document.collection.get_absolute_url()},
+            {"label": str(left.document), "url": left.document.get_absolute_url()},
+            {"label": _("Side by side")},
+        ],
+    }
+
+
+def _without(pages: Mapping[str, str], name: str) -> dict[str, str]:
+    return {key: value for key, value in pages.items() if key != name}
+
+
+def _shown(
+    side: Side,
+    *,
+    has_places: bool,
+    user: User,
+    address: str,
+    kept: Mapping[str, str],
+    parameter: str,
+    part: str,
+    tag: str,
+) -> dict[str, Any]:
+    view = page_view(document=side.document, page_num=side.page_num)
+    shown = viewer(view, user=user, address=address, kept=kept, page_parameter=parameter)
+    compared = {(line.page_num, line.line_num) for line in side.lines} if has_places else set()
+    for line in shown["lines"]:
+        place = (side.page_num, line["number"])
+        marks = side.marks.get(place, ())
+        line["differs"] = bool(marks)
+        if marks:
+            line["parts"] = _tagged(line["text"], marks, tag)
+        elif place in compared and line["mark"] == "":
+            line["mark"] = "context"
+    return {
+        "document": side.document,
+        "url": f"{side.document.get_absolute_url()}?page={side.page_num}",
+        "part": part,
+        "viewer": shown,
+    }
+
+
+def _tagged(text: str, marks: Sequence[Span], tag: str) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = []
+    at = 0
+    for start, end in marks:
+        parts += [{"text": text[at:start], "matched": False}, {"text": text[start:end], "kind": tag}]
+        at = end
+    return [part for part in [*parts, {"text": text[at:], "matched": False}] if part["text"]]
