@@ -100,6 +100,7 @@ _STATEMENTS: dict[str, dict[str, str]] = {
         "discarded": "Not found. {count} passages checked; none answers this question. A person should confirm.",
         "empty": "Not found. No passage came close enough to be judged; a person should confirm.",
         "undecided": "Answer pending: the evidence needs review.",
+        "judged": "No passage answers this question. {count} come near; people judged them tangential.",
     },
     "es": {
         "extractive": "Citas directas de la evidencia:",
@@ -111,6 +112,7 @@ _STATEMENTS: dict[str, dict[str, str]] = {
         "Una persona debe confirmarlo.",
         "empty": "No encontrado. Ningún pasaje se acercó lo bastante; conviene que una persona lo confirme.",
         "undecided": "Respuesta pendiente: la evidencia está por revisar.",
+        "judged": "Ningún pasaje responde a esta pregunta. {count} se acercan; se juzgaron tangenciales.",
     },
 }
 _Evidence = list[tuple[PoolCandidate, Verdict]]
@@ -129,7 +131,9 @@ def write_answer(
         return Answer(kind="not_found", language=language, statement=_not_found(pool, said))
     evidence = _evidence(pool, decision)
     if not evidence:
-        return Answer(kind="undecided", language=language, statement=said["undecided"])
+        judged = _judged_near(decision)
+        statement = said["judged" if judged else "undecided"].format(count=judged)
+        return Answer(kind="not_found" if judged else "undecided", language=language, statement=statement)
     is_near_only = all(verdict.role is Role.TANGENTIAL for _, verdict in evidence)
     used = precedence_of(decision.artefacts)
     evidence = _in_force_first(evidence, used)
@@ -155,6 +159,13 @@ def write_answer(
         differences=differences,
         conflicts=decision.conflicts,
     )
+
+
+def _judged_near(decision: Decision) -> int:
+    """How many passages people judged tangential, where nothing else is left or waits for a person."""
+    kept = [verdict for verdict in decision.verdicts if verdict.role is not Role.DISCARDED]
+    is_judged = all(v.role is Role.TANGENTIAL and v.decided_by.kind == "person" for v in kept)
+    return len(kept) if is_judged else 0
 
 
 def _why(pool: CandidatePool, evidence: _Evidence, language: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
@@ -21,7 +22,7 @@ from workbench.direction import shown_in_json
 from workbench.documents.presenters import viewer
 from workbench.documents.selectors import PageView, page_view
 from workbench.runs import selectors
-from workbench.runs.models import Candidate, Run, dom_id_of
+from workbench.runs.models import Answer, Candidate, Run, dom_id_of
 from workbench.runs.progress import run_progress
 from workbench.runs.records import anchor_of, context_of, decider_fields, verdict_of
 from workbench.runs.rubrics import criteria_forms, rubric_of
@@ -244,9 +245,24 @@ def answer_of(
             }
             for old in reversed(earlier)
         ],
-        "regeneration": run.regenerations.last() if answer and answer.is_stale else None,
+        **writing_words(run=run, answer=answer),
         "add_url": reverse("review:documents", args=[run.pk]),
     }
+
+
+def answer_page(*, run: Run, user: User) -> dict[str, Any]:
+    """The answer by itself, and the way to the signature: asked for again while a new version is being written."""
+    reviewer = user if cards.may_decide(run=run, user=user) else None
+    told = {} if is_withheld(user=user, run=run) else answer_of(run=run, reviewer=reviewer)
+    tally = cards.review_tally(run=run)
+    return {"run": run, "may_review": reviewer is not None, "tally": tally, **signing_of(run=run), **told}
+
+
+def writing_words(*, run: Run, answer: Answer | None) -> dict[str, Any]:
+    """The new version of a stale answer, if one was asked for, and for how many seconds it has been on its way."""
+    last = run.regenerations.last() if answer and answer.is_stale else None
+    seconds = (timezone.now() - last.created_at).total_seconds() if last else 0.0
+    return {"regeneration": last, "writing_for": round(max(seconds, 0.0), 1)}
 
 
 def _nearest(run: Run) -> list[dict[str, Any]]:
