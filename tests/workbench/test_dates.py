@@ -11,7 +11,7 @@ from django.template import Context, Template
 from django.template.loader import render_to_string
 from django.utils import translation
 
-from workbench.exports.run_report import moment
+from workbench.exports.words import moment
 from workbench.infra.dates import month_in_words
 
 ROOT = Path(__file__).resolve().parents[2]

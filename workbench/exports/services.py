@@ -26,6 +26,8 @@ from workbench.infra.stored import file_store, scratch
 from workbench.review.blindness import require_sight, require_sight_of_collection
 from workbench.runs.models import Run, RunStatus
 
+from .blocks import Report
+from .docx import report_docx
 from .html import report_html
 from .keys import Signer, signer
 from .models import Export, ExportFile, ExportState
@@ -38,8 +40,9 @@ logger = structlog.get_logger(__name__)
 
 HTML, TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 PDF, ZIP, BYTES = "application/pdf", "application/zip", "application/octet-stream"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 #: Of every file of an export, as its description names them.
-MEDIA_TYPES = frozenset(kind.split(";")[0] for kind in (HTML, TEXT, PDF, ZIP, BYTES))
+MEDIA_TYPES = frozenset(kind.split(";")[0] for kind in (HTML, TEXT, PDF, DOCX, ZIP, BYTES))
 
 #: Runs of one period; a longer one is exported in parts.
 MOST_RUNS = 5_000
@@ -146,16 +149,21 @@ def _require_right(export: Export) -> None:
 
 
 def _files_of_run(export: Export, run: Run, signer: Signer) -> list[ExportFile]:
-    report = run_report(run, signed_by=signer.id)
+    return _files_of_report(export, run_report(run, signed_by=signer.id), signer, name=f"run-{run.pk}")
+
+
+def _files_of_report(export: Export, report: Report, signer: Signer, *, name: str) -> list[ExportFile]:
+    """One report as HTML, PDF and DOCX, with the sums of the three and their signature."""
     made = (
-        (f"run-{run.pk}.html", HTML, report_html(report)),
-        (f"run-{run.pk}.pdf", PDF, report_pdf(report)),
+        (f"{name}.html", HTML, report_html(report)),
+        (f"{name}.pdf", PDF, report_pdf(report)),
+        (f"{name}.docx", DOCX, report_docx(report)),
     )
     files = [_written(export, content, name=name, content_type=kind) for name, kind, content in made]
-    sums, name = sums_of([(file.name, file.sha256) for file in files]), f"run-{run.pk}{SUFFIX}"
-    files.append(_written(export, sums, name=name, content_type=TEXT))
+    sums, sums_name = sums_of([(file.name, file.sha256) for file in files]), f"{name}{SUFFIX}"
+    files.append(_written(export, sums, name=sums_name, content_type=TEXT))
     if (signature := signer.sign(sums)) is not None:
-        files.append(_written(export, signature, name=name + SIGNATURE, content_type=BYTES))
+        files.append(_written(export, signature, name=sums_name + SIGNATURE, content_type=BYTES))
     return files
 
 

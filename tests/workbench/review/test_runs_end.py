@@ -124,14 +124,16 @@ def test_an_answer_takes_in_what_a_person_approved(cast: Cast, run: Run) -> None
     assert coming(run) is None  # the card waits again
 
 
-def test_nearest_passages_that_people_judged_tangential_are_no_answer(cast: Cast, run: Run) -> None:
-    keys = [item.candidate_id for item in open_items(run)]
+def test_nearest_passages_that_people_judged_tangential_are_no_answer(cast: Cast, scene: Scene) -> None:
+    run = make_run(asker=cast.analyst, document=scene.document, text="How long are payment records kept?")
+    near = list(run.candidates.order_by("pk")[:3])
+    QueueItem.objects.filter(run=run).update(is_required=False)
     Verdict.objects.filter(candidate__run=run).update(role="discarded", needs_person=False)
-    Verdict.objects.filter(candidate__in=keys).update(
+    Verdict.objects.filter(candidate__in=near).update(
         role="tangential", needs_person=True, needs_person_reasons=["x"]
     )
-    for item in open_items(run):
-        candidate_approve(actor=cast.reviewer, candidate=QueueItem.objects.get(pk=item.pk).candidate)
+    for row in near:
+        candidate_approve(actor=cast.reviewer, candidate=run.candidates.get(pk=row.pk))
     made = coming(run)
     assert made is not None
     regeneration_carry_out(regeneration_id=made.pk)
