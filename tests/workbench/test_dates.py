@@ -22,7 +22,7 @@ FOR_MACHINES = {"c", "Y-m-d", "Y-m"}
 #: Where code may write dates for machines: hashes, file names, addresses, values of controls, keys that sort.
 WRITES_FOR_MACHINES = {
     "workbench/audit/chain.py",
-    "workbench/exports/run_report.py",
+    "workbench/exports/words.py",
     "workbench/exports/services.py",
     "workbench/labeling/agreement.py",
     "workbench/rerankers/drift.py",

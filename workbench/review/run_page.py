@@ -61,6 +61,7 @@ def run_page(
         "documents_named": run.question.documents_named,
         "follow_ups": selectors.follow_ups(run=run),
         "may_ask": Permission.ASK in may,
+        "may_share": bool({Permission.REVIEW, Permission.MANAGE, Permission.AUDIT} & may),
         "stand_in": stand_in_of(run),
         "tabs": _tabs(run, tab),
         "tabs_label": _("Views of this run"),

@@ -93,7 +93,14 @@ def test_two_pages_and_an_annex_and_the_same_in_word(scene: Scene, cast: Cast) -
     begins = next(number for number, text in enumerate(pages, 1) if "Annex: the full record" in text)
     assert begins <= 3
     front = " ".join(pages[: begins - 1])
-    for words in ("Answer", "Evidence", "Who decided", "Signatures", "How to check this record", "Decided by"):
+    for words in (
+        "Answer",
+        "Evidence",
+        "Who decided",
+        "Signatures",
+        "How to check this record",
+        "Decided by",
+    ):
         assert words in front
 
     word = docx.Document(io.BytesIO(files[f"{name}.docx"]))
