@@ -17,6 +17,7 @@ from workbench.accounts.permissions import Permission
 from workbench.api.base import RUN, ApiViewSet, checked, number_parameter
 from workbench.documents.selectors import collection_for
 from workbench.infra.addresses import public_address
+from workbench.labeling.serializers import IntervalSerializer
 from workbench.runs.selectors import run_for
 
 from .days import days_between
@@ -28,16 +29,7 @@ from .services import require_period
 LINK_STATES = ("open", "preparing", "revoked", "expired", "reopened", "removed")
 
 
-class IntervalSerializer(serializers.Serializer[Any]):
-    """A share in [0, 1] with its exact 95 % interval; null where ``n`` is 0."""
-
-    value = serializers.FloatField(allow_null=True)
-    low = serializers.FloatField(allow_null=True)
-    high = serializers.FloatField(allow_null=True)
-    n = serializers.IntegerField()
-
-
-class MissedSerializer(serializers.Serializer[Any]):
+class MissedEvidenceSerializer(serializers.Serializer[Any]):
     """Evidence among a random sample of discarded passages."""
 
     name = serializers.CharField()
@@ -46,7 +38,7 @@ class MissedSerializer(serializers.Serializer[Any]):
     rate = IntervalSerializer()
 
 
-class SpentSerializer(serializers.Serializer[Any]):
+class PeriodCostSerializer(serializers.Serializer[Any]):
     """What language models cost."""
 
     calls = serializers.IntegerField()
@@ -78,8 +70,8 @@ class PeriodReportSerializer(serializers.Serializer[Any]):
     second_agreement = IntervalSerializer()
     adjudicated = serializers.IntegerField()
     disputes_open = serializers.IntegerField()
-    missed = MissedSerializer(many=True)
-    spent = SpentSerializer()
+    missed = MissedEvidenceSerializer(many=True)
+    spent = PeriodCostSerializer()
 
 
 class PeriodSerializer(serializers.Serializer[Any]):
