@@ -133,19 +133,24 @@ def an_export(scene: Scene) -> Export:
 
 
 def a_link(scene: Scene) -> ReportLink:
-    """A link to the report of the run, which is signed for it; its token is ``LINK_TOKEN``."""
+    """A link to the report of another run than the scene's, which is signed for it; its token is ``LINK_TOKEN``."""
     import hashlib
     from datetime import timedelta
 
     from django.utils import timezone
 
     from workbench.exports.models import Export, ReportLink
+    from workbench.runs.models import Run
 
-    signature = signed(scene.run)
+    known = ReportLink.objects.first()
+    if known is not None:
+        return known
+    others = Run.objects.filter(collection=scene.run.collection, status="done").exclude(pk=scene.run.pk)
+    run = others.order_by("pk").last() or scene.run
     export = an_export(scene)
     Export.objects.filter(pk=export.pk).update(kind="link")
     return ReportLink.objects.create(
-        collection=scene.run.collection, run=scene.run, signature=signature, export=export, reason="For the auditor.",
+        collection=run.collection, run=run, signature=signed(run), export=export, reason="For the auditor.",
         token_hash=hashlib.sha256(LINK_TOKEN.encode()).hexdigest(), made_by=scene.run.requested_by,
         expires_at=timezone.now() + timedelta(days=30),
     )  # fmt: skip

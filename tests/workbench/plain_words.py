@@ -13,7 +13,7 @@ _FOR_MACHINES = (
 _CODED = {
     "an identifier": re.compile(r"\bp\d+_l\d+\w*|\b[a-z]{2,}(?:_[a-z0-9]{2,})+\b(?![.@/])"),
     "a numbered rule": re.compile(r"\b(?:rule|regla) \d", re.IGNORECASE),
-    "a rank": re.compile(r"\brank\b|\brango\b", re.IGNORECASE),
+    "a rank": re.compile(r"(?<!reciprocal )\brank\b|\brango\b", re.IGNORECASE),
     "a probability": re.compile(r"\bp\s*=\s*[01]?[.,]\d"),
 }
 #: A figure between 0 and 1 that is no percentage; on pages of measurements it is a metric under its name.

@@ -23,6 +23,7 @@ from workbench.documents.presenters import viewer
 from workbench.documents.selectors import PageView, page_view
 from workbench.runs import selectors
 from workbench.runs.models import Answer, Candidate, Run, dom_id_of
+from workbench.runs.places import lines_short
 from workbench.runs.progress import run_progress
 from workbench.runs.records import anchor_of, context_of, decider_fields, verdict_of
 from workbench.runs.rubrics import criteria_forms, rubric_of
@@ -385,7 +386,7 @@ def _reading(run: Run) -> dict[str, Any]:
 def _provenance_row(row: Candidate, methods: list[str]) -> dict[str, Any]:
     verdict = verdict_of(row)
     return {
-        "candidate_id": row.candidate_id,
+        "place": place_in_words(row, names_document=True),
         "url": reverse("questions:evidence", args=[row.pk]),
         "receipt_url": reverse("review:receipt", args=[row.pk]),
         "role": candidate_role(row),
@@ -421,10 +422,17 @@ def _comments(run: Run, user: User) -> dict[str, Any]:
     return {
         "comments": list(comments.order_by("pk")[:500]),
         "handles": [(name, person) for name, people in handles.items() for person in people],
-        "candidate_ids": list(
-            run.candidates.order_by(*selectors.PLACE).values_list("candidate_id", flat=True)
-        ),
+        "passages": [
+            (row.candidate_id, place_in_words(row, names_document=run.question.document_id is None))
+            for row in run.candidates.select_related("document").order_by(*selectors.PLACE)
+        ],
     }
+
+
+def place_in_words(row: Candidate, *, names_document: bool) -> str:
+    """Where a passage stands, in short; with its document where there are several."""
+    place = lines_short(anchor_of(row))
+    return f"{row.document.name}, {place}" if names_document else place
 
 
 def _history(run: Run, user: User) -> dict[str, Any]:
@@ -543,6 +551,6 @@ def _ways_on(candidate: Candidate, user: User) -> dict[str, Any]:
         "crumbs": [
             {"label": run.collection.name, "url": run.collection.get_absolute_url()},
             {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},
-            {"label": candidate.candidate_id},
+            {"label": lines_short(anchor_of(candidate))},
         ],
     }
