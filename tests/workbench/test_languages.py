@@ -456,7 +456,7 @@ def test_a_page_in_spanish_differs_in_its_words_alone(
     #: What stands behind a link is a stored file, in the language it was made in.
     walked = [a for a in ALL if not a.name.startswith("api:") and a.name != "exports:shared"]
     paths = [path_of(address, scene) for address in walked]
-    paths += [f"/runs/{scene.run.pk}/?{more}" for more in ("all=1", "tab=comments", "tab=history")]
+    paths += [f"/runs/{scene.run.pk}/?{more}" for more in ("all=1", "tab=comments")]
     EvaluationRun.objects.all().delete()  # made for an address of the API, and empty
     differing, pages, in_code = {}, 0, {}
     client.get("/operations/")  # the first look stores the budgets

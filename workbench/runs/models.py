@@ -273,17 +273,17 @@ class Candidate(models.Model):
         ordering = ["position"]
         constraints = [models.UniqueConstraint(fields=["run", "candidate_id"], name="candidate_once_per_run")]
 
-    @property
-    def scope(self) -> dict[str, int]:
-        """Where the evidence stands, as ``places`` has it in words."""
-        ends = ("page_start", "line_start", "page_end", "line_end")
-        return {name: getattr(self, f"anchor_{name}") for name in ends}
-
     def get_absolute_url(self) -> str:
         """Where the card stands on its run's page. The query names it too, so that the page does not leave it for
         later: a fragment never reaches the server, and without scripts nothing would fetch the card."""
         name = dom_id_of(self.candidate_id)
         return f"{reverse('questions:run', args=[self.run_id])}?card={name}#{name}"
+
+    @property
+    def scope(self) -> dict[str, int]:
+        """Where the evidence stands, as ``places`` has it in words."""
+        ends = ("page_start", "line_start", "page_end", "line_end")
+        return {name: getattr(self, f"anchor_{name}") for name in ends}
 
 
 def dom_id_of(candidate_id: str) -> str:
