@@ -17,6 +17,7 @@ from arbitration.contracts import ConflictPair, QuoteCheck, Role
 from arbitration.decision import Decision
 from arbitration.differences import SaidBy, difference_in_words, headline, is_same_matter
 from arbitration.evidence import LATE_WEIGHT, log_odds
+from arbitration.expected_values import ValueKind, expected_kinds, values_in
 from arbitration.pool import CandidatePool, PoolCandidate, Precedence, PrecedenceKind
 from arbitration.precedence.settle import precedence_of
 from arbitration.sentences import (
@@ -29,7 +30,7 @@ from arbitration.sentences import (
 )
 from arbitration.strategies.base import CallRecord, StrategyServices, Verdict
 from arbitration.tables import table_in_words
-from arbitration.text import TermMatcher, supported_language, word_count
+from arbitration.text import TermMatcher, normalise, supported_language, word_count
 
 AnswerKind = Literal["extractive", "generated", "not_found", "undecided"]
 
@@ -100,6 +101,7 @@ _STATEMENTS: dict[str, dict[str, str]] = {
         "discarded": "Not found. {count} passages checked; none answers this question. A person should confirm.",
         "empty": "Not found. No passage came close enough to be judged; a person should confirm.",
         "undecided": "Answer pending: the evidence needs review.",
+        "judged": "No passage answers this question. {count} come near; people judged them tangential.",
     },
     "es": {
         "extractive": "Citas directas de la evidencia:",
@@ -111,6 +113,7 @@ _STATEMENTS: dict[str, dict[str, str]] = {
         "Una persona debe confirmarlo.",
         "empty": "No encontrado. Ningún pasaje se acercó lo bastante; conviene que una persona lo confirme.",
         "undecided": "Respuesta pendiente: la evidencia está por revisar.",
+        "judged": "Ningún pasaje responde a esta pregunta. {count} se acercan; se juzgaron tangenciales.",
     },
 }
 _Evidence = list[tuple[PoolCandidate, Verdict]]
@@ -129,11 +132,13 @@ def write_answer(
         return Answer(kind="not_found", language=language, statement=_not_found(pool, said))
     evidence = _evidence(pool, decision)
     if not evidence:
-        return Answer(kind="undecided", language=language, statement=said["undecided"])
+        judged = _judged_near(decision)
+        statement = said["judged" if judged else "undecided"].format(count=judged)
+        return Answer(kind="not_found" if judged else "undecided", language=language, statement=statement)
     is_near_only = all(verdict.role is Role.TANGENTIAL for _, verdict in evidence)
     used = precedence_of(decision.artefacts)
     evidence = _in_force_first(evidence, used)
-    chosen = _chosen(evidence, pool)
+    chosen = _chosen(evidence, pool, _further(evidence, pool, decision))
     differences = _differences(chosen, evidence, used, decision, pool)
     told = {
         cite.candidate_id
@@ -155,6 +160,13 @@ def write_answer(
         differences=differences,
         conflicts=decision.conflicts,
     )
+
+
+def _judged_near(decision: Decision) -> int:
+    """How many passages people judged tangential, where nothing else is left or waits for a person."""
+    kept = [verdict for verdict in decision.verdicts if verdict.role is not Role.DISCARDED]
+    is_judged = all(v.role is Role.TANGENTIAL and v.decided_by.kind == "person" for v in kept)
+    return len(kept) if is_judged else 0
 
 
 def _why(pool: CandidatePool, evidence: _Evidence, language: str) -> str:
@@ -194,6 +206,14 @@ def _evidence(pool: CandidatePool, decision: Decision) -> _Evidence:
 def _may_be_quoted(verdict: Verdict) -> bool:
     is_judged = verdict.decided_by.kind in {"llm", "person"}
     return may_answer(verdict) and not (verdict.role is Role.TANGENTIAL and is_judged)
+
+
+def _further(evidence: _Evidence, pool: CandidatePool, decision: Decision) -> _Evidence:
+    """Supporting passages behind primary ones, of a question that asks for a value: theirs may be the one asked for."""
+    if not expected_kinds(pool.question.normalised) or evidence[0][1].role is not Role.PRIMARY:
+        return []
+    verdicts = [v for v in decision.verdicts if v.role is Role.SUPPORTING and _may_be_quoted(v)]
+    return [(c, v) for v in verdicts if (c := pool.candidate(v.candidate_id)) is not None]
 
 
 def _in_force_first(evidence: _Evidence, used: tuple[Precedence, ...]) -> _Evidence:
@@ -279,22 +299,49 @@ class _Sentence:
         return SaidBy(self.text, self.candidate, self.first)
 
 
-def _chosen(evidence: _Evidence, pool: CandidatePool) -> list[_Sentence]:
+def _chosen(evidence: _Evidence, pool: CandidatePool, further: _Evidence) -> list[_Sentence]:
     """The sentences that match the question best, in the order of the evidence; a list takes more of them. Where the
-    sentences were compared with the question word by word, the best one of the best evidence comes first."""
-    sentences = [
+    sentences were compared with the question word by word, the best one of the best evidence comes first, or the one
+    that gives the value asked for."""
+    everything = [
         sentence
-        for rank, (candidate, verdict) in enumerate(evidence)
+        for rank, (candidate, verdict) in enumerate([*evidence, *further])
         for sentence in _sentences(candidate, verdict, rank, pool)
     ]
-    sentences = [s for s in sentences if s.is_whole] or sentences
+    everything = [s for s in everything if s.is_whole] or everything
+    sentences = [s for s in everything if s.order[0] < len(evidence)] or everything
     limit = pool.settings.answer_sentences * (LIST_FACTOR if pool.question.answer_shape == "list" else 1)
     best = sorted(sentences, key=lambda s: -s.weight)[:limit]
     chosen = sorted(best, key=lambda s: s.order)
     if not evidence[0][0].sentence_matches:
         return chosen
     lead = max((s for s in sentences if s.order[0] == 0), key=lambda s: s.weight, default=None)
-    return chosen if lead is None else [lead, *(s for s in chosen if s is not lead)][:limit]
+    if lead is None:
+        return chosen
+    lead = _giving_the_value(lead, everything, pool) or lead
+    return [lead, *(s for s in chosen if s is not lead)][:limit]
+
+
+def _giving_the_value(lead: _Sentence, sentences: list[_Sentence], pool: CandidatePool) -> _Sentence | None:
+    """The sentence that gives the value asked for where the one that leads gives none: of the same passage, or else of
+    the next one that has such a sentence. It speaks of the matter too: it has half of the question's words that the
+    leading one has."""
+    kinds = expected_kinds(pool.question.normalised)
+    if not kinds or _gives(lead, kinds):
+        return None
+    enough = _words_met(lead, pool) / 2
+    giving = [s for s in sentences if _gives(s, kinds) and _words_met(s, pool) >= max(enough, 1)]
+    return min(giving, key=lambda s: (s.order[0] != lead.order[0], s.order[0], -s.weight), default=None)
+
+
+def _gives(sentence: _Sentence, kinds: frozenset[ValueKind]) -> bool:
+    return any(value.kind in kinds for value in values_in(normalise(sentence.text)))
+
+
+def _words_met(sentence: _Sentence, pool: CandidatePool) -> int:
+    """Single words of the question in a sentence."""
+    matched = TermMatcher(pool.question.terms(), sentence.language).matched(sentence.text)
+    return len({word for term in matched for word in term.split()})
 
 
 def _sentences(candidate: PoolCandidate, verdict: Verdict, rank: int, pool: CandidatePool) -> list[_Sentence]:
@@ -309,11 +356,12 @@ def _sentences(candidate: PoolCandidate, verdict: Verdict, rank: int, pool: Cand
     else:
         weights = _by_keywords(found, pool, language, rank)
     wanted = TermMatcher(pool.question.terms(), language)
+    kinds = expected_kinds(pool.question.normalised)
     return [
         made
         for index, (sentence, weight) in enumerate(_joined(found, weights))
         if word_count(
-            (made := _made(sentence, weight, (rank, index), candidate, name, wanted, language)).text
+            (made := _made(sentence, weight, (rank, index), candidate, name, wanted, language, kinds)).text
         )
         >= _FEWEST_WORDS
     ]
@@ -339,8 +387,10 @@ def _made(
     name: str,
     wanted: TermMatcher,
     language: str,
+    kinds: frozenset[ValueKind],
 ) -> _Sentence:
-    """A sentence as an answer quotes it: without the headings around it, a table's row in words."""
+    """A sentence as an answer quotes it: without the headings around it, a table's row in words. An introduction is no
+    sentence by itself, unless it gives a value of the ``kinds`` asked for."""
     text = without_heading(sentence.text, candidate.section_title)
     opening = candidate.anchor_text.split("\n")[sentence.first].strip()
     if text[:1].islower() and len(opening) > len(sentence.text) - len(text):
@@ -360,7 +410,9 @@ def _made(
         candidate=candidate,
         first=sentence.first,
         language=language,
-        is_whole=bool(in_table) or is_whole(text, title=candidate.section_title, follows=follows),
+        is_whole=bool(in_table)
+        or is_whole(text, title=candidate.section_title, follows=follows)
+        or (text.endswith(":") and bool(kinds) and any(v.kind in kinds for v in values_in(normalise(text)))),
     )
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from arbitration.contracts import Role
 from arbitration.expected_values import ValueKind, asking_words, expected_kinds, values_in
 from arbitration.pool import CandidatePool, PoolCandidate
-from arbitration.sentences import Sentence, is_heading, sentences_of, without_heading
+from arbitration.sentences import Sentence, is_heading, is_titled, sentences_of, without_heading
 from arbitration.text import normalise, stem, supported_language, term_matcher, words
 
 #: Words of a quotation, and terms that a reason names.
@@ -20,6 +20,8 @@ MOST_QUOTED = 15
 _MOST_TERMS, _MOST_MISSING = 4, 2
 #: Cosine from which two words say the same thing to a reader as well.
 _NEAR_WORDS = 0.6
+#: Quotation marks of a passage, inside a quotation.
+_INNER = str.maketrans({"“": "‘", "”": "’", "«": "‘", "»": "’"})
 #: A sentence of fewer words is a heading's number or what a table left over.
 _FEWEST_WORDS = 4
 
@@ -131,10 +133,12 @@ class ReasonWriter:
         whole = [
             place
             for place, sentence in enumerate(found)
-            if len(sentence.text.split()) >= _FEWEST_WORDS and not is_heading(sentence.text)
+            if len(sentence.text.split()) >= _FEWEST_WORDS
+            and not is_heading(sentence.text)
+            and not is_titled(sentence.text)
         ]
         if not whole:
-            return found[0] if found else None
+            return max(found, key=lambda sentence: len(sentence.text), default=None)
         if len(candidate.sentence_matches) == len(found):
             return found[max(whole, key=lambda place: candidate.sentence_matches[place])]
         matcher = term_matcher(self.pool.question.terms(), self._language_of(candidate))
@@ -143,7 +147,7 @@ class ReasonWriter:
     def _quote(self, sentence: Sentence, candidate: PoolCandidate) -> str:
         """At most :data:`MOST_QUOTED` words in a row of a sentence: those with most of the question in them, and the
         value that it asks for."""
-        text = without_heading(sentence.text, candidate.section_title)
+        text = without_heading(sentence.text, candidate.section_title).translate(_INNER)
         parts = text.split()
         if len(parts) <= MOST_QUOTED:
             return text.rstrip(" .;:,")
@@ -237,4 +241,4 @@ def _single_words(terms: Sequence[str]) -> list[str]:
 
 
 def _bare(title: str) -> str:
-    return " ".join(title.translate(str.maketrans("", "", '“”«»"‘’')).split()).rstrip(".")
+    return " ".join(title.translate(str.maketrans("", "", '“”«»"')).split()).rstrip(".")

@@ -25,6 +25,17 @@ _BEFORE_ANY = frozenset((
     "mr.", "mrs.", "ms.", "dr.", "dra.", "sr.", "sra.", "prof.", "e.g.", "i.e.", "cf.", "vs.", "approx.",
     "p.ej.",
 ))  # fmt: skip
+#: "U.S.", before anything but a word that sentences begin with.
+_INITIALS = re.compile(r"(?:[A-Z]\.){2,4}")
+_OPENERS = frozenset((
+    "the", "a", "an", "this", "these", "that", "those", "if", "in", "on", "at", "it", "its", "we", "you", "they",
+    "he", "she", "any", "all", "each", "no", "where", "when", "as", "for", "such", "however",
+    "el", "la", "los", "las", "un", "una", "si", "en", "este", "esta", "no", "todo", "cada", "cuando",
+))  # fmt: skip
+#: Words that a heading in title case leaves small.
+_SMALL = frozenset((
+    "a", "an", "the", "of", "and", "or", "to", "in", "on", "for", "by", "with", "from", "as", "at", "your", "our",
+))  # fmt: skip
 _VERB = re.compile(
     r"\b(?:is|are|was|were|be|shall|must|may|will|can|cannot|has|have|had|does|do|should"
     r"|es|son|será|serán|debe|deben|podrá|podrán|puede|pueden|tiene|tienen|está|están)\b",
@@ -95,10 +106,21 @@ def is_heading(sentence: str) -> bool:
     return len(name.split()) <= _HEADING_WORDS and _VERB.search(name) is None
 
 
+def is_titled(sentence: str) -> bool:
+    """Whether a few words are all in title case, as a heading has them that runs on into its paragraph: "Copyright
+    Owner Revises or Retracts the Notice.", which a verb alone does not make a sentence."""
+    found = re.findall(r"[^\W\d_][\w’'-]*", sentence)
+    named = [word for word in found if word.casefold() not in _SMALL]
+    return 3 <= len(named) <= _HEADING_WORDS and all(word[:1].isupper() for word in named)
+
+
 def runs_on(sentence: str, following: str) -> bool:
     """Whether a text ends with a short form, so that it is no sentence without what follows: "Amendment No." and "1 to
     the Agreement"."""
-    last = sentence.rsplit(" ", 1)[-1].casefold().lstrip('(“"«')
+    end = sentence.rsplit(" ", 1)[-1].lstrip('(“"«')
+    last = end.casefold()
+    if _INITIALS.fullmatch(end) and following.split(" ", 1)[0].casefold() not in _OPENERS:
+        return True
     return last in _BEFORE_ANY or (last in _BEFORE_NUMBER and following[:1].isdigit())
 
 
@@ -115,6 +137,8 @@ def is_whole(sentence: str, *, title: str | None = None, follows: str = "") -> b
     heading = " ".join(title.split()) if title else ""
     names = {part.casefold().strip(" .:") for part in (heading, _CLAUSE.sub("", heading, count=1)) if part}
     if plain.endswith((":", ",", "-")) or is_heading(plain) or plain.casefold().strip(" .:") in names:
+        return False
+    if is_titled(plain):
         return False
     is_item = _CLAUSE.match(plain) is not None or plain[1:2] in (
         ")",

@@ -12,6 +12,7 @@ from workbench.collection_settings.api import CollectionSettingsActions
 from workbench.collection_settings.threshold_api import CollectionThresholdActions
 from workbench.documents import api as documents
 from workbench.exports import api as exports
+from workbench.exports import report_api as reports
 from workbench.labeling import api as labeling
 from workbench.operations import control_api, cost_api, job_api, price_api, prompt_api
 from workbench.operations.risk_api import CollectionRiskActions
@@ -68,6 +69,8 @@ router.register("comparisons", comparison_api.ComparisonViewSet, basename="compa
 router.register("evaluations", comparison_api.EvaluationViewSet, basename="evaluation")
 router.register("audit-events", trail.AuditEventViewSet, basename="audit-event")
 router.register("exports", exports.ExportViewSet, basename="export")
+router.register("period-reports", reports.PeriodReportViewSet, basename="period-report")
+router.register("report-links", reports.ReportLinkViewSet, basename="report-link")
 router.register("sources", sources.SourceViewSet, basename="source")
 router.register("source-files", sources.SourceFileViewSet, basename="source-file")
 router.register("webhooks", webhooks.WebhookViewSet, basename="webhook")

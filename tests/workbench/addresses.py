@@ -22,12 +22,14 @@ from workbench.accounts.models import User
 
 if TYPE_CHECKING:
     from workbench.archives.models import Transfer
-    from workbench.exports.models import Export
+    from workbench.exports.models import Export, ReportLink
     from workbench.sources.models import Source, SourceFile
     from workbench.webhooks.models import Delivery, Webhook
 
 #: Parts of the map that belong to other packages and hold nothing of a collection: one's own account, the admin site.
 PACKAGES = ("accounts/", "backdoor/")
+#: Opens the link that tests make.
+LINK_TOKEN = "a-link-that-only-the-tests-know"
 #: Objects that only their own address needs, made when it is asked.
 MADE: dict[str, Callable[[Scene], object]] = {
     "api:signature-detail": lambda scene: signed(scene.run).pk,
@@ -66,6 +68,9 @@ MADE: dict[str, Callable[[Scene], object]] = {
         for name in ("detail", "adjudicate", "set-aside")
     },
     "api:export-detail": lambda scene: an_export(scene).pk,
+    "exports:link-revoke": lambda scene: a_link(scene).pk,
+    "exports:shared": lambda scene: a_link(scene).pk,
+    **{f"api:report-link-{name}": lambda scene: a_link(scene).pk for name in ("detail", "revoke")},
     **{
         f"webhooks:{name}": lambda scene: a_webhook(scene).pk
         for name in ("webhook", "change", "secret", "switch", "test", "repeat-missed")
@@ -136,6 +141,30 @@ def an_export(scene: Scene) -> Export:
     facts = {"name": "run.html", "content_type": "text/html", "size": 6, "sha256": "0" * 64}
     ExportFile.objects.create(export=export, path=path, **facts)
     return export
+
+
+def a_link(scene: Scene) -> ReportLink:
+    """A link to the report of another run than the scene's, which is signed for it; its token is ``LINK_TOKEN``."""
+    import hashlib
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from workbench.exports.models import Export, ReportLink
+    from workbench.runs.models import Run
+
+    known = ReportLink.objects.first()
+    if known is not None:
+        return known
+    others = Run.objects.filter(collection=scene.run.collection, status="done").exclude(pk=scene.run.pk)
+    run = others.order_by("pk").last() or scene.run
+    export = an_export(scene)
+    Export.objects.filter(pk=export.pk).update(kind="link")
+    return ReportLink.objects.create(
+        collection=run.collection, run=run, signature=signed(run), export=export, reason="For the auditor.",
+        token_hash=hashlib.sha256(LINK_TOKEN.encode()).hexdigest(), made_by=scene.run.requested_by,
+        expires_at=timezone.now() + timedelta(days=30),
+    )  # fmt: skip
 
 
 def an_archive_out(scene: Scene) -> Transfer:
@@ -296,6 +325,7 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "question_sets:": lambda: scene.round.pk,
         "questions:": lambda: run.pk,
         "exports:run": lambda: run.pk,
+        "exports:links": lambda: run.pk,
         "vocabulary:": lambda: scene.entry.pk,
         "ops:run-retry": lambda: run.pk,
         "tokens:": lambda: _token_of(scene.entry.proposed_by),
@@ -341,6 +371,7 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "number": key,
         "page_num": 1,
         "kind": "csv",
+        "token": LINK_TOKEN,
         "name": "pointwise" if address.name == "api:prompt-detail" else "run.html",
         "document": scene.document.pk,
         "other": scene.document.pk,

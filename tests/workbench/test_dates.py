@@ -11,7 +11,7 @@ from django.template import Context, Template
 from django.template.loader import render_to_string
 from django.utils import translation
 
-from workbench.exports.run_report import moment
+from workbench.exports.words import moment
 from workbench.infra.dates import month_in_words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +22,7 @@ FOR_MACHINES = {"c", "Y-m-d", "Y-m"}
 #: Where code may write dates for machines: hashes, file names, addresses, values of controls, keys that sort.
 WRITES_FOR_MACHINES = {
     "workbench/audit/chain.py",
-    "workbench/exports/run_report.py",
+    "workbench/exports/words.py",
     "workbench/exports/services.py",
     "workbench/labeling/agreement.py",
     "workbench/rerankers/drift.py",

@@ -20,6 +20,7 @@ from django.utils import translation
 
 from tests.workbench.addresses import ALL, path_of
 from tests.workbench.cast import Cast
+from tests.workbench.plain_words import coded
 from tests.workbench.scene import Scene
 from workbench.accounts.models import MemberRole, Membership, User
 from workbench.errors import WorkbenchError
@@ -452,14 +453,20 @@ def test_a_page_in_spanish_differs_in_its_words_alone(
     #: under its own name; headings are the documents' own.
     own = {*User.objects.values_list("name", flat=True), scene.run.question.text, "English"}
     own |= {suggestion.heading for suggestion in suggestions(collection=cast.alpha)}
-    paths = [path_of(address, scene) for address in ALL if not address.name.startswith("api:")]
+    #: What stands behind a link is a stored file, in the language it was made in.
+    walked = [a for a in ALL if not a.name.startswith("api:") and a.name != "exports:shared"]
+    paths = [path_of(address, scene) for address in walked]
+    paths += [f"/runs/{scene.run.pk}/?{more}" for more in ("all=1", "tab=comments")]
     EvaluationRun.objects.all().delete()  # made for an address of the API, and empty
-    differing, pages = {}, 0
+    differing, pages, in_code = {}, 0, {}
     client.get("/operations/")  # the first look stores the budgets
     for path in paths:
         first, second = (client.get(path, headers={"accept-language": code}) for code in ("en", "es"))
         if first.status_code != 200 or not first["Content-Type"].startswith("text/html") or first.streaming:
             continue  # what streams is a stored file, in the language it was made in
+        for page in (first, second):
+            if not OF_RECORDS.search(path) and (codes := coded(page.content.decode(), path=path, own=NAMES)):
+                in_code[path] = codes
         bones, huesos = Bones(first.content.decode()), Bones(second.content.decode())
         pages += 1
         pairs = zip(bones.elements, huesos.elements, strict=False)
@@ -470,4 +477,19 @@ def test_a_page_in_spanish_differs_in_its_words_alone(
         if found or left:
             differing[path] = (found, left)
     assert differing == {}, "\n".join(f"{path}: {what}" for path, what in differing.items())
+    assert in_code == {}, "\n".join(f"{path}: {what}" for path, what in in_code.items())
     assert pages > 30
+
+
+#: Columns of a file that people write, by their names.
+NAMES = frozenset({"line_from, line_to"})
+
+
+def test_what_is_no_word_is_found() -> None:
+    page = "<p>p3_l2_l10 by rule 2, rank 5, p = 0.12; .71</p><code>no_keyword_match</code> all_discarded"
+    found = [said.partition(":")[0] for said in coded(page, path="/runs/1/")]
+    assert found == [
+        *("an identifier", "an identifier", "a numbered rule", "a rank", "a probability"),
+        *("a bare probability", "a bare probability"),
+    ]
+    assert coded("<p>17 %, low; MRR .71</p>", path="/strategies/") == []

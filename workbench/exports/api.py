@@ -20,9 +20,9 @@ from workbench.documents.selectors import collection_for
 from workbench.runs.selectors import run_for
 
 from .days import days_between
-from .models import Export, ExportFile
+from .models import Export, ExportFile, ExportKind
 from .selectors import export_for
-from .services import MEDIA_TYPES, period_export, run_export
+from .services import MEDIA_TYPES, period_export, period_report, run_export
 from .views import file_response
 
 
@@ -44,7 +44,7 @@ class ExportSerializer(serializers.ModelSerializer[Export]):
     class Meta:
         model = Export
         fields = [
-            "id", "collection", "run", "since", "until", "state", "done", "total", "failure", "files",
+            "id", "collection", "kind", "run", "since", "until", "state", "done", "total", "failure", "files",
             "signed_by", "created_at", "finished_at",
         ]  # fmt: skip
         read_only_fields = fields
@@ -62,12 +62,19 @@ class ExportCreateSerializer(serializers.Serializer[Any]):
     collection = serializers.SlugField(required=False)
     first = serializers.DateField(required=False)
     last = serializers.DateField(required=False)
+    kind = serializers.ChoiceField(
+        choices=[str(ExportKind.RECORD), str(ExportKind.REPORT)],
+        default=str(ExportKind.RECORD),
+        help_text="Of a period: its whole record, or the report for an audit committee.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Either kind, whole."""
         period = {"collection", "first", "last"} & set(attrs)
         if ("run" in attrs) == bool(period) or (period and len(period) < 3):
             raise serializers.ValidationError("Give a run, or a collection with its first and last day.")
+        if "run" in attrs and attrs["kind"] == ExportKind.REPORT:
+            raise serializers.ValidationError("A report is of a period: give a collection and its days.")
         return attrs
 
 
@@ -79,7 +86,7 @@ class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
 
     def get_queryset(self) -> QuerySet[Export]:
         """Those that the caller may fetch."""
-        rows = Export.objects.visible_to(self.request.user).select_related("collection")
+        rows = Export.objects.visible_to(self.request.user).listed().select_related("collection")
         return rows.prefetch_related("files")
 
     @extend_schema(
@@ -95,7 +102,8 @@ class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
             collection = collection_for(
                 user=request.user, slug=given["collection"], permission=Permission.VIEW
             )
-            export = period_export(actor=request.user, collection=collection, since=since, until=until)
+            ask = period_report if given["kind"] == ExportKind.REPORT else period_export
+            export = ask(actor=request.user, collection=collection, since=since, until=until)
         export.refresh_from_db()
         return Response(ExportSerializer(export).data, status=status.HTTP_202_ACCEPTED)
 

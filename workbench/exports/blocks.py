@@ -1,6 +1,6 @@
-"""What a readable record consists of: a few kinds of block, shown alike in HTML and in PDF.
+"""What a readable record consists of: a few kinds of block, shown alike in HTML, PDF and DOCX.
 
-Text is plain text everywhere; both renderers escape it.
+Text is plain text everywhere; every renderer escapes it.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A page image with the evidence boxed; ``image`` is a JPEG."""
+    """A page image with the evidence boxed; ``image`` is a JPEG. ``is_clip``: only the lines around the evidence."""
 
     anchor: str
+    is_clip: bool = False
     image: bytes = field(repr=False)
     caption: str
     kind: str = "figure"
@@ -98,7 +99,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A whole record, in the language it was made in."""
+    """A whole record, in the language it was made in. ``annex``, on pages of its own, holds what stands behind it."""
 
     kicker: str
     title: str
@@ -106,3 +107,5 @@ class Report:
     facts: Facts
     sections: tuple[Section, ...]
     footer: str
+    annex_title: str = ""
+    annex: tuple[Section, ...] = ()

@@ -23,12 +23,15 @@ _EDGE, _FILL = (168, 50, 40, 255), (214, 158, 46, 60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxedPage:
-    """A page with boxes; ``candidates`` are those whose evidence is boxed on it."""
+    """A page with boxes; ``candidates`` are those whose evidence is boxed on it, ``top`` and ``bottom`` the pixels
+    between which the boxes lie."""
 
     document: Document
     page_num: int
     image: bytes
     candidates: tuple[Candidate, ...]
+    top: int
+    bottom: int
 
 
 def boxed_pages(candidates: Sequence[Candidate]) -> tuple[list[BoxedPage], int]:
@@ -48,6 +51,23 @@ def boxed_pages(candidates: Sequence[Candidate]) -> tuple[list[BoxedPage], int]:
     return shown, max(len(places) - MOST, 0)
 
 
+#: Pixels above and below the evidence on a clip, and how tall one may be.
+_AROUND, _TALLEST = 26, 330
+
+
+def clip_of(candidate: Candidate) -> bytes | None:
+    """The strip of the page on which the evidence begins, its lines boxed; None where the page has no image."""
+    page = _boxed_page(candidate.anchor_page_start, [candidate])
+    if page is None:
+        return None
+    image = Image.open(io.BytesIO(page.image))
+    top = max(0, page.top - _AROUND)
+    bottom = min(image.height, page.bottom + _AROUND, top + _TALLEST)
+    body = io.BytesIO()
+    image.crop((0, top, image.width, bottom)).save(body, "JPEG", quality=80, optimize=True)
+    return body.getvalue()
+
+
 def _boxed_page(page_num: int, candidates: list[Candidate]) -> BoxedPage | None:
     document = candidates[0].document
     boxes: list[tuple[float, float, float, float]] = []
@@ -63,15 +83,20 @@ def _boxed_page(page_num: int, candidates: list[Candidate]) -> BoxedPage | None:
         boxes += [line.box for line in view.lines if line.is_marked and line.box]
     if not boxes or not width or (image := page_image_now(document=document, page_num=page_num)) is None:
         return None
+    drawn, scale = _drawn(image, boxes, points_wide=width)
     return BoxedPage(
         document=document,
         page_num=page_num,
-        image=_drawn(image, boxes, points_wide=width),
+        image=drawn,
         candidates=tuple(candidates),
+        top=round(min(top for _left, top, _width, _height in boxes) * scale),
+        bottom=round(max(top + height for _left, top, _width, height in boxes) * scale),
     )
 
 
-def _drawn(png: bytes, boxes: list[tuple[float, float, float, float]], *, points_wide: float) -> bytes:
+def _drawn(
+    png: bytes, boxes: list[tuple[float, float, float, float]], *, points_wide: float
+) -> tuple[bytes, float]:
     page = Image.open(io.BytesIO(png)).convert("RGB")
     if page.width > WIDTH:
         page = page.resize((WIDTH, round(page.height * WIDTH / page.width)), Image.Resampling.LANCZOS)
@@ -85,4 +110,4 @@ def _drawn(png: bytes, boxes: list[tuple[float, float, float, float]], *, points
     Image.alpha_composite(page.convert("RGBA"), veil).convert("RGB").save(
         body, "JPEG", quality=78, optimize=True
     )
-    return body.getvalue()
+    return body.getvalue(), scale

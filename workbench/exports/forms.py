@@ -1,4 +1,4 @@
-"""The form that asks for a period."""
+"""The forms that ask for a period, and for a link."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 
 from .days import days_between
+from .links import LONGEST_DAYS
 
 
 class PeriodForm(forms.Form):
@@ -47,3 +48,20 @@ class PeriodForm(forms.Form):
     def period(self) -> tuple[datetime, datetime]:
         """The moments between which the period lies, the second excluded."""
         return days_between(first=self.cleaned_data["first"], last=self.cleaned_data["last"])
+
+
+class LinkForm(forms.Form):
+    """For how long a link opens the report, and why."""
+
+    reason = forms.CharField(
+        label=gettext_lazy("Who gets it, and what for"), max_length=500, widget=forms.TextInput
+    )
+    days = forms.TypedChoiceField(
+        label=gettext_lazy("Expires after"),
+        choices=[
+            (7, gettext_lazy("7 days")),
+            (30, gettext_lazy("30 days")),
+            (LONGEST_DAYS, gettext_lazy("90 days")),
+        ],
+        coerce=int,
+    )

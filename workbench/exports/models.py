@@ -1,7 +1,10 @@
-"""Exports: files that carry the record of runs out of the product, made by a worker, kept for a while."""
+"""Exports: files that carry the record of runs out of the product, made by a worker, kept for a while; and links by
+which an outsider reads the report of one signed run."""
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -13,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection
+from workbench.review.models import Signature
 from workbench.runs.models import Run
 
 if TYPE_CHECKING:
@@ -28,6 +32,14 @@ class ExportState(models.TextChoices):
     REMOVED = "removed", _("removed")
 
 
+class ExportKind(models.TextChoices):
+    """What an export is: the record of a run or a period, a period's report, or what a link for an outsider shows."""
+
+    RECORD = "record", _("record")
+    REPORT = "report", _("period report")
+    LINK = "link", _("report behind a link")
+
+
 class ExportQuerySet(models.QuerySet["Export"]):
     """Exports, filtered by what a user may do."""
 
@@ -38,12 +50,19 @@ class ExportQuerySet(models.QuerySet["Export"]):
         own &= Q(run__isnull=False) | member_condition(user, Permission.AUDIT, prefix="collection")
         return self.filter(own | member_condition(user, Permission.AUDIT, prefix="collection"))
 
+    def listed(self) -> ExportQuerySet:
+        """Without what links show: those have a page of their own."""
+        return self.exclude(kind=ExportKind.LINK)
+
 
 class Export(models.Model):
     """One run, or the runs and the trail of a collection in a period (``until`` excluded), as files."""
 
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="exports")
     run = models.ForeignKey(Run, on_delete=models.PROTECT, null=True, blank=True, related_name="exports")
+    kind = models.CharField(
+        max_length=8, choices=ExportKind.choices, default=ExportKind.RECORD, db_default=ExportKind.RECORD
+    )
     since = models.DateTimeField(null=True, blank=True)
     until = models.DateTimeField(null=True, blank=True)
     language = models.CharField(max_length=8, default="en")
@@ -70,6 +89,13 @@ class Export(models.Model):
         ordering = ["-id"]
         constraints = [
             models.CheckConstraint(condition=Q(state__in=ExportState.values), name="export_state_is_known"),
+            models.CheckConstraint(condition=Q(kind__in=ExportKind.values), name="export_kind_is_known"),
+            models.CheckConstraint(
+                condition=~Q(kind=ExportKind.LINK) | Q(run__isnull=False), name="link_shows_a_run"
+            ),
+            models.CheckConstraint(
+                condition=~Q(kind=ExportKind.REPORT) | Q(run__isnull=True), name="report_is_of_a_period"
+            ),
             models.CheckConstraint(
                 condition=Q(run__isnull=False) ^ Q(since__isnull=False, until__isnull=False),
                 name="export_of_a_run_or_a_period",
@@ -106,3 +132,54 @@ class ExportFile(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+#: Who sees the links of a collection's runs.
+LINK_READERS = (Permission.REVIEW, Permission.MANAGE, Permission.AUDIT)
+
+
+class ReportLinkQuerySet(models.QuerySet["ReportLink"]):
+    """Links, filtered by what a user may do."""
+
+    def visible_to(self, user: User) -> ReportLinkQuerySet:
+        """Those of runs in collections that the person reviews, administers or audits."""
+        seen = (member_condition(user, permission, prefix="collection") for permission in LINK_READERS)
+        return self.filter(reduce(or_, seen))
+
+
+class ReportLink(models.Model):
+    """A way for somebody without an account to the report of one signed run. Of its token only the SHA-256 is kept."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="report_links")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="report_links")
+    # What was signed when the link was made: once that is set aside, the link opens nothing.
+    signature = models.ForeignKey(Signature, on_delete=models.PROTECT, related_name="+")
+    export = models.OneToOneField(Export, on_delete=models.PROTECT, related_name="link")
+    reason = models.TextField()
+    token_hash = models.CharField(max_length=64, unique=True)
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    revoked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+
+    objects = ReportLinkQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(condition=~Q(reason=""), name="link_says_why"),
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=F("created_at")), name="link_expires_after_it_is_made"
+            ),
+            models.CheckConstraint(
+                condition=Q(revoked_at__isnull=True, revoked_by__isnull=True)
+                | Q(revoked_at__isnull=False, revoked_by__isnull=False),
+                name="who_revoked_a_link_is_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"link {self.pk} to run {self.run_id}"

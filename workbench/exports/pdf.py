@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.direction import shown
 
-from .blocks import Figure, Report
+from .blocks import Figure, Report, Section
 
 #: Accessible PDF (ISO 14289-1). A text in a script that no font at hand covers cannot claim it.
 _STANDARD = "ua-1"
@@ -39,28 +39,30 @@ def report_pdf(report: Report) -> bytes:
 
 def _content(report: Report, root: Path) -> dict[str, Any]:
     """The report as JSON; images become files beside it."""
-    sections = []
-    for section in report.sections:
-        blocks = []
-        for block in section.blocks:
-            if isinstance(block, Figure):
-                name = f"{block.anchor}.jpg"
-                (root / name).write_bytes(block.image)
-                blocks.append(
-                    {"kind": "figure", "anchor": block.anchor, "image": name, "caption": block.caption}
-                )
-            else:
-                blocks.append(asdict(block))
-        sections.append({"title": section.title, "blocks": blocks})
     content = {
         "kicker": report.kicker,
         "title": report.title,
         "language": report.language,
         "facts": asdict(report.facts),
-        "sections": sections,
+        "sections": [_section(section, root) for section in report.sections],
         "footer": report.footer,
+        "annex_title": report.annex_title,
+        "annex": [_section(section, root) for section in report.annex],
     }
     return dict(_clean(content))
+
+
+def _section(section: Section, root: Path) -> dict[str, Any]:
+    blocks = []
+    for block in section.blocks:
+        if not isinstance(block, Figure):
+            blocks.append(asdict(block))
+            continue
+        name = f"{block.anchor}.jpg"
+        (root / name).write_bytes(block.image)
+        known = {"anchor": block.anchor, "caption": block.caption, "is_clip": block.is_clip}
+        blocks.append({"kind": block.kind, "image": name} | known)
+    return {"title": section.title, "blocks": blocks}
 
 
 def _clean(value: Any) -> Any:

@@ -25,8 +25,9 @@ from .html import report_html
 from .keys import Signer
 from .models import Export
 from .pdf import report_pdf
-from .run_report import moment, run_report, signature_row
+from .run_report import run_report
 from .sums import SIGNATURE, SUMS, sums_of
+from .words import moment, signature_row
 
 
 def runs_of_period(*, collection: Collection, since: object, until: object) -> RunQuerySet:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.http import Http404
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
@@ -12,10 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, permissions_anywhere
+from workbench.accounts.permissions import Permission, permissions_anywhere, permissions_in
+from workbench.runs.models import ReviewState, Run
 
-from .forms import PeriodForm
-from .models import Export, ExportState
+from .forms import LinkForm, PeriodForm
+from .links import link_state, links_of
+from .models import LINK_READERS, Export, ExportKind, ExportState, ReportLink
 from .selectors import exports_listed
 from .services import KEPT_FOR
 
@@ -41,8 +44,45 @@ def export_page(*, export: Export) -> dict[str, Any]:
         "progress": _progress(export, row),
         "kept": ngettext("The files are kept for %(n)d day.", "The files are kept for %(n)d days.", days)
         % {"n": days},
-        "crumbs": [{"label": _("Exports"), "url": reverse("exports:exports")}, {"label": row["title"]}],
+        "crumbs": export_crumbs(row["title"]),
     }
+
+
+def export_crumbs(here: str) -> list[dict[str, str]]:
+    """The way back to the list of exports."""
+    return [{"label": _("Exports"), "url": reverse("exports:exports")}, {"label": here}]
+
+
+def links_page(*, run: Run, user: User, form: LinkForm) -> dict[str, Any]:
+    """The links of a run with what became of each, and the form for one more where the run is signed."""
+    may = permissions_in(user, run.collection)
+    may_make = bool({Permission.REVIEW, Permission.MANAGE} & may)
+    if not may & set(LINK_READERS):
+        raise Http404
+    return {
+        "run": run,
+        "form": form if may_make and run.review_state == ReviewState.SIGNED else None,
+        "may_make": may_make,
+        "links": [_link_row(link) for link in links_of(user=user, run=run)],
+        "crumbs": [
+            {"label": run.collection.name, "url": run.collection.get_absolute_url()},
+            {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},
+            {"label": _("Links for outsiders")},
+        ],
+    }
+
+
+def _link_row(link: ReportLink) -> dict[str, Any]:
+    state = link_state(link)
+    words = {
+        "revoked": _("revoked"),
+        "expired": _("expired"),
+        "reopened": _("closed: the run was reopened"),
+        "removed": _("closed: the report was removed"),
+        "preparing": _("being prepared"),
+        "open": _("open"),
+    }
+    return {"link": link, "state": state, "words": words[state], "is_open": state in {"open", "preparing"}}
 
 
 def export_row(export: Export) -> dict[str, Any]:
@@ -69,6 +109,12 @@ def export_row(export: Export) -> dict[str, Any]:
 def _title(export: Export) -> str:
     if export.run_id:
         return _("Run %(pk)d") % {"pk": export.run_id}
+    if export.kind == ExportKind.REPORT:
+        return _("Period report: %(days)s") % {"days": _days(export)}
+    return _days(export)
+
+
+def _days(export: Export) -> str:
     days = [date_format(day, "DATE_FORMAT") for day in (export.since, export.until) if day]
     return _("%(since)s to %(until)s (excluded)") % {"since": days[0], "until": days[-1]}
 

@@ -26,11 +26,14 @@ def export_for(*, user: User, pk: int) -> Export:
 
 
 def _fetchable(user: User) -> ExportQuerySet:
-    rows = Export.objects.visible_to(user).select_related("collection", "run__question", "requested_by")
+    rows = Export.objects.visible_to(user).listed()
+    rows = rows.select_related("collection", "run__question", "requested_by")
     return rows.prefetch_related("files")
 
 
 def file_for(*, user: User, pk: int) -> ExportFile:
     """A file of an export that the person may fetch; else 404."""
-    files = ExportFile.objects.filter(export__in=Export.objects.visible_to(user).order_by().values("pk"))
+    files = ExportFile.objects.filter(
+        export__in=Export.objects.visible_to(user).listed().order_by().values("pk")
+    )
     return get_object_or_404(files.select_related("export__collection"), pk=pk)

@@ -9,6 +9,7 @@ import structlog
 from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -26,11 +27,14 @@ from workbench.infra.stored import file_store, scratch
 from workbench.review.blindness import require_sight, require_sight_of_collection
 from workbench.runs.models import Run, RunStatus
 
+from .blocks import Report
+from .docx import report_docx
 from .html import report_html
 from .keys import Signer, signer
-from .models import Export, ExportFile, ExportState
+from .models import Export, ExportFile, ExportKind, ExportState
 from .pdf import report_pdf
 from .period import runs_of_period, write_period
+from .period_report import period_report_of
 from .run_report import run_report
 from .sums import SIGNATURE, SUFFIX, sums_of
 
@@ -38,8 +42,9 @@ logger = structlog.get_logger(__name__)
 
 HTML, TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 PDF, ZIP, BYTES = "application/pdf", "application/zip", "application/octet-stream"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 #: Of every file of an export, as its description names them.
-MEDIA_TYPES = frozenset(kind.split(";")[0] for kind in (HTML, TEXT, PDF, ZIP, BYTES))
+MEDIA_TYPES = frozenset(kind.split(";")[0] for kind in (HTML, TEXT, PDF, DOCX, ZIP, BYTES))
 
 #: Runs of one period; a longer one is exported in parts.
 MOST_RUNS = 5_000
@@ -59,7 +64,7 @@ def run_export(*, actor: User, run: Run) -> Export:
     require_sight(user=actor, runs=[run])
     if run.status != RunStatus.DONE:
         raise Conflict(_("Only a finished run can be exported."), code="not_finished")
-    return _ask(Export(collection=run.collection, run=run, total=1), actor=actor)
+    return export_ask(Export(collection=run.collection, run=run, total=1), actor=actor)
 
 
 def period_export(*, actor: User, collection: Collection, since: datetime, until: datetime) -> Export:
@@ -67,11 +72,7 @@ def period_export(*, actor: User, collection: Collection, since: datetime, until
 
     Raises :class:`NotAllowed` for who may not read the trail, :class:`WorkbenchError` for an empty or too long period.
     """
-    if not has_permission(actor, collection, Permission.AUDIT):
-        raise NotAllowed(_("Only auditors and admins of this collection may export a period."))
-    require_sight_of_collection(user=actor, collection=collection)
-    if since >= until:
-        raise WorkbenchError(_("The first day must not be after the last."), code="period_empty")
+    require_period(actor=actor, collection=collection, since=since, until=until)
     total = runs_of_period(collection=collection, since=since, until=until).count()
     if total > MOST_RUNS:
         raise WorkbenchError(
@@ -79,10 +80,28 @@ def period_export(*, actor: User, collection: Collection, since: datetime, until
             % {"n": total, "limit": MOST_RUNS},
             code="period_too_long",
         )
-    return _ask(Export(collection=collection, since=since, until=until, total=total), actor=actor)
+    return export_ask(Export(collection=collection, since=since, until=until, total=total), actor=actor)
 
 
-def _ask(export: Export, *, actor: User) -> Export:
+def period_report(*, actor: User, collection: Collection, since: datetime, until: datetime) -> Export:
+    """Asks for the report of a period as files, ``until`` excluded. Raises as :func:`period_export` does."""
+    require_period(actor=actor, collection=collection, since=since, until=until)
+    period = {"since": since, "until": until}
+    return export_ask(Export(collection=collection, kind=ExportKind.REPORT, total=1, **period), actor=actor)
+
+
+def require_period(*, actor: User, collection: Collection, since: datetime, until: datetime) -> None:
+    """Raises :class:`NotAllowed` for who may not read the trail, :class:`DecideFirst` for who decides blind there,
+    :class:`WorkbenchError` for an empty period."""
+    if not has_permission(actor, collection, Permission.AUDIT):
+        raise NotAllowed(_("Only auditors and admins of this collection may export a period."))
+    require_sight_of_collection(user=actor, collection=collection)
+    if since >= until:
+        raise WorkbenchError(_("The first day must not be after the last."), code="period_empty")
+
+
+def export_ask(export: Export, *, actor: User) -> Export:
+    """Puts an export down and has a worker make it. The caller has checked that the actor may have it."""
     export.requested_by = actor
     export.language = (translation.get_language() or "en")[:8]
     with transaction.atomic():
@@ -93,6 +112,7 @@ def _ask(export: Export, *, actor: User) -> Export:
             obj=export,
             collection_id=export.collection_id,
             after={
+                "kind": export.kind,
                 "run": export.run_id,
                 "since": export.since.isoformat() if export.since else None,
                 "until": export.until.isoformat() if export.until else None,
@@ -125,11 +145,7 @@ def export_make(*, export_id: int) -> None:
                 raise WorkbenchError(_("This stopped its worker three times and was given up; ask again."))
             by = signer()
             with translation.override(export.language):
-                files = (
-                    _files_of_run(export, export.run, by)
-                    if export.run
-                    else _files_of_period(export, heartbeat, by)
-                )
+                files = _files_of(export, heartbeat, by)
             heartbeat.check()
             _finish(export, owner, files, signed_by=by.id)
         except LeaseLost:
@@ -145,17 +161,34 @@ def _require_right(export: Export) -> None:
         raise NotAllowed(_("You may not read this collection any more."))
 
 
+def _files_of(export: Export, heartbeat: Heartbeat, signer: Signer) -> list[ExportFile]:
+    if export.run and export.kind == ExportKind.LINK:
+        shown = report_html(run_report(export.run, with_annex=False))
+        return [_written(export, shown, name=f"run-{export.run.pk}.html", content_type=HTML)]
+    if export.run:
+        return _files_of_run(export, export.run, signer)
+    if export.kind == ExportKind.REPORT:
+        report = period_report_of(export, signed_by=signer.id)
+        return _files_of_report(export, report, signer, name=f"report-{_period_name(export)}")
+    return _files_of_period(export, heartbeat, signer)
+
+
 def _files_of_run(export: Export, run: Run, signer: Signer) -> list[ExportFile]:
-    report = run_report(run, signed_by=signer.id)
+    return _files_of_report(export, run_report(run, signed_by=signer.id), signer, name=f"run-{run.pk}")
+
+
+def _files_of_report(export: Export, report: Report, signer: Signer, *, name: str) -> list[ExportFile]:
+    """One report as HTML, PDF and DOCX, with the sums of the three and their signature."""
     made = (
-        (f"run-{run.pk}.html", HTML, report_html(report)),
-        (f"run-{run.pk}.pdf", PDF, report_pdf(report)),
+        (f"{name}.html", HTML, report_html(report)),
+        (f"{name}.pdf", PDF, report_pdf(report)),
+        (f"{name}.docx", DOCX, report_docx(report)),
     )
     files = [_written(export, content, name=name, content_type=kind) for name, kind, content in made]
-    sums, name = sums_of([(file.name, file.sha256) for file in files]), f"run-{run.pk}{SUFFIX}"
-    files.append(_written(export, sums, name=name, content_type=TEXT))
+    sums, sums_name = sums_of([(file.name, file.sha256) for file in files]), f"{name}{SUFFIX}"
+    files.append(_written(export, sums, name=sums_name, content_type=TEXT))
     if (signature := signer.sign(sums)) is not None:
-        files.append(_written(export, signature, name=name + SIGNATURE, content_type=BYTES))
+        files.append(_written(export, signature, name=sums_name + SIGNATURE, content_type=BYTES))
     return files
 
 
@@ -170,11 +203,14 @@ def _files_of_period(export: Export, heartbeat: Heartbeat, signer: Signer) -> li
         heartbeat.check()
         Export.objects.filter(pk=export.pk).update(done=done)
 
-    days = "-".join(f"{day:%Y%m%d}" for day in (export.since, export.until) if day)
     with scratch() as file:
         write_period(export=export, to=file, signer=signer, progress=told)
-        name = f"{export.collection.slug}-{days}.zip"
-        return [_stored(export, file, name=name, content_type=ZIP)]
+        return [_stored(export, file, name=f"{_period_name(export)}.zip", content_type=ZIP)]
+
+
+def _period_name(export: Export) -> str:
+    days = "-".join(f"{day:%Y%m%d}" for day in (export.since, export.until) if day)
+    return f"{export.collection.slug}-{days}"
 
 
 def _stored(export: Export, content: BinaryIO, *, name: str, content_type: str) -> ExportFile:
@@ -238,8 +274,11 @@ def export_fetched(*, actor: User, file: ExportFile) -> None:
 
 
 def exports_remove_old() -> int:
-    """Removes the files of exports that were kept long enough; gives their number."""
-    old = Export.objects.filter(state=ExportState.READY, finished_at__lt=Now() - KEPT_FOR)
+    """Removes the files of exports that were kept long enough, and of links that open nothing any more; gives their
+    number."""
+    is_over = Q(link__expires_at__lt=Now()) | Q(link__revoked_at__isnull=False)
+    is_old = Q(finished_at__lt=Now() - KEPT_FOR) & ~Q(kind=ExportKind.LINK)
+    old = Export.objects.filter(is_old | is_over, state=ExportState.READY)
     return sum(_remove(export) for export in old.order_by("pk")[:200])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 from django.contrib import messages
 from django.core.files.storage import default_storage
@@ -21,14 +21,14 @@ from workbench.runs.selectors import run_for
 from . import presenters, selectors, services
 from .forms import PeriodForm
 from .models import ExportFile, ExportState
+from .period_figures import period_figures
+from .period_report import period_sections
 
 
 @require_http_methods(["GET", "POST"])
 def export_list(request: HttpRequest) -> HttpResponse:
     """A person's exports, and the form for a period where they may read a trail."""
-    today = timezone.now().date()
-    initial = {"first": (today.replace(day=1) - timedelta(days=1)).replace(day=1), "last": today}
-    form = PeriodForm(request.POST or None, user=request.user, initial=initial)
+    form = PeriodForm(request.POST or None, user=request.user, initial=last_month())
     if request.method == "POST" and form.is_valid():
         since, until = form.period()
         try:
@@ -52,9 +52,34 @@ def export_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, name, presenters.export_page(export=export))
 
 
+@require_http_methods(["GET", "POST"])
+@after_blind_decisions
+def period_report(request: HttpRequest) -> HttpResponse:
+    """The figures of a period for an audit committee; a post has them made into files."""
+    given = request.POST if request.method == "POST" else request.GET
+    form = PeriodForm(given if "first" in given else None, user=request.user, initial=last_month())
+    sections = None
+    if form.is_valid():
+        since, until = form.period()
+        asked = {"collection": form.cleaned_data["collection"], "since": since, "until": until}
+        if request.method == "POST":
+            return redirect(services.period_report(actor=request.user, **asked))
+        services.require_period(actor=request.user, **asked)
+        sections = period_sections(period_figures(**asked), **asked)
+    status = 422 if form.errors else 200
+    context = {"form": form, "sections": sections, "crumbs": presenters.export_crumbs(_("Period report"))}
+    return render(request, "exports/period_report.html", context, status=status)
+
+
+def last_month() -> dict[str, date]:
+    """The days that the forms of a period propose."""
+    today = timezone.now().date()
+    return {"first": (today.replace(day=1) - timedelta(days=1)).replace(day=1), "last": today}
+
+
 @require_POST
 def run_export(request: HttpRequest, pk: int) -> HttpResponse:
-    """Asks for a run as HTML and PDF."""
+    """Asks for a run's report as HTML, PDF and DOCX."""
     run = run_for(user=request.user, pk=pk)
     try:
         return redirect(services.run_export(actor=request.user, run=run))

@@ -15,8 +15,8 @@ from django_structlog.middlewares import RequestMiddleware
 
 from .addresses import address_of
 
-#: Paths that end in a key, as allauth mails them.
-_KEYED = re.compile(r"(/accounts/(?:password/reset/key|confirm-email)/)[^/]+")
+#: Paths that end in a key: those that allauth mails, and links for outsiders.
+_KEYED = re.compile(r"(/(?:accounts/(?:password/reset/key|confirm-email)|shared)/)[^/]+")
 
 
 class RequestLogMiddleware(RequestMiddleware):

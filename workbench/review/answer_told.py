@@ -12,6 +12,7 @@ from .answer_standing import Standing, standing_of
 from .models import QueueItem
 from .nearest import near_terms, near_text, nearest_of
 from .run_page import statement_of
+from .signing import is_being_written
 
 
 def answer_told(*, run: Run) -> dict[str, Any]:
@@ -38,6 +39,7 @@ def answer_told(*, run: Run) -> dict[str, Any]:
         "differences": _differences(keys, body),
         "version": newest.version if newest else None,
         "is_stale": bool(newest and newest.is_stale),
+        "is_being_written": is_being_written(run=run),
         "created_at": newest.created_at if newest else None,
         "versions": [
             {

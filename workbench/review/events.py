@@ -26,6 +26,13 @@ class DecisionUndone:
 
 
 @dataclass(frozen=True, slots=True)
+class NotFoundDecided:
+    """A person confirmed or refuted that the documents do not answer."""
+
+    review: Review
+
+
+@dataclass(frozen=True, slots=True)
 class SecondReviewGiven:
     """A second person gave a role without sight of the first one's."""
 
@@ -41,5 +48,6 @@ class DisputeAdjudicated:
 
 decided: Event[Decided] = Event()
 decision_undone: Event[DecisionUndone] = Event()
+not_found_decided: Event[NotFoundDecided] = Event()
 second_review_given: Event[SecondReviewGiven] = Event()
 dispute_adjudicated: Event[DisputeAdjudicated] = Event()

@@ -69,9 +69,9 @@ def evidence_add(
         )
         answers_mark(candidate, before=None, after=role)
         _record(actor=actor, candidate=candidate, review=review)
-        decided.publish(Decided(review))
         if locked.not_found:
             not_found_answered(actor=actor, run=locked, candidate=candidate)
+        decided.publish(Decided(review))
     return candidate
 
 

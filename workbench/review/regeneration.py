@@ -40,6 +40,9 @@ from .blindness import require_sight
 from .candidates import candidates_of
 from .models import Regeneration, RegenerationState
 from .results import candidate_role, run_result
+from .selectors import current_review
+from .services import awaited_a_person
+from .signing import is_being_written, items_to_decide
 
 #: A request whose message should have arrived long ago.
 LOST_AFTER = timedelta(seconds=10)
@@ -65,15 +68,29 @@ def answer_regenerate(*, actor: User, run: Run) -> Regeneration:
             return waiting
         if not _is_stale(locked):
             raise Conflict(_("The answer rests on the evidence as it stands."), code="not_stale")
-        regeneration = Regeneration.objects.create(run=locked, requested_by=actor)
-        audit_record(
-            actor=actor,
-            action=Action.ANSWER_REQUESTED,
-            obj=locked,
-            collection_id=locked.collection_id,
-            after={"regeneration": regeneration.pk},
-        )
-        dispatch_on_commit("review.regenerate", regeneration_id=regeneration.pk)
+        return _request(run=locked, actor=actor)
+
+
+def answer_follow(*, run: Run) -> None:
+    """Asks for a new version of a stale answer by itself, once nothing of the run waits for a decision. Call it in the
+    transaction that decides, with the run locked."""
+    last = run.answers.last()
+    if last is None or not last.is_stale or items_to_decide(run=run):
+        return
+    if not is_being_written(run=run):
+        _request(run=run, actor=User.objects.system())
+
+
+def _request(*, run: Run, actor: User) -> Regeneration:
+    regeneration = Regeneration.objects.create(run=run, requested_by=actor)
+    audit_record(
+        actor=actor,
+        action=Action.ANSWER_REQUESTED,
+        obj=run,
+        collection_id=run.collection_id,
+        after={"regeneration": regeneration.pk},
+    )
+    dispatch_on_commit("review.regenerate", regeneration_id=regeneration.pk)
     return regeneration
 
 
@@ -154,6 +171,7 @@ def _store_answer(regeneration: Regeneration, owner: str, written: WrittenAnswer
             before={"version": last},
             after={"version": answer.version, "evidence_hash": evidence, "regeneration": regeneration.pk},
         )
+        answer_follow(run=run)
 
 
 def _fail(regeneration: Regeneration, owner: str, failure: str) -> None:
@@ -174,8 +192,11 @@ def _fail(regeneration: Regeneration, owner: str, failure: str) -> None:
 
 
 def evidence_hash(rows: list[Candidate]) -> str:
-    """SHA-256 of what an answer may rest on: every candidate's text and effective role."""
-    parts = sorted(f"{row.candidate_id} {row.text_hash} {candidate_role(row) or ''}" for row in rows)
+    """SHA-256 of what an answer may rest on: each candidate's text and effective role, and whom a person let in."""
+    parts = sorted(
+        f"{row.candidate_id} {row.text_hash} {candidate_role(row) or ''}{' person' * _is_let_in(row)}"
+        for row in rows
+    )
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -201,7 +222,7 @@ def effective_decision(run: Run, rows: list[Candidate]) -> Decision:
 
 def _effective(verdict: Verdict | None, row: Candidate) -> Verdict:
     role = candidate_role(row)
-    if verdict is not None and verdict.role == role:
+    if verdict is not None and verdict.role == role and not _has_word(row):
         return verdict
     person = DecidedBy(kind="person", name="reviewer")
     if verdict is None:
@@ -209,6 +230,17 @@ def _effective(verdict: Verdict | None, row: Candidate) -> Verdict:
             candidate_id=row.candidate_id, role=role, reason="added by a person", decided_by=person
         )
     return verdict.model_copy(update={"role": Role(role) if role else None, "decided_by": person})
+
+
+def _has_word(row: Candidate) -> bool:
+    """Whether a person gave the role that counts, be it the machine's."""
+    review = current_review(row)
+    return review is not None and review.role is not None
+
+
+def _is_let_in(row: Candidate) -> bool:
+    """Whether an answer may rest on the passage because a person agreed."""
+    return awaited_a_person(row) and _has_word(row)
 
 
 def pool_with_people(run: Run, rows: list[Candidate]) -> CandidatePool:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
@@ -23,7 +24,7 @@ from workbench.documents.beside import Place, beside_url
 from workbench.documents.selectors import PageView, page_view
 from workbench.documents.viewer import finding_of, page_asked, viewer
 from workbench.runs import selectors
-from workbench.runs.models import Candidate, Run, dom_id_of
+from workbench.runs.models import Answer, Candidate, Run, dom_id_of
 from workbench.runs.places import lines_range, lines_short
 from workbench.runs.progress import run_progress
 from workbench.runs.records import anchor_of, context_of, decider_fields, verdict_of
@@ -63,6 +64,7 @@ def run_page(
         "documents_named": run.question.documents_named,
         "follow_ups": selectors.follow_ups(run=run),
         "may_ask": Permission.ASK in may,
+        "may_share": bool({Permission.REVIEW, Permission.MANAGE, Permission.AUDIT} & may),
         "stand_in": stand_in_of(run),
         "tabs": _tabs(run, tab),
         "tabs_label": _("Views of this run"),
@@ -248,13 +250,28 @@ def answer_of(
             }
             for old in reversed(earlier)
         ],
-        "regeneration": run.regenerations.last() if answer and answer.is_stale else None,
+        **writing_words(run=run, answer=answer),
         "add_url": reverse("review:documents", args=[run.pk]),
     }
 
 
 #: Keys that say which of the nearest passages answers; 1 to 4 are those of roles.
 NEAR_KEYS = ("5", "6", "7")
+
+
+def answer_page(*, run: Run, user: User) -> dict[str, Any]:
+    """The answer by itself, and the way to the signature: asked for again while a new version is being written."""
+    reviewer = user if cards.may_decide(run=run, user=user) else None
+    told = {} if is_withheld(user=user, run=run) else answer_of(run=run, reviewer=reviewer)
+    tally = cards.review_tally(run=run)
+    return {"run": run, "may_review": reviewer is not None, "tally": tally, **signing_of(run=run), **told}
+
+
+def writing_words(*, run: Run, answer: Answer | None) -> dict[str, Any]:
+    """The new version of a stale answer, if one was asked for, and for how many seconds it has been on its way."""
+    last = run.regenerations.last() if answer and answer.is_stale else None
+    seconds = (timezone.now() - last.created_at).total_seconds() if last else 0.0
+    return {"regeneration": last, "writing_for": round(max(seconds, 0.0), 1)}
 
 
 def _nearest(run: Run) -> list[dict[str, Any]]:
@@ -394,7 +411,7 @@ def _provenance(run: Run, user: User) -> dict[str, Any]:
         "methods": methods,
         "searched": list(searched_words(run).items()),
         "reading": _reading(run),
-        "provenance": [_provenance_row(run, row, ran) for row in rows],
+        "provenance": [_provenance_row(row, ran) for row in rows],
     }
 
 
@@ -413,16 +430,10 @@ def _reading(run: Run) -> dict[str, Any]:
     }
 
 
-def _place_in(run: Run, row: Candidate) -> str:
-    """Where a passage stands, with its document where the question was asked of several."""
-    place = lines_short(anchor_of(row))
-    return place if run.question.document_id else f"{row.document}, {place}"
-
-
-def _provenance_row(run: Run, row: Candidate, methods: list[str]) -> dict[str, Any]:
+def _provenance_row(row: Candidate, methods: list[str]) -> dict[str, Any]:
     verdict = verdict_of(row)
     return {
-        "place": _place_in(run, row),
+        "place": place_in_words(row, names_document=True),
         "url": reverse("questions:evidence", args=[row.pk]),
         "receipt_url": reverse("review:receipt", args=[row.pk]),
         "role": candidate_role(row),
@@ -459,10 +470,16 @@ def _comments(run: Run, user: User) -> dict[str, Any]:
         "comments": list(comments.order_by("pk")[:500]),
         "handles": [(name, person) for name, people in handles.items() for person in people],
         "passages": [
-            (row.candidate_id, _place_in(run, row))
+            (row.candidate_id, place_in_words(row, names_document=run.question.document_id is None))
             for row in run.candidates.select_related("document").order_by(*selectors.PLACE)
         ],
     }
+
+
+def place_in_words(row: Candidate, *, names_document: bool) -> str:
+    """Where a passage stands, in short; with its document where there are several."""
+    place = lines_short(anchor_of(row))
+    return f"{row.document.name}, {place}" if names_document else place
 
 
 def _history(run: Run, user: User) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
+from django_htmx.http import trigger_client_event
 
 from workbench.accounts.permissions import Permission
 from workbench.collection_settings.strategy_fields import StrategyFields
@@ -135,6 +136,12 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
     if request.htmx and "rest" in given:
         rest = run_page.rest_page(run=run, user=request.user, role=given["rest"], named=named)
         return render(request, "runs/run.html#rest", rest)
+    if request.htmx and given.get("part") == "answer" and run.is_ended:
+        answer = run_page.answer_page(run=run, user=request.user)
+        response = render(request, "runs/run.html#answer", answer)
+        if answer.get("regeneration") or "answer" not in answer:
+            return response
+        return trigger_client_event(response, "workbench:announce", {"text": _("The answer is written.")})
     context = run_page.run_page(
         run=run, user=request.user, tab=given.get("tab", ""), everything="all" in given, named=named
     )

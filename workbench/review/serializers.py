@@ -358,6 +358,9 @@ class AnswerSerializer(serializers.Serializer[Any]):
     differences = TextDifferenceSerializer(many=True)
     version = serializers.IntegerField(allow_null=True)
     is_stale = serializers.BooleanField()
+    is_being_written = serializers.BooleanField(
+        help_text="A new version is on its way: one follows the last decision by itself."
+    )
     created_at = serializers.DateTimeField(allow_null=True)
     versions = AnswerVersionSerializer(many=True, help_text="Oldest first.")
 

@@ -21,7 +21,7 @@ from workbench.runs.records import anchor_of
 
 from .blindness import require_sight, waits_blind
 from .enqueue import BLIND_PRIORITY, not_found_fill
-from .events import Decided, DecisionUndone, decided, decision_undone
+from .events import Decided, DecisionUndone, NotFoundDecided, decided, decision_undone, not_found_decided
 from .learning import alias_learn
 from .models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction, SecondReview
 from .selectors import REVIEWS, UNDO_WINDOW, before_undo, current_review, effective_role
@@ -161,7 +161,8 @@ def _candidate_decide(
         awaits_second = item_follow(item, review=review)
         not_found_fill(run=run)
         after = effective_role(machine_role=machine_role, review=review)
-        answers_mark(locked, before=before, after=after)
+        is_first = previous is None or previous.role is None
+        answers_mark(locked, before=before, after=after, is_word_new=is_first and review.role is not None)
         _record(actor=actor, review=review, before=before, after=after)
         decided.publish(Decided(review))
         if not awaits_second:  # a word that was learned would tell the second reviewer what the first decided
@@ -198,7 +199,7 @@ def candidate_undo(*, actor: User, candidate: Candidate) -> Review:
         item_settle(item, decided=standing is not None and standing.role is not None, seen_by=actor)
         before = effective_role(machine_role=machine_role, review=undone)
         after = effective_role(machine_role=machine_role, review=review)
-        answers_mark(locked, before=before, after=after)
+        answers_mark(locked, before=before, after=after, is_word_new=review.role is None)
         _record(actor=actor, review=review, before=before, after=after)
         decision_undone.publish(DecisionUndone(undone, by=actor))
     return review
@@ -287,6 +288,7 @@ def _not_found_decide(*, actor: User, run: Run, action: str, comment: str) -> Re
             after={"action": action, "review": review.pk, "not_found_reason": locked.not_found_reason[:300]},
             reason=review.comment[:300],
         )
+        not_found_decided.publish(NotFoundDecided(review))
     return review
 
 
@@ -375,7 +377,7 @@ def _refuse_when_overtaken(*, actor: User, previous: Review | None, seen_review_
 _CANDIDATE_COLUMNS = (
     *("run_id", "document_id", "candidate_id", "text_hash", "methods", "matched_keywords", "section_title"),
     *(f"anchor_{name}" for name in ("page_start", "line_start", "page_end", "line_end")),
-    "verdict__role",
+    *(f"verdict__{name}" for name in ("role", "needs_person", "injection_suspected")),
 )
 
 
@@ -515,22 +517,31 @@ def item_settle(item: QueueItem | None, *, decided: bool, seen_by: User | None =
     QueueItem.objects.filter(pk=item.pk).update(**_NOBODYS, **values)
 
 
-def answers_mark(candidate: Candidate, *, before: str | None, after: str | None) -> None:
-    """Marks the answer stale where its evidence changed, or where the question is answered no longer, or now."""
-    if before == after:
+def answers_mark(
+    candidate: Candidate, *, before: str | None, after: str | None, is_word_new: bool = False
+) -> None:
+    """Marks the answer stale where its evidence changed, or where the question is answered no longer, or now.
+    ``is_word_new``: a person's word is there now and was not before, or the other way round."""
+    if before == after and not (is_word_new and awaited_a_person(candidate)):
         return
     if before in SURVIVING or after in SURVIVING or _decides_not_found(candidate, before=before, after=after):
         Answer.objects.filter(run_id=candidate.run_id, is_stale=False).update(is_stale=True)
+
+
+def awaited_a_person(candidate: Candidate) -> bool:
+    """Whether no answer may rest on the passage before a person agrees (``arbitration.answers.may_answer``)."""
+    verdict = getattr(candidate, "verdict", None)
+    return verdict is not None and (verdict.needs_person or verdict.injection_suspected)
 
 
 def _decides_not_found(candidate: Candidate, *, before: str | None, after: str | None) -> bool:
     """Whether the result stands or falls with this tangential passage, because nothing else survives."""
     if RoleChoice.TANGENTIAL not in (before, after):
         return False
+    surviving = SURVIVING if before == after else (*SURVIVING, RoleChoice.TANGENTIAL)
     others = Candidate.objects.filter(run_id=candidate.run_id).exclude(pk=candidate.pk)
     return not any(
-        effective_role(machine_role=machine_role_of(other), review=current_review(other))
-        in (*SURVIVING, RoleChoice.TANGENTIAL)
+        effective_role(machine_role=machine_role_of(other), review=current_review(other)) in surviving
         for other in others.select_related("verdict").prefetch_related(REVIEWS)
     )
 

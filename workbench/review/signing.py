@@ -16,7 +16,16 @@ from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.runs.models import ReviewState, Run, RunStatus
 
-from .models import ItemState, NotificationKind, QueueItem, Reopening, Signature, SignatureMeaning
+from .models import (
+    ItemState,
+    NotificationKind,
+    QueueItem,
+    Regeneration,
+    RegenerationState,
+    Reopening,
+    Signature,
+    SignatureMeaning,
+)
 from .notifications import notify
 from .record import record_digest, signed_record
 
@@ -46,6 +55,11 @@ def run_sign(*, actor: User, run: Run, password: str, meaning: str, seen_sha256:
             raise Conflict(
                 _("The record changed while you read it. Nothing is signed: look at it again, then sign."),
                 code="record_changed",
+            )
+        if is_being_written(run=locked):
+            raise Conflict(
+                _("The answer is being written from the decisions. Sign it once it is there."),
+                code="answer_on_its_way",
             )
         signature = Signature.objects.create(
             run=locked,
@@ -115,6 +129,11 @@ def items_to_decide(*, run: Run) -> list[QueueItem]:
     """What must be decided before the run can be signed."""
     items = QueueItem.objects.filter(run=run, is_required=True, state=ItemState.WAITING)
     return list(items.select_related("candidate__document").order_by("pk"))  # tells no rank
+
+
+def is_being_written(*, run: Run) -> bool:
+    """Whether a new version of the run's answer is on its way."""
+    return Regeneration.objects.filter(run=run, state=RegenerationState.WAITING).exists()
 
 
 def _locked(run: Run) -> Run:

@@ -21,7 +21,7 @@ from .record import record_digest, signed_record
 from .results import candidate_role
 from .run_page import answer_of
 from .selectors import text_changes_of
-from .signing import items_to_decide
+from .signing import is_being_written, items_to_decide
 
 
 def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
@@ -36,6 +36,7 @@ def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
     told = {} if withheld else answer_of(run=run, reviewer=None, roles=[candidate_role(row) for row in rows])
     answer = run.answers.last() if withheld else told["answer"]
     waiting = items_to_decide(run=run) if withheld else told["standing"].waiting
+    is_coming = is_being_written(run=run)
     return told | {
         "run": run,
         "collection": run.collection,
@@ -47,6 +48,7 @@ def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
         else [(role, label, roles.get(role, 0)) for role, label in RoleChoice.choices],
         "evidence": [] if withheld else _evidence(run, rows),
         "waiting": [_waiting(run, item) for item in waiting],
+        "is_being_written": is_coming,
         "signatures": signatures,
         "standing": standing,
         "text_changes": text_changes_of(run=run),
@@ -54,6 +56,7 @@ def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
         "may_sign": Permission.REVIEW in may
         and standing is None
         and not waiting
+        and not is_coming
         and run.status == RunStatus.DONE,
         "may_reopen": standing is not None and bool({Permission.REVIEW, Permission.MANAGE} & may),
         "crumbs": [

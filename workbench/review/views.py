@@ -29,6 +29,8 @@ from .filters import QueueFilter
 from .forms import ChoiceForm, DecisionForm, NotFoundForm, OverrideForm
 from .models import ItemStage, QueueItem
 from .queue import queue_claim_next, queue_undo, queue_undo_not_found
+from .run_page import writing_words
+from .selectors import signing_of
 
 
 @require_POST
@@ -132,9 +134,12 @@ def _decided(request: HttpRequest, candidate: Candidate) -> HttpResponse:
         "tally": cards.review_tally(run=candidate.run),
         "answer": None if withheld else candidate.run.answers.last(),
         "run": candidate.run,
+        "may_review": True,
     }
     if not withheld:
         context |= standing_words(run=candidate.run, answer=context["answer"])
+        context |= writing_words(run=candidate.run, answer=context["answer"])
+        context |= signing_of(run=candidate.run) | cards.not_found_words(run=candidate.run, reviewer=None)
     said = presenters.said_of_decision(decision=context["card"]["decision"], tally=context["tally"])
     response = render(request, "review/_decided.html", context)
     return trigger_client_event(response, "workbench:announce", {"text": said})

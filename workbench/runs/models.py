@@ -279,6 +279,12 @@ class Candidate(models.Model):
         name = dom_id_of(self.candidate_id)
         return f"{reverse('questions:run', args=[self.run_id])}?card={name}#{name}"
 
+    @property
+    def scope(self) -> dict[str, int]:
+        """Where the evidence stands, as ``places`` has it in words."""
+        ends = ("page_start", "line_start", "page_end", "line_end")
+        return {name: getattr(self, f"anchor_{name}") for name in ends}
+
 
 def dom_id_of(candidate_id: str) -> str:
     """The id that the card of a candidate has on a page."""

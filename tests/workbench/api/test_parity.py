@@ -96,6 +96,9 @@ BY_THE_API: dict[str, tuple[str, ...]] = {
     "accounts:invite-again": ("api:collection-person-invite",),
     "exports:exports": ("api:export-list",),
     "exports:run": ("api:export-list",),
+    "exports:report": ("api:export-list",),  # with ``kind`` "report"
+    "exports:links": ("api:report-link-list",),
+    "exports:link-revoke": ("api:report-link-revoke",),
     "archives:sent": ("api:collection-archive-list",),
     "archives:take-in": ("api:collection-archive-list",),
     "sources:sources": ("api:source-list",),

@@ -647,9 +647,19 @@ def schedule(scene: Scene) -> Mapping[str, Any]:
     return {"is_on": True, "day": 3, "hour": 4, "interval_excludes_zero": False, **minimum}
 
 
+def link(scene: Scene) -> Mapping[str, Any]:
+    """A link for an outsider."""
+    return {"run": scene.run.pk, "reason": "For the auditor.", "days": 30}
+
+
 def period(scene: Scene) -> Mapping[str, Any]:
     """A period of the collection's trail."""
     return {"collection": scene.document.collection_id, "first": "2026-01-01", "last": "2026-01-31"}
+
+
+def period_named(scene: Scene) -> Mapping[str, Any]:
+    """The same as the API takes it."""
+    return {**period(scene), "collection": scene.document.collection.slug}
 
 
 def api_thresholds(scene: Scene) -> Mapping[str, Any]:

@@ -243,6 +243,18 @@ EXPORTS: list[Row] = [
     post("api:export-list", MEMBERS, lambda scene: {"run": scene.run.pk}),
     get("api:export-detail", "ADU"),
     get("api:export-file", "ADU"),
+    get("exports:report", SIGNED_IN),
+    post("exports:report", "DU", parts.period),
+    get("api:period-report-list", "DU", parts.period_named),
+    # A link is made by who may sign or manage; whoever has its address opens it.
+    get("exports:links", "RDU"),
+    post("exports:links", "RD", fields(reason="For the auditor.", days="30"), parts.signed_run),
+    post("exports:link-revoke", "RD"),
+    get("exports:shared", EVERYBODY),
+    get("api:report-link-list", SIGNED_IN),
+    post("api:report-link-list", "RD", parts.link, parts.signed_run),
+    get("api:report-link-detail", "RDU"),
+    post("api:report-link-revoke", "RD"),
 ]
 
 #: A collection leaves for those who manage it; anybody takes one in, and sees only what they sent themselves.

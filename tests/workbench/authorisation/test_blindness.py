@@ -28,7 +28,13 @@ pytestmark = pytest.mark.django_db
 
 #: Addresses that are not walked here, each with the reason.
 NOT_WALKED = {
-    "api:signature-detail": "its object is made by signing, after which nothing of the run is hidden",
+    **dict.fromkeys(
+        (
+            "api:signature-detail",
+            *("exports:shared", "exports:link-revoke", "api:report-link-detail", "api:report-link-revoke"),
+        ),
+        "its object is made by signing, after which nothing of the run is hidden",
+    ),
 }
 #: Asked with these as well: what an address tells depends on more than itself.
 _RUN_TABS = ["", "?all=1", *(f"?tab={tab}" for tab in ("provenance", "calls", "comments", "history", "json"))]

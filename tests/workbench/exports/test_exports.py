@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import docx
 import pypdfium2
 import pytest
 import yaml
@@ -26,7 +27,9 @@ from workbench.accounts.models import Membership, User
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import audit_seal_all
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.exports.blocks import Card, Table
 from workbench.exports.models import Export, ExportState
+from workbench.exports.run_report import run_report
 from workbench.exports.services import (
     MEDIA_TYPES,
     export_make,
@@ -65,7 +68,7 @@ def test_a_run_is_written_with_its_verdicts_decisions_signature_and_hash(scene: 
         scene.document.sha256,
         signature.record_sha256,
         str(decided.reviewer),
-        "verdict.approved",
+        "Verdict approved",
     ):
         assert words in html
     for verdict in scene.run.candidates.values_list("verdict__reason", flat=True):
@@ -81,6 +84,38 @@ def test_the_pdf_says_the_same_and_is_tagged(scene: Scene, cast: Cast) -> None:
     assert b"pdfuaid" in content
 
 
+def test_two_pages_and_an_annex_and_the_same_in_word(scene: Scene, cast: Cast) -> None:
+    signed(scene.run)
+    name = f"run-{scene.run.pk}"
+    files = made(run_export(actor=cast.auditor, run=scene.run))
+    with pypdfium2.PdfDocument(files[f"{name}.pdf"]) as pdf:
+        pages = [page.get_textpage().get_text_bounded() for page in pdf]
+    begins = next(number for number, text in enumerate(pages, 1) if "Annex: the full record" in text)
+    assert begins <= 3
+    front = " ".join(pages[: begins - 1])
+    for words in (
+        "Answer",
+        "Evidence",
+        "Who decided",
+        "Signatures",
+        "How to check this record",
+        "Decided by",
+    ):
+        assert words in front
+
+    word = docx.Document(io.BytesIO(files[f"{name}.docx"]))
+    cells = [cell.text for table in word.tables for row in table.rows for cell in row.cells]
+    written = {text.strip() for text in [*(line.text for line in word.paragraphs), *cells] if text.strip()}
+    report = run_report(scene.run, signed_by="")
+    assert {section.title for section in (*report.sections, *report.annex)} <= written
+    for section in (*report.sections, *report.annex):
+        for block in section.blocks:
+            if isinstance(block, Card) and block.evidence:
+                assert block.evidence in written
+            if isinstance(block, Table):
+                assert {cell for cells in block.rows for cell in cells if cell} <= written
+
+
 def test_text_of_a_document_is_only_text_in_both(scene: Scene, cast: Cast) -> None:
     row = scene.run.candidates.filter(verdict__role="primary").first()
     hostile = '<script>alert(1)</script> #read("/etc/passwd") $x$ \x01 中'
@@ -91,6 +126,8 @@ def test_text_of_a_document_is_only_text_in_both(scene: Scene, cast: Cast) -> No
     assert "&lt;script&gt;alert(1)" in html
     assert "default-src &#x27;none&#x27;" in html or "default-src 'none'" in html
     assert '#read("/etc/passwd")' in pdf_text(files[f"run-{scene.run.pk}.pdf"])
+    word = docx.Document(io.BytesIO(files[f"run-{scene.run.pk}.docx"]))
+    assert any('#read("/etc/passwd")' in line.text for line in word.paragraphs)
 
 
 def test_a_period_holds_every_run_the_trail_and_the_sums(scene: Scene, cast: Cast) -> None:
@@ -185,7 +222,7 @@ def test_an_export_is_made_once(scene: Scene, cast: Cast) -> None:
     export = run_export(actor=cast.auditor, run=scene.run)
     made(export)
     export_make(export_id=export.pk)
-    assert export.files.count() == 3, "HTML, PDF and their sums"
+    assert export.files.count() == 4, "HTML, PDF, DOCX and their sums"
 
 
 def test_files_go_when_they_are_old_or_when_text_must_go(scene: Scene, cast: Cast) -> None:

@@ -104,6 +104,7 @@ class TestRuns:
         assert {file.name for file in folder.glob(f"run-{pk}.*")} == {
             f"run-{pk}.html",
             f"run-{pk}.pdf",
+            f"run-{pk}.docx",
             f"run-{pk}.sha256",
         }
         assert "none: this export is not signed" in (folder / f"run-{pk}.html").read_text("utf-8")
@@ -111,7 +112,7 @@ class TestRuns:
         page = client_as(cast.auditor).get(export.get_absolute_url()).content.decode()
         assert "Not signed: the installation had no key for it." in page
         assert AuditEvent.objects.get(action="export.made").after["signed_by"] is None
-        assert verify(folder / f"run-{pk}.pdf") == {"files": 2, "signed": False, "key": None}
+        assert verify(folder / f"run-{pk}.pdf") == {"files": 3, "signed": False, "key": None}
 
     def test_with_a_key_they_name_it_and_the_signature_holds(
         self, run_files: Callable[[], Path], scene: Scene, cast: Cast, client_as: ClientAs, signing: Signing
@@ -127,7 +128,7 @@ class TestRuns:
         assert client.get(f"/api/v1/exports/{export.pk}/").json()["signed_by"] == key.id
         assert AuditEvent.objects.get(action="export.made").after["signed_by"] == key.id
         for name in ("html", "pdf", "sha256", "sha256.sig"):
-            assert verify(folder / f"run-{pk}.{name}") == {"files": 2, "signed": True, "key": key.id}
+            assert verify(folder / f"run-{pk}.{name}") == {"files": 3, "signed": True, "key": key.id}
 
     def test_another_byte_is_found(
         self, run_files: Callable[[], Path], scene: Scene, signing: Signing

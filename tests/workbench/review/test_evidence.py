@@ -283,7 +283,7 @@ class TestPages:
         answer = client.post(address, fields | {"reason": "The term."}, follow=True)
         shown = answer.content.decode()
         assert "Evidence added by a person" in shown
-        assert "Stale" in shown
+        assert "Writing the answer from the decisions" in shown
         client.post(f"/runs/{lost.pk}/answer/")
         regeneration_carry_out(regeneration_id=Regeneration.objects.get().pk)
         shown = client.get(f"/runs/{lost.pk}/").content.decode()
