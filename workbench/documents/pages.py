@@ -22,8 +22,8 @@ from .models import DELETED_STATUSES, Document
 
 #: Pixels per PDF point: 1.6 gives 979 x 1267 for a letter page, sharp enough at every width we show.
 SCALE = 1.6
-#: What can be drawn: pages of a PDF, and of the PDFs attached to a message.
-KINDS_WITH_IMAGES = frozenset({"pdf", "email"})
+#: What can be drawn: pages of a PDF, pictures, and the PDFs and pictures attached to a message.
+KINDS_WITH_IMAGES = frozenset({"pdf", "email", "image"})
 #: Folder of the store; left out of backups, for it can be made again.
 FOLDER = "pages"
 

@@ -22,6 +22,8 @@ from .forms import DeletionForm, DescribeForm, ReasonForm
 from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
 from .pages import SCALE
 from .selectors import OutlineEntry, PageView, PlacedLine
+from .services import UploadOutcome
+from .unpacking import ARCHIVE
 from .versions import open_offer
 
 _STATES = {
@@ -32,12 +34,20 @@ _STATES = {
     DocumentStatus.DELETED: "deleted",
     DocumentStatus.ERASED: "erased",
 }
-ACCEPTED = ",".join(EXTENSIONS)
+ACCEPTED = ",".join([*EXTENSIONS, ARCHIVE])
 
 
 def line_url(*, document: int, page: int, line: int) -> str:
     """The page of a document at one of its lines."""
     return f"{reverse('documents:document', args=[document])}?page={page}#p{page}-l{line}"
+
+
+def uploaded_row(outcome: UploadOutcome) -> dict[str, Any]:
+    """The row of a file that was just uploaded, which may be here already."""
+    row = document_row(outcome.document, may_upload=True)
+    if outcome.is_duplicate:
+        row |= {"duplicate_of": {"title": str(outcome.document), "url": outcome.document.get_absolute_url()}}
+    return row
 
 
 def document_row(document: Document, *, may_upload: bool) -> dict[str, Any]:
@@ -161,7 +171,8 @@ def upload_box(collection: Collection) -> dict[str, Any]:
         "url": reverse("documents:upload", args=[collection.slug]),
         "accept": ACCEPTED,
         "help": _(
-            "PDF (scans too), Word (.docx), HTML, e-mail (.eml), Markdown and text, up to %(limit)d MB each."
+            "PDF, Word, Excel, PowerPoint, OpenDocument and rich text, e-mail (EML, MSG), HTML, Markdown, text, "
+            "scans as PDF or image, or a ZIP of such files; up to %(limit)d MB each."
         )
         % {"limit": limit},
         "max_bytes": settings.MAX_UPLOAD_BYTES,
@@ -225,6 +236,8 @@ def _line(line: PlacedLine) -> dict[str, Any]:
         "mark": "anchor" if line.is_marked else "context" if line.is_context else "",
         "confidence": None if line.confidence is None else round(100 * line.confidence),
         "flag": "hidden" if line.is_hidden else "furniture" if line.is_furniture else "",
+        "change": line.mark,
+        "author": line.author,
     }
 
 

@@ -87,7 +87,9 @@ def line_items(lines: Iterable[Mapping[str, Any]], *, page: int | None = None) -
     items = []
     for line in lines:
         dom_id, number, notes = line["dom_id"], line["number"], ""
-        if line["flag"] == "hidden":
+        if line.get("change"):
+            notes += f' <span class="badge">{conditional_escape(_change_words(line["change"], line["author"]))}</span>'
+        elif line["flag"] == "hidden":
             notes += f' <span class="badge badge--accent">{hidden_word}</span>'
         if line["confidence"] is not None:
             sure = _("recognised, %(n)s %% sure") % {"n": line["confidence"]}
@@ -102,6 +104,22 @@ def line_items(lines: Iterable[Mapping[str, Any]], *, page: int | None = None) -
             f'<span class="lines__text">{conditional_escape(line["text"])}{notes}</span></li>'
         )
     return mark_safe("".join(items))  # noqa: S308 - escaped
+
+
+def _change_words(mark: str, author: str) -> str:
+    """What a tracked change or a comment is, and whose."""
+    if not author:
+        return {
+            "changed": _("tracked change"),
+            "insertion": _("inserted"),
+            "deletion": _("deleted"),
+            "comment": _("comment"),
+        }.get(mark, "")
+    return {
+        "insertion": _("inserted by %(who)s"),
+        "deletion": _("deleted by %(who)s"),
+        "comment": _("comment by %(who)s"),
+    }.get(mark, "") % {"who": author}
 
 
 def _with_kind(name: str, kind: str) -> str:
