@@ -17,8 +17,8 @@ from arbitration.parsing.package import damage_reported
 from arbitration.parsing.recognised import NOTHING_RECOGNISED, Recognised
 from arbitration.parsing.rtf import rtf_text
 
-# MS-OXPROPS: the body as compressed RTF, and the id by which an HTML body shows an attached picture.
-_RTF_BODY, _CONTENT_ID = 0x1009, 0x3712
+# MS-OXPROPS: the body as compressed RTF, the id by which an HTML body shows an attached picture, the sender.
+_RTF_BODY, _CONTENT_ID, _SENDER_NAME = 0x1009, 0x3712, 0x0C1A
 _PROGRAM = "Outlook"
 
 
@@ -58,7 +58,7 @@ def message_of_msg(data: bytes) -> Message:
 
 def _headers(source: Any) -> Iterator[tuple[str, str | None]]:
     stated = source.message_headers
-    yield "From", source.sender
+    yield "From", source.sender or source.properties.str_prop_value(_SENDER_NAME)
     names = ", ".join(email.utils.formataddr((one.name, one.email_address)) for one in source.recipients)
     yield "To", stated.get("To") or names
     yield "Cc", stated.get("Cc")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models.functions import Now
@@ -81,6 +82,17 @@ def fields(**values: Any) -> Data:
 def a_file(name: str, content: str, key: str = "file", **others: Any) -> Data:
     """A file to upload, made anew for each request."""
     return lambda scene: {key: SimpleUploadedFile(name, content.encode(), "text/plain"), **others}
+
+
+def a_zip(scene: Scene) -> Mapping[str, Any]:
+    """A ZIP of one file, to become a document."""
+    target = BytesIO()
+    with ZipFile(target, "w") as archive:
+        archive.writestr("new.txt", "Words.")
+    return {
+        "collection": "alpha",
+        "file": SimpleUploadedFile("new.zip", target.getvalue(), "application/zip"),
+    }
 
 
 def an_archive(scene: Scene) -> Mapping[str, Any]:

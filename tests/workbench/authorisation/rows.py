@@ -404,6 +404,7 @@ API: list[Row] = [
     get("api:search-list", SIGNED_IN, fields(q="records")),
     get("api:document-list", SIGNED_IN),
     post("api:document-list", "AD", a_file("new.txt", "Words.", collection="alpha")),
+    post("api:document-archive", "AD", parts.a_zip),
     get("api:document-detail", MEMBERS),
     post("api:document-cancel", "AD", given=parts.document_on_its_way),
     post("api:document-retry", "AD", given=parts.failed_document),
