@@ -39,6 +39,7 @@ class FakeApp:
                 Route("/v1/chat/completions", partial(self.complete, api="chat"), methods=["POST"]),
                 Route("/v1/responses", partial(self.complete, api="responses"), methods=["POST"]),
                 Route("/v1/embeddings", self.embeddings, methods=["POST"]),
+                Route("/v1/rerank", self.rerank, methods=["POST"]),
                 Route("/__script__", self.order, methods=["POST"]),
                 Route("/__requests__", self.recorded),
             ]
@@ -187,6 +188,30 @@ class FakeApp:
         usage = {"prompt_tokens": used, "total_tokens": used}
         # Backwards, because nothing promises the order of the texts.
         return JSONResponse({"object": "list", "model": body["model"], "data": rows[::-1], "usage": usage})
+
+    async def rerank(self, request: Request) -> Response:
+        """The share of the question's words in each text, in the shape of Cohere or, where ``texts`` are given, TEI."""
+        body = await request.json()
+        self.script.rerank_requests.append(body)
+        texts = body.get("documents", body.get("texts", []))
+        read = partial(_numbered, body=body | {"input": "\n".join([body["query"], *texts])}, api="responses")
+        call = read(len(self.script.rerank_requests), headers=dict(request.headers))
+        fault = next((fault for fault in self.script.faults if fault.strikes(call)), None)
+        if fault is not None and fault.kind in ERRORS:
+            status, headers, error = error_body(fault, call)
+            return JSONResponse(error, status_code=status, headers=headers)
+        asked = set(re.findall(r"\w+", body["query"].lower()))
+        scores = [len(asked & set(re.findall(r"\w+", text.lower()))) / max(len(asked), 1) for text in texts]
+        if self.script.raw_scores:
+            scores = [8.0 * score - 4.0 for score in scores]
+        rows = sorted(enumerate(scores), key=lambda row: -row[1])
+        if fault is not None and fault.kind == "missing_ids":
+            del rows[0]
+        if "texts" in body:
+            return JSONResponse([{"index": index, "score": score} for index, score in rows])
+        used = sum(len(tokens(text)) for text in [body["query"], *texts])
+        results = [{"index": index, "relevance_score": score} for index, score in rows]
+        return JSONResponse({"model": body["model"], "results": results, "usage": {"total_tokens": used}})
 
 
 def word_vector(text: str, *, width: int) -> list[float]:
