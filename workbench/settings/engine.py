@@ -53,6 +53,9 @@ MAX_DOCUMENT_PASSAGES = env.integer("MAX_DOCUMENT_PASSAGES", 40_000)
 
 DEFAULT_STRATEGY = env.text("DEFAULT_STRATEGY", "")  # empty = arbiter with an endpoint, else offline
 
+#: An MLflow server (or folder) to which trainings are logged, with the extra "mlflow"; empty: none.
+MLFLOW_TRACKING_URI = env.text("MLFLOW_TRACKING_URI")
+MLFLOW_EXPERIMENT = env.text("MLFLOW_EXPERIMENT", "arbiter-workbench")
 #: Whether an installation without a model of its own is served by the one that ships. Not now: it loses more evidence
 #: than the rules' own estimate since late interaction (docs/evaluation.md).
 SEED_MODEL = False

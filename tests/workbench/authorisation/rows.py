@@ -317,6 +317,7 @@ API_LABELLING: list[Row] = [
     post("api:dispute-set-aside", "R", fields(comment="It cannot be told."), parts.two_judgments),
     get("api:labels-agreement", "RDU"),
     get("api:labels-export", "D"),
+    get("api:labels-dataset", "D"),
     get("api:labels-qrels", "D"),
     get("api:labels-topics", "D"),
     get("api:labels-trec-run", "D", fields(strategy="offline")),
