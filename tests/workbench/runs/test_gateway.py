@@ -418,6 +418,7 @@ def test_a_cross_encoder_scores_where_the_collection_allows_it(
     cast: Cast, document: Document, fake_llm: FakeLLM, settings
 ) -> None:
     """Its calls are on the ledger; where its address is not allowed no text goes there."""
+    ModelPrice.objects.create(model="fake-rerank", input=1, cached_input=1, output=0)
     before = engine_state(strategy="offline", collection=document.collection)
     settings.RERANK_BASE_URL, settings.RERANK_MODEL = fake_llm.base_url, "fake-rerank"
     run = finished(asked(cast, document, strategy="offline"))
