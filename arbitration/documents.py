@@ -10,7 +10,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-ParsingMethod = Literal["native", "ocr", "markdown", "text", "html", "docx", "email"]
+ParsingMethod = Literal[
+    "native", "ocr", "markdown", "text", "html", "docx", "email", "xlsx", "pptx", "odt", "rtf"
+]  # fmt: skip
+LineMark = Literal["", "changed", "insertion", "deletion", "comment"]
 
 
 class Record(BaseModel):
@@ -36,6 +39,10 @@ class Line(Record):
     is_furniture: bool = False  # running header, footer or page number: shown, never searched
     is_hidden: bool = False  # invisible or covered text: flagged to people, never trusted
     confidence: float | None = Field(default=None, ge=0.0, le=1.0)  # OCR only
+    # "changed": holds a tracked change. The others are lines of their own, never searched: the words inserted or
+    # deleted, or a comment in the margin, with their author.
+    mark: LineMark = ""
+    author: str = ""
 
 
 class Page(Record):
@@ -80,7 +87,7 @@ TocSource = Literal["outline", "headings", "markup", "none"]
 class ParsedDocument(Record):
     """Everything a parser says about one file."""
 
-    kind: Literal["pdf", "markdown", "text", "html", "docx", "email"]
+    kind: Literal["pdf", "markdown", "text", "html", "docx", "email", "xlsx", "pptx", "odt", "rtf", "image"]
     title: str | None = None
     language: str = "en"
     toc_source: TocSource = "none"

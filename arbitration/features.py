@@ -99,7 +99,12 @@ LIST_FEATURES = (
     *(f"{name}_in_list" for name in COMPARED_FEATURES),
     *(f"{name}_reciprocal_rank" for name in COMPARED_FEATURES),
 )
-FEATURE_NAMES = (*CORE_FEATURES, *ADDED_FEATURES, *LIST_FEATURES)
+#: What every installation measures: a model of this version reads at least these.
+MEASURED_FEATURES = (*CORE_FEATURES, *ADDED_FEATURES, *LIST_FEATURES)
+#: What only some measure, 0 where nobody does. They stand last, so that a model which does not name them is given the
+#: columns that it does name, and no new version is needed.
+OPTIONAL_FEATURES = ("cross_encoder", "cross_encoder_in_list", "reciprocal_rank_cross_encoder")
+FEATURE_NAMES = (*MEASURED_FEATURES, *OPTIONAL_FEATURES)
 _COMPARED = [FEATURE_NAMES.index(name) for name in COMPARED_FEATURES]
 
 BM25_K1, BM25_B = 1.5, 0.75
@@ -154,6 +159,7 @@ class FeatureInput:
     lexical: float | None = None
     late: float | None = None
     late_plain: float | None = None
+    cross_encoder: float | None = None
     estimate: float = 0.0
     cooccurrence: float = 0.0
     pattern: float = 0.0
@@ -233,7 +239,14 @@ def candidate_features(question: QuestionFacts, candidates: Sequence[FeatureInpu
         estimate,
     )
     measured = np.stack(columns, axis=1)
-    return np.concatenate([measured, *_compared(measured[:, _COMPARED])], axis=1)
+    return np.concatenate([measured, *_compared(measured[:, _COMPARED]), _optional(candidates)], axis=1)
+
+
+def _optional(candidates: Sequence[FeatureInput]) -> Floats:
+    """The columns of ``OPTIONAL_FEATURES``: all 0 where nobody measured them."""
+    scores = np.array([c.cross_encoder for c in candidates], dtype=np.float64)  # NaN where unknown
+    ranks, filled = _reciprocal_ranks(scores), _at_least(scores)
+    return np.stack([filled, _scaled(filled), ranks], axis=1)
 
 
 def _compared(values: Floats) -> tuple[Floats, Floats]:
@@ -296,6 +309,7 @@ def _feature_input(
         lexical=signals.bm25,
         late=signals.late,
         late_plain=signals.late_plain,
+        cross_encoder=signals.cross_encoder,
         estimate=estimate,
         cooccurrence=signals.cooccurrence,
         pattern=signals.pattern,

@@ -103,7 +103,8 @@ class CandidateSignals(PoolRecord):
     idf-weighted best match of the question's tokens and ``late_plain`` the mean of the best matches
     (:mod:`arbitration.late_interaction`), both cosines. ``expected_value``: the share of the question's words in the
     sentence that holds a value of the kind asked for, such as a duration (:mod:`arbitration.expected_values`), 0 to 1;
-    ``None`` also where no value is asked for.
+    ``None`` also where no value is asked for. ``cross_encoder`` is the score of a model that reads question and passage
+    together, 0 to 1, where one is configured (:mod:`arbitration.cross_encoding`).
     """
 
     semantic: float | None = None
@@ -125,6 +126,7 @@ class CandidateSignals(PoolRecord):
     neighbour_semantic: float | None = None
     late: float | None = None
     late_plain: float | None = None
+    cross_encoder: float | None = None
     expected_value: float | None = None
     section_depth: int = 0
     has_nested_content: bool = False
@@ -190,6 +192,7 @@ class CandidatePool(PoolRecord):
     candidates: tuple[PoolCandidate, ...]
     settings: EngineSettings
     embedding_space: str | None = None
+    cross_encoder: str | None = None  # the model that scored candidates, where one did
     precedence: tuple[Precedence, ...] = ()
     notes: tuple[str, ...] = ()
     latency_ms: float = 0.0

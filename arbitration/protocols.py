@@ -253,6 +253,17 @@ class ChatModel(Protocol):
         """One call. Thread-safe: strategies call it concurrently."""
 
 
+class CrossEncoder(Protocol):
+    """A model that reads question and passage together. Raises :class:`arbitration.errors.LLMFailure`."""
+
+    @property
+    def name(self) -> str:
+        """Model name, as recorded with each verdict."""
+
+    def scores(self, question: str, passages: Sequence[str]) -> Sequence[float]:
+        """How well each passage answers the question, 0 to 1."""
+
+
 class Scorer(Protocol):
     """A calibrated model over feature rows (the reranker)."""
 

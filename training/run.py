@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from arbitration.evaluation.question_groups import question_groups, question_hash
-from arbitration.features import FEATURE_NAMES, FEATURE_VERSION
+from arbitration.features import FEATURE_NAMES, FEATURE_VERSION, MEASURED_FEATURES
 from training.artifacts import Artifact, Manifest, model_version, pack
 from training.fitting import TrainingConfig
 from training.scorer import RerankerScorer, open_scorer
@@ -37,21 +37,34 @@ def train_model(
 ) -> TrainedModel:
     """Train on a snapshot and pack the winner. Raises :class:`~training.fitting.NotEnoughData`."""
     config = config or TrainingConfig()
-    result = train(snapshot.training, config, progress)
-    manifest = _manifest(snapshot, result.chosen, config, embedding_space)
+    names = _names_measured(snapshot.training)
+    data = replace(snapshot.training, features=snapshot.training.features[:, : len(names)])
+    result = train(data, config, progress)
+    manifest = _manifest(snapshot, result.chosen, config, embedding_space, names)
     artifact = pack(result.chosen.model, manifest)
     return TrainedModel(artifact, open_scorer(artifact), result)
 
 
+def _names_measured(data: Dataset) -> tuple[str, ...]:
+    """The features that the labels speak of: the optional ones only where somebody measured them, so that a model never
+    learns from a column of zeros and serves an installation without them."""
+    optional = data.features[:, len(MEASURED_FEATURES) :]
+    return FEATURE_NAMES if optional.any() else MEASURED_FEATURES
+
+
 def _manifest(
-    snapshot: Snapshot, chosen: Candidate, config: TrainingConfig, embedding_space: str | None
+    snapshot: Snapshot,
+    chosen: Candidate,
+    config: TrainingConfig,
+    embedding_space: str | None,
+    names: tuple[str, ...],
 ) -> Manifest:
     questions = sorted({question_hash(text) for text in snapshot.training.questions})
     return Manifest(
         version=model_version(snapshot_hash=snapshot.content_hash, config_digest=config.digest),
         architecture=chosen.architecture,
         feature_version=snapshot.feature_version,
-        feature_names=FEATURE_NAMES,
+        feature_names=names,
         threshold=chosen.threshold,
         blend_weight=chosen.blend_weight,
         embedding_space=embedding_space,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from arbitration.features import FEATURE_NAMES, FEATURE_VERSION
+from arbitration.features import FEATURE_NAMES, FEATURE_VERSION, MEASURED_FEATURES
 from training.artifacts import Artifact, ArtifactRefused, Manifest, read_artifact, require_readable, unpack
 from training.reranker import Floats, Reranker
 
@@ -39,7 +39,7 @@ class RerankerScorer:
 
     def probabilities(self, features: Floats) -> Floats:
         """Calibrated probability of being evidence; shape (n,) for features of shape (n, n_features)."""
-        return self.reranker.probabilities(features)
+        return self.reranker.probabilities(features[:, : len(self.manifest.feature_names)])
 
 
 def open_scorer(artifact: Artifact) -> RerankerScorer:
@@ -56,7 +56,10 @@ def require_scorable(artifact: Artifact) -> None:
 
 
 def _require_features(manifest: Manifest) -> None:
-    if manifest.feature_version != FEATURE_VERSION or manifest.feature_names != FEATURE_NAMES:
+    if manifest.feature_version != FEATURE_VERSION or manifest.feature_names not in (
+        FEATURE_NAMES,
+        MEASURED_FEATURES,
+    ):
         raise ArtifactRefused(
             f"the model reads feature version {manifest.feature_version}, this code computes {FEATURE_VERSION}"
         )

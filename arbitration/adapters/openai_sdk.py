@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 import httpx2
 
@@ -55,12 +56,18 @@ def sdk_client(endpoint: Endpoint, *, address_rule: AddressRule | None) -> opena
     # Here and not above: the SDK's thousand modules take a second, which a process without a call need not spend.
     import openai
 
+    address = urlsplit(endpoint.base_url)
+    query = dict(parse_qsl(address.query))
+    headers = {"Accept-Encoding": "identity"}
+    if "api-version" in query:  # Azure's older addresses, which take the key in a header of their own
+        headers["api-key"] = endpoint.api_key
     return openai.OpenAI(
         # Never empty: the SDK would then send the key of the environment to this endpoint.
         api_key=endpoint.api_key or "none",
-        base_url=endpoint.base_url,
+        base_url=urlunsplit(address._replace(query="")),
         max_retries=0,
-        default_headers={"Accept-Encoding": "identity"},
+        default_headers=headers,
+        default_query=query,
         http_client=bounded_client(address_rule=address_rule),
     )
 

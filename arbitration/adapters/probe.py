@@ -7,7 +7,7 @@ was not seen: the prompts never mention JSON where the schema alone must bring i
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -71,8 +71,22 @@ class Prober:
             except CallFailure as failure:
                 adapted = _adapted(capabilities, failure)
                 if adapted == capabilities:
-                    raise
+                    return self._without_complaint(capabilities, failure)
                 capabilities = adapted
+
+    def _without_complaint(
+        self, capabilities: EndpointCapabilities, failure: CallFailure
+    ) -> EndpointCapabilities:
+        """Servers in front of others, such as LiteLLM's proxy, refuse a parameter without naming it: what newer models
+        refuse is left out in turn. Raises the first failure where nothing helps."""
+        if failure.param or failure.status not in (400, 422):
+            raise failure
+        newer: dict[str, Any] = {"output_limit": "max_completion_tokens"}
+        for changes in ({"temperature": False}, newer, {"temperature": False} | newer):
+            tried = replace(capabilities, **changes)
+            if tried != capabilities and self.can(tried, user="Say hello."):
+                return tried
+        raise failure
 
     def with_effort(self, capabilities: EndpointCapabilities) -> EndpointCapabilities:
         """The capabilities, and whether the level that is tried is taken."""

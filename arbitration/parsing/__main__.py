@@ -1,11 +1,11 @@
-"""The isolated child: ``python -m arbitration.parsing [--render | --recognise | --doors]``.
+"""The isolated child: ``python -m arbitration.parsing [--render | --recognise | --unpack | --doors]``.
 
 Reads one JSON request from standard input (the password comes this way only); its ``source`` is the inherited
 descriptor of the file, since the child can open no path. Writes the ParsedDocument as JSON, with ``--render`` the image
-of a page, with ``--recognise`` the lines found on it, or with ``--doors`` what this system let it give up, to standard
-output and exits 0; or writes ``{"code": ..., "message": ...}`` and exits 3; or writes the numbers of the pages that
-must be recognised first and exits 4. It limits itself before it touches the file; the parent in
-:mod:`arbitration.parsing.isolation` watches the clock and the size of the output.
+of a page, with ``--recognise`` the lines found on it, with ``--unpack`` files of a ZIP, or with ``--doors`` what this
+system let it give up, to standard output and exits 0; or writes ``{"code": ..., "message": ...}`` and exits 3; or
+writes the numbers of the pages that must be recognised first and exits 4. It limits itself before it touches the file;
+the parent in :mod:`arbitration.parsing.isolation` watches the clock and the size of the output.
 """
 
 from __future__ import annotations
@@ -80,6 +80,8 @@ def _input(request: dict[str, Any], limits: ParseLimits) -> bytes:
 def _task() -> Callable[[dict[str, Any], ParseLimits], bytes]:
     if "--render" in sys.argv[1:]:
         return _render
+    if "--unpack" in sys.argv[1:]:
+        return _unpack
     return _recognise if "--recognise" in sys.argv[1:] else _parse
 
 
@@ -117,6 +119,16 @@ def _recognise(request: dict[str, Any], limits: ParseLimits) -> bytes:
         filename=request["filename"],
     )
     return json.dumps(lines, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _unpack(request: dict[str, Any], limits: ParseLimits) -> bytes:
+    from arbitration.parsing.unpacking import contents_of, members_of
+
+    data = _input(request, limits)
+    places = request.get("places")
+    if places is None:
+        return json.dumps(members_of(data, limits=limits), ensure_ascii=False).encode("utf-8", "replace")
+    return contents_of(data, places=places, limits=limits)
 
 
 def _render(request: dict[str, Any], limits: ParseLimits) -> bytes:

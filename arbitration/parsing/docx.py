@@ -6,13 +6,12 @@ objects, linked templates and pictures are not opened.
 
 from __future__ import annotations
 
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from arbitration.errors import ParseFailure, PasswordRequired
+from arbitration.errors import ParseFailure
 from arbitration.parsing.archive import Archive
 from arbitration.parsing.docx_styles import Numbering, Styles, cell_fills
 from arbitration.parsing.docx_text import Paragraph, ParagraphReader
@@ -22,9 +21,9 @@ from arbitration.parsing.flow_headings import Candidate, usable_headings
 from arbitration.parsing.levels import Look as HeadingLook
 from arbitration.parsing.limits import ParseLimits
 from arbitration.parsing.numbering import heading_number, is_upper_case
+from arbitration.parsing.package import opened_package
 from arbitration.parsing.safe_xml import Element, parse_xml
 
-OLE_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LONG_CELL = 300  # characters; a table with longer cells of several paragraphs is a layout, not rows
 _MAX_HEADING = 140  # characters of a paragraph that is a heading as a whole
 _MAX_LISTED = 12
@@ -40,9 +39,7 @@ def draft_of_docx(data: bytes, *, limits: ParseLimits, password: str | None = No
     Raises :class:`PasswordRequired`, and :class:`ParseFailure` (``corrupt``, ``too_large``, ``forbidden_content``,
     ``unsupported_type``).
     """
-    if data.startswith(OLE_SIGNATURE):
-        data = _decrypted(data, password)
-    archive = Archive(data)
+    archive = Archive(opened_package(data, password=password, extension=".docx"))
     main = archive.read("word/document.xml") or archive.read(_main_part(archive))
     if main is None:
         raise ParseFailure("type_mismatch", "The name says DOCX, but the file holds no Word document.")
@@ -56,45 +53,6 @@ def _main_part(archive: Archive) -> str:
         if relation.get("Type").endswith("/officeDocument") and relation.get("TargetMode") != "External":
             return relation.get("Target")
     return ""
-
-
-def _decrypted(data: bytes, password: str | None) -> bytes:
-    """The document inside an encrypted package (MS-OFFCRYPTO)."""
-    import msoffcrypto
-    from msoffcrypto.exceptions import DecryptionError, FileFormatError, InvalidKeyError
-
-    try:
-        container = msoffcrypto.OfficeFile(io.BytesIO(data))
-        if not container.is_encrypted() or container.format != "ooxml":
-            raise ParseFailure(
-                "type_mismatch",
-                "The name says DOCX, but it is an older Office file. Save it as .docx in a word processor.",
-            )
-        if password is None:
-            raise PasswordRequired("encrypted", "The document is encrypted. Give its password to open it.")
-        plain = io.BytesIO()
-        container.load_key(password=password)
-        container.decrypt(plain)
-    except InvalidKeyError as error:
-        raise PasswordRequired(
-            "wrong_password", "The password does not open this document. Check it and try again."
-        ) from error
-    except ParseFailure:
-        raise
-    except (DecryptionError, FileFormatError, OSError, ValueError, KeyError, IndexError, TypeError) as error:
-        raise ParseFailure(
-            "corrupt",
-            "The file is an encrypted or older Office file that cannot be opened. Save it again as .docx.",
-        ) from error
-    except Exception as error:  # a library that meets a damaged container raises whatever it met there
-        raise ParseFailure(
-            "corrupt", "The file is damaged: its encrypted container cannot be read. Save it again."
-        ) from error
-    if not plain.getvalue().startswith(b"PK"):
-        raise PasswordRequired(
-            "wrong_password", "The password does not open this document. Check it and try again."
-        )
-    return plain.getvalue()
 
 
 @dataclass(slots=True)
@@ -142,6 +100,8 @@ class _Reader:
         self._paragraphs = ParagraphReader(self._styles)
         self._numbering = Numbering.read(self._part("word/numbering.xml"))
         self._notes = {kind: self._notes_of(kind) for kind in ("footnote", "endnote")}
+        self._comments = self._notes_of("comment")
+        self._commented = 0
         self._changes = _Changes()
         self._candidates: list[Candidate] = []
         self._title: str | None = None
@@ -170,6 +130,8 @@ class _Reader:
         for other in root.children:
             if other.name == "w:body":  # a second body is shown by no word processor, but it is there
                 self._blocks(other)
+        for comment in list(self._comments.values()):  # tied to no paragraph, but there
+            self._comment(comment)
         self._furniture("footer")
         toc, source = usable_headings(self._flow, self._candidates)
         title = self._title or self._core_title()
@@ -213,6 +175,7 @@ class _Reader:
             self._flow.page_break()
         text = f"{label} {paragraph.text.lstrip()}" if label else paragraph.text
         level, title = self._heading(paragraph, label)
+        before = len(self._flow.lines)
         line = self._flow.add(
             text,
             level=level,
@@ -225,7 +188,7 @@ class _Reader:
             if paragraph.style.is_title and self._title is None:
                 self._title = " ".join(paragraph.text.split())
             self._consider(paragraph, label, line)
-        self._set_aside(paragraph, line)
+        self._set_aside(paragraph, before)
         for box in paragraph.boxes:
             self._blocks(box)
         for kind, number in paragraph.notes:
@@ -260,15 +223,31 @@ class _Reader:
         )
         self._candidates.append(Candidate(line, title, look, is_whole=not run_in, is_bullet=label == "•"))
 
-    def _set_aside(self, paragraph: Paragraph, line: DraftLine | None) -> None:
-        """Deleted and hidden words as flagged lines below their paragraph."""
-        self._changes.note(paragraph, line)
-        deleted, hidden = paragraph.of("deleted"), paragraph.hidden
-        if deleted:
-            self._flow.add(deleted, hidden=True)
-        if hidden:
-            self._flow.add(hidden, hidden=True)
+    def _set_aside(self, paragraph: Paragraph, before: int) -> None:
+        """Changed, hidden and noted words as flagged lines below their paragraph, whose lines begin at ``before``."""
+        lines = self._flow.lines[before:]
+        self._changes.note(paragraph, lines[0] if lines else None)
+        inserted, deleted = paragraph.changes("inserted"), paragraph.changes("deleted")
+        if inserted or deleted:
+            for line in lines:
+                line.mark = "changed"
+        for author, words in inserted:
+            self._flow.add_note(words, mark="insertion", author=author)
+        for author, words in deleted:
+            self._flow.add_note(words, mark="deletion", author=author, hidden=True)
+        if paragraph.hidden:
+            self._flow.add(paragraph.hidden, hidden=True)
             self._hidden += 1
+        for number in paragraph.comments:
+            self._comment(self._comments.pop(number, None))
+
+    def _comment(self, comment: Element | None) -> None:
+        """A comment in the margin, once, however often it is referred to."""
+        if comment is None:
+            return
+        words = " ".join(self._paragraphs.read(paragraph).text for paragraph in _paragraphs_below(comment))
+        if self._flow.add_note(words, mark="comment", author=comment.get("w:author")) is not None:
+            self._commented += 1
 
     def _note(self, kind: str, number: str) -> None:
         note = self._notes[kind].pop(number, None)  # once, however often it is referred to
@@ -306,7 +285,8 @@ class _Reader:
         if line is not None:
             self._consider_row(read, texts, line)
         for paragraph in (paragraph for paragraphs in read for paragraph in paragraphs):
-            self._set_aside(paragraph, line)
+            self._set_aside(paragraph, before)
+            before = len(self._flow.lines)
             for kind, number in paragraph.notes:
                 self._note(kind, number)
 
@@ -333,8 +313,8 @@ class _Reader:
             yield f"{self._hidden} paragraphs hold text that a reader does not see; it is flagged and not searched"
         if self._flow.invisible_characters:
             yield f"{self._flow.invisible_characters} invisible characters were left out"
-        if "word/comments.xml" in self._archive.names:
-            yield "comments in the margin are not part of the text and were not read"
+        if self._commented:
+            yield f"{self._commented} comments in the margin are shown with their authors and not searched"
         if any(name.startswith("word/embeddings/") for name in self._archive.names):
             yield "embedded files were not opened"
         if "word/vbaproject.bin" in self._archive.names:

@@ -32,13 +32,15 @@ class Piece:
 
 @dataclass(slots=True)
 class Paragraph:
-    """A paragraph: its pieces in order, the notes it refers to as (kind, id), and the text boxes anchored in it."""
+    """A paragraph: its pieces in order, the notes it refers to as (kind, id), and the text boxes anchored in it.
+    ``comments`` are the ids of those that are tied to it."""
 
     style: Style
     look: Look
     pieces: list[Piece] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
     boxes: list[Element] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
     breaks_page: bool = False
 
     @property
@@ -54,6 +56,15 @@ class Paragraph:
     def of(self, state: State) -> str:
         """The text inserted or deleted here."""
         return " ".join("".join(piece.text for piece in self.pieces if piece.state == state).split())
+
+    def changes(self, state: State) -> list[tuple[str, str]]:
+        """What each author inserted or deleted here, as (author, words)."""
+        words: dict[str, list[str]] = {}
+        for piece in self.pieces:
+            if piece.state == state:
+                words.setdefault(piece.author, []).append(piece.text)
+        joined = [(author, " ".join("".join(texts).split())) for author, texts in words.items()]
+        return [(author, text) for author, text in joined if text]
 
     @property
     def hidden(self) -> str:
@@ -169,6 +180,8 @@ class ParagraphReader:
                 kind, number = child.name[2:].removesuffix("Reference"), child.get("w:id")
                 paragraph.notes.append((kind, number))
                 yield f" [{number}]"
+            elif child.name == "w:commentReference":
+                paragraph.comments.append(child.get("w:id"))
             elif child.name == "mc:AlternateContent":
                 choice = child.child("mc:Choice") or child.child("mc:Fallback")
                 paragraph.boxes.extend(text_boxes(choice) if choice is not None else ())

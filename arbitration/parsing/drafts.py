@@ -10,8 +10,11 @@ import json
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["pdf", "markdown", "text", "html", "docx", "email"]
-Method = Literal["native", "ocr", "markdown", "text", "html", "docx", "email"]
+Kind = Literal[
+    "pdf", "markdown", "text", "html", "docx", "email", "msg", "xlsx", "pptx", "odt", "rtf", "image"
+]  # fmt: skip
+Method = Literal["native", "ocr", "markdown", "text", "html", "docx", "email", "xlsx", "pptx", "odt", "rtf"]
+Mark = Literal["", "changed", "insertion", "deletion", "comment"]
 TocSource = Literal["outline", "headings", "markup", "none"]
 
 
@@ -21,7 +24,7 @@ class DraftLine:
 
     ``size`` is the font size in points of most of its characters, 0 where unknown; ``bold`` and ``italic`` hold for
     most of its characters. ``starts_block`` marks the first line of a paragraph, list item, table row or heading:
-    a place where a passage may begin.
+    a place where a passage may begin. ``mark`` and ``author`` are those of :class:`arbitration.documents.Line`.
     """
 
     page_num: int
@@ -43,6 +46,8 @@ class DraftLine:
     is_upright: bool = True
     cells: int = 1
     starts_block: bool = False
+    mark: Mark = ""
+    author: str = ""
 
     @property
     def is_body(self) -> bool:
@@ -154,6 +159,8 @@ def _line_row(line: DraftLine) -> dict[str, object]:
         "is_furniture": line.is_furniture,
         "is_hidden": line.is_hidden,
         "confidence": line.confidence,
+        "mark": line.mark,
+        "author": line.author,
     }
 
 

@@ -14,16 +14,17 @@ from arbitration.parsing.toc import build_sections
 def finish(draft: Draft, *, limits: ParseLimits) -> FinishedDraft:
     """Tie the draft's headings to its lines and derive what is searched. Raises :class:`ParseFailure`
     (``too_many_lines``, ``too_many_headings``, ``too_many_passages``)."""
-    _check("lines", len(draft.lines), limits.max_lines)
-    _check("headings", len(draft.toc), limits.max_headings)
+    within_count("lines", len(draft.lines), limits.max_lines)
+    within_count("headings", len(draft.toc), limits.max_headings)
     sections = build_sections(draft.toc, draft.lines)
     passages = build_passages(draft.lines)
-    _check("passages", len(passages), limits.max_passages)
+    within_count("passages", len(passages), limits.max_passages)
     language = guess_language(line.text for line in draft.lines if line.is_body)
     return FinishedDraft(draft, guess_title(draft, sections), language, sections, passages)
 
 
-def _check(what: str, count: int, most: int) -> None:
+def within_count(what: str, count: int, most: int) -> None:
+    """Raises :class:`ParseFailure` (``too_many_lines`` and the like) for more than are read."""
     if count > most:
         raise ParseFailure(
             f"too_many_{what}",

@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -31,7 +31,17 @@ from arbitration.parsing.limits import ImageFormat, ParseLimits
 from arbitration.parsing.sandbox import Doors
 from arbitration.parsing.unknown_calls import UnknownCalls
 
-__all__ = ["Doors", "OnEnded", "OnRecognised", "ParseLimits", "closed_doors", "parse_isolated", "render_page"]
+__all__ = [
+    "Doors",
+    "OnEnded",
+    "OnRecognised",
+    "ParseLimits",
+    "UnpackedFile",
+    "closed_doors",
+    "parse_isolated",
+    "render_page",
+    "unpack",
+]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _CHILD = (sys.executable, "-E", "-s", "-B", "-m", "arbitration.parsing")
@@ -42,6 +52,9 @@ _CHUNK = 1 << 16
 _STDERR_TAIL = 2048
 _POLL = 0.002  # seconds
 _NEAR_LIMIT = 0.7  # of the memory limit; a crash up there was most likely caused by it
+_UNPACK_TOGETHER = 32 * 1024 * 1024  # bytes of files that one child unfolds
+_UNPACK_COUNT = 100
+_UNPACK_ROOM = 1024 * 1024  # bytes for what the child says of the files
 _PASSWORD_CODES = frozenset({"encrypted", "wrong_password"})
 _CPU_SIGNALS = frozenset({signal.SIGXCPU, signal.SIGALRM})
 
@@ -155,6 +168,65 @@ def render_page(
             "password": password,
         }
         return _answer((*_CHILD, "--render"), request, limits)
+
+
+@dataclass(frozen=True, slots=True)
+class UnpackedFile:
+    """A file out of a ZIP, or why it is not taken."""
+
+    name: str
+    content: bytes = b""
+    refusal: str = ""
+
+
+def unpack(*, path: Path, limits: ParseLimits | None = None) -> Iterator[UnpackedFile]:
+    """The files of a ZIP in their order, a few in memory at a time; a file that cannot be taken says why.
+
+    Raises :class:`ParseFailure`, before the first file, for an archive that is not taken at all: ``corrupt``,
+    ``empty``, ``too_large``, ``bomb``, and what the end of a child can mean.
+    """
+    limits = limits or ParseLimits(cpu_s=60, wall_s=90.0)
+    with _opened(path) as source:
+        request = {"source": source.fileno()}
+        members = _value(_answer((*_CHILD, "--unpack"), request, limits))
+        for group in _groups(members):
+            places = [member["place"] for member in group if not member["refusal"]]
+            heads, body = [], b""
+            if places:
+                bounded = replace(limits, max_output_bytes=sum(m["size"] for m in group) + _UNPACK_ROOM)
+                answer = _answer((*_CHILD, "--unpack"), {**request, "places": places}, bounded)
+                first, _, body = answer.partition(b"\n")
+                heads = _value(first)
+            yield from _files_of(group, heads, body)
+
+
+def _groups(members: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """Neighbours that one child unfolds together."""
+    group: list[Mapping[str, Any]] = []
+    size = 0
+    for member in members:
+        own = 0 if member["refusal"] else int(member["size"])
+        if group and (size + own > _UNPACK_TOGETHER or len(group) >= _UNPACK_COUNT):
+            yield group
+            group, size = [], 0
+        group.append(member)
+        size += own
+    if group:
+        yield group
+
+
+def _files_of(
+    group: Sequence[Mapping[str, Any]], heads: Sequence[Mapping[str, Any]], body: bytes
+) -> Iterator[UnpackedFile]:
+    at, next_head = 0, iter(heads)
+    for member in group:
+        name, refusal = str(member["name"]), str(member["refusal"])
+        if not refusal:
+            head = next(next_head)
+            refusal = str(head["refusal"])
+            content = body[at : at + int(head["size"])]
+            at += int(head["size"])
+        yield UnpackedFile(name, refusal=refusal) if refusal else UnpackedFile(name, content)
 
 
 def _opened(path: Path) -> IO[bytes]:

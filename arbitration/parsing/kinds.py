@@ -14,6 +14,16 @@ _PDF_WITHIN = 1024  # ISO 32000-1, annex H: the header may stand within the firs
 EXTENSIONS: dict[str, Kind] = {
     ".pdf": "pdf",
     ".docx": "docx",
+    ".xlsx": "xlsx",
+    ".pptx": "pptx",
+    ".odt": "odt",
+    ".rtf": "rtf",
+    ".msg": "msg",
+    ".png": "image",
+    ".jpg": "image",
+    ".jpeg": "image",
+    ".tif": "image",
+    ".tiff": "image",
     ".html": "html",
     ".htm": "html",
     ".eml": "email",
@@ -39,6 +49,17 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"MZ\x90", "a program"),
     (b"%!PS", "a PostScript file"),
 )
+_IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\x00", b"MM\x00*")
+#: How files of a kind begin, and what to call them. OLE: also the container of an encrypted Office file.
+_BEGINNINGS: dict[Kind, tuple[tuple[bytes, ...], str]] = {
+    "docx": ((b"PK\x03\x04", _OLE), "Word document"),
+    "xlsx": ((b"PK\x03\x04", _OLE), "Excel workbook"),
+    "pptx": ((b"PK\x03\x04", _OLE), "PowerPoint file"),
+    "odt": ((b"PK\x03\x04",), "OpenDocument text"),
+    "rtf": ((b"{\\rtf",), "rich text file"),
+    "msg": ((_OLE,), "Outlook message"),
+    "image": (_IMAGES, "PNG, JPEG or TIFF image"),
+}
 _FIELD = re.compile(rb"[!-9;-~]{1,80}[ \t]*:")
 _UTF_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -64,11 +85,12 @@ def detect_kind(data: bytes, filename: str) -> Kind:
 
 def _check(kind: Kind, extension: str, head: bytes) -> None:
     is_pdf = b"%PDF" in head[: _PDF_WITHIN + 4]
-    if kind == "docx":
-        if not head.startswith((b"PK\x03\x04", _OLE)):  # OLE: the container of an encrypted document
+    if kind in _BEGINNINGS:
+        beginnings, named = _BEGINNINGS[kind]
+        if not head.startswith(beginnings):
             raise ParseFailure(
                 "type_mismatch",
-                "The name says DOCX, but it is no Word document. Upload it under its real type.",
+                f"The name says {extension[1:].upper()}, but it is no {named}. Upload it under its real type.",
             )
         return
     if kind == "pdf":

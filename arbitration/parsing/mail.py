@@ -40,6 +40,14 @@ _EXTENSION_OF = {
     "text/markdown": ".md",
     "message/rfc822": ".eml",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.oasis.opendocument.text": ".odt",
+    "application/rtf": ".rtf",
+    "application/vnd.ms-outlook": ".msg",
+    "image/jpeg": ".jpg",
+    "image/png": ".png",
+    "image/tiff": ".tiff",
 }
 
 
@@ -54,6 +62,7 @@ class Attachment:
 
     name: str
     data: bytes
+    is_inline: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +123,24 @@ def draft_of_mail(
 
     Raises :class:`ParseFailure`: ``corrupt`` for what is no message, ``too_large``.
     """
+    return draft_of_message(_message(data), limits=limits, password=password, recognised=recognised)
+
+
+def draft_of_message(
+    message: Message, *, limits: ParseLimits, password: str | None, recognised: Recognised
+) -> Draft:
+    """The draft of a message that was read already. Raises what :func:`draft_of_mail` raises."""
     reader = _MailReader(limits, password, read_pdf=_read_pdf, recognised=recognised)
-    whole = reader.assemble(data)
+    whole = reader.assemble(message)
     title = reader.subject or None
     return Draft("email", whole.pages, whole.lines, whole.toc, "markup", title, whole.warnings, whole.unread)
 
 
 def page_source(
-    data: bytes, page_num: int, *, limits: ParseLimits, password: str | None = None
+    data: bytes, page_num: int, *, kind: Kind, limits: ParseLimits, password: str | None = None
 ) -> PageSource | None:
-    """Where page ``page_num`` (1-based) of :func:`draft_of_mail` comes from; None for a page that is text only."""
-    sources = _MailReader(limits, password, read_pdf=_count_pages).assemble(data).sources
+    """Where page ``page_num`` (1-based) of a message comes from; None for a page that is text only."""
+    sources = _MailReader(limits, password, read_pdf=_count_pages).assemble(_message_of(data, kind)).sources
     return sources[page_num - 1] if 1 <= page_num <= len(sources) else None
 
 
@@ -167,10 +183,9 @@ class _MailReader:
         self._password = password
         self._read_pdf = read_pdf
 
-    def assemble(self, data: bytes, depth: int = 0, before: int = 0) -> _Assembly:
+    def assemble(self, message: Message, depth: int = 0, before: int = 0) -> _Assembly:
         """The pages, lines and headings of a message; ``depth`` counts the messages that it is inside of, ``before``
         the pages that stand before it."""
-        message = _message(data)
         parts = _parts(message)
         flow = Flow("email", self._limits.max_characters)
         subject = _header(message, "Subject")
@@ -216,14 +231,16 @@ class _MailReader:
         if PurePosixPath(attachment.name).suffix.lower() not in EXTENSIONS:
             raise ParseFailure("unsupported_type", "Files of this type are not read.")
         kind = detect_kind(attachment.data, attachment.name)
-        if kind == "email":
+        if kind in ("email", "msg"):
             if depth + 1 >= MAX_NESTED:
                 raise ParseFailure("too_large", f"Messages are read {MAX_NESTED} deep.")
-            inner = self.assemble(attachment.data, depth + 1, before)
+            inner = self.assemble(_message_of(attachment.data, kind), depth + 1, before)
             draft = Draft("email", inner.pages, inner.lines, inner.toc, warnings=inner.warnings)
             draft.unread = inner.unread
             return draft, inner.sources
-        if kind == "pdf":
+        if kind == "image":
+            attachment = _as_pdf(attachment, self._limits)
+        if kind in ("pdf", "image"):
             there = {page - before: lines for page, lines in self._recognised.items() if page > before}
             draft = self._read_pdf(attachment.data, self._limits, self._password, there)
             return draft, [PageSource(attachment.data, page.page_num) for page in draft.pages]
@@ -232,10 +249,10 @@ class _MailReader:
 
     def _flowing(self, data: bytes, kind: Kind) -> Draft:
         """A draft of a format without pages."""
-        if kind == "docx":
-            from arbitration.parsing.docx import draft_of_docx
+        if kind in ("docx", "xlsx", "pptx", "odt", "rtf"):
+            from arbitration.parsing.office import draft_of_office
 
-            return draft_of_docx(data, limits=self._limits, password=self._password)
+            return draft_of_office(kind, data, limits=self._limits, password=self._password)
         if kind == "html":
             return draft_of_html(decode_html(data), limits=self._limits)
         if kind == "markdown":
@@ -243,6 +260,23 @@ class _MailReader:
 
             return draft_of_markdown(decode(data))
         return draft_of_text(decode(data))
+
+
+def _message_of(data: bytes, kind: Kind) -> Message:
+    if kind != "msg":
+        return _message(data)
+    from arbitration.parsing.msg import message_of_msg
+
+    return message_of_msg(data)
+
+
+def _as_pdf(attachment: Attachment, limits: ParseLimits) -> Attachment:
+    """An attached picture as a PDF, which is read and drawn like one. Raises ParseFailure."""
+    if attachment.is_inline:
+        raise ParseFailure("unsupported_type", "Pictures inside the text of a message are not read.")
+    from arbitration.parsing.image import pdf_of_image
+
+    return Attachment(attachment.name, pdf_of_image(attachment.data, limits=limits))
 
 
 def _message(data: bytes) -> Message:
@@ -286,9 +320,9 @@ def _parts(message: Message) -> _Parts:
             text = decode_html(_payload(part), charset=charset)
             (parts.html if kind == "text/html" else parts.plain).append(text)
         elif is_attached and len(parts.attachments) < MAX_ATTACHMENTS:
-            parts.attachments.append(
-                Attachment(name or _name_for(kind, len(parts.attachments) + 1), _payload(part))
-            )
+            name = name or _name_for(kind, len(parts.attachments) + 1)
+            is_inline = part.get_content_disposition() != "attachment"
+            parts.attachments.append(Attachment(name, _payload(part), is_inline))
         elif is_attached:
             parts.left_out += 1
     return parts

@@ -26,10 +26,18 @@ def _draft_of(
             from arbitration.parsing.mail import draft_of_mail
 
             return draft_of_mail(data, limits=limits, password=password, recognised=recognised)
-        case "docx":
-            from arbitration.parsing.docx import draft_of_docx
+        case "docx" | "xlsx" | "pptx" | "odt" | "rtf":
+            from arbitration.parsing.office import draft_of_office
 
-            return draft_of_docx(data, limits=limits, password=password)
+            return draft_of_office(kind, data, limits=limits, password=password)
+        case "msg":
+            from arbitration.parsing.msg import draft_of_msg
+
+            return draft_of_msg(data, limits=limits, password=password, recognised=recognised)
+        case "image":
+            from arbitration.parsing.image import draft_of_image
+
+            return draft_of_image(data, limits=limits, recognised=recognised)
         case "html":
             from arbitration.parsing.html import decode_html, draft_of_html
 

@@ -1,4 +1,4 @@
-"""One page of a PDF, or of a PDF attached to a message, as an image, so that a browser never gets the original."""
+"""One page as an image, so that a browser never gets the original: of a PDF, also an attached one, or of a picture."""
 
 from __future__ import annotations
 
@@ -85,11 +85,16 @@ def _pdf_with(
     source: bytes, filename: str, page_num: int, limits: ParseLimits, password: str | None
 ) -> tuple[bytes, int]:
     """The PDF that holds the page, and the page's number there."""
-    if EXTENSIONS.get(PurePath(filename).suffix.lower()) != "email":
+    kind = EXTENSIONS.get(PurePath(filename).suffix.lower())
+    if kind == "image":
+        from arbitration.parsing.image import pdf_of_image
+
+        return pdf_of_image(source, limits=limits, only=page_num), 1
+    if kind not in ("email", "msg"):
         return source, page_num
     from arbitration.parsing.mail import page_source
 
-    found = page_source(source, page_num, limits=limits, password=password)
+    found = page_source(source, page_num, kind=kind, limits=limits, password=password)
     if found is None:
         raise ParseFailure("no_such_page", f"Page {page_num} of this message is text and has no image.")
     return found.pdf, found.page_num

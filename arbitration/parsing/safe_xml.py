@@ -6,6 +6,7 @@ part 2 forbids it. So a document type declaration ends the parse.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
@@ -98,6 +99,24 @@ def parse_xml(data: bytes) -> Element:
     if builder.root is None:
         raise ParseFailure("corrupt", "The document is damaged: a part of it is empty. Save it again.")
     return builder.root
+
+
+class _Begun(Exception):
+    """The first element begins: a document type declaration would have stood before it."""
+
+
+def refuse_doctype(data: bytes) -> None:
+    """Raises :class:`ParseFailure` (``forbidden_content``) where an XML part begins with a document type declaration.
+    Whether the rest is well-formed is for its reader to find out."""
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = _refuse
+    parser.StartElementHandler = _begun
+    with contextlib.suppress(_Begun, expat.ExpatError):
+        parser.Parse(data, True)
+
+
+def _begun(*_details: object) -> NoReturn:
+    raise _Begun
 
 
 def _refuse(*_details: object) -> NoReturn:

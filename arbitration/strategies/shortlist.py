@@ -11,6 +11,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from arbitration.contracts import DecidedBy, Role
+from arbitration.cross_encoding import cross_scores
 from arbitration.errors import StrategyUnavailable
 from arbitration.evidence import evidence_scores
 from arbitration.pool import CandidatePool, PoolCandidate
@@ -44,7 +45,8 @@ def read_options(kind: type[Options], services: StrategyServices) -> Options:
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """The reranker that orders, breaks ties and stands in: the deployed model, else the rules' estimate."""
+    """The reranker that orders, breaks ties and stands in: the deployed model, else the cross-encoder where one scored
+    the candidates, else the rules' estimate."""
 
     probabilities: Mapping[str, float]
     decided_by: DecidedBy
@@ -54,6 +56,10 @@ class Fallback:
     def of(cls, pool: CandidatePool, services: StrategyServices) -> Fallback:
         """The fallback of this installation for this pool."""
         learned = services.probabilities(pool)
+        crossed = cross_scores(pool.candidates) if learned is None else None
+        if crossed is not None:
+            decider = DecidedBy(kind="fallback", name="cross-encoder", version=pool.cross_encoder)
+            return cls(crossed, decider, services.bars(pool))
         version = services.scorer.version if learned is not None and services.scorer else None
         name = "reranker" if learned is not None else "rules of detection"
         decider = DecidedBy(kind="fallback", name=name, version=version)

@@ -39,6 +39,8 @@ class FakeApp:
                 Route("/v1/chat/completions", partial(self.complete, api="chat"), methods=["POST"]),
                 Route("/v1/responses", partial(self.complete, api="responses"), methods=["POST"]),
                 Route("/v1/embeddings", self.embeddings, methods=["POST"]),
+                Route("/v1/rerank", self.rerank, methods=["POST"]),
+                Route("/openai/deployments/{name}/chat/completions", self.deployed, methods=["POST"]),
                 Route("/__script__", self.order, methods=["POST"]),
                 Route("/__requests__", self.recorded),
             ]
@@ -66,6 +68,14 @@ class FakeApp:
         """Every model call so far."""
         calls = [{"number": r.number, "api": r.api, "body": r.body} for r in self.script.requests]
         return JSONResponse({"calls": calls, "embeddings": self.script.embedding_requests})
+
+    async def deployed(self, request: Request) -> Response:
+        """Azure's older address: a deployment in the path, a version in the query, the key in a header of its own."""
+        if not request.query_params.get("api-version"):
+            return _refused(404, "Resource not found", code="404")
+        if not request.headers.get("api-key"):
+            return _refused(401, "Access denied due to invalid subscription key", code="401")
+        return await self.complete(request, api="chat")
 
     async def complete(self, request: Request, *, api: Api) -> Response:
         """A model call, by either API."""
@@ -130,23 +140,32 @@ class FakeApp:
             return StreamingResponse(dribbled(content, wait=asyncio.sleep), media_type="application/json")
         return Response(content, media_type="application/json")
 
+    def _refused(
+        self, status: int, message: str, *, param: str | None = None, code: str | None = None
+    ) -> Response:
+        """A refusal in the words of the dialect: most name no parameter."""
+        shape = _SHAPES.get(self.script.dialect)
+        if shape is None:
+            return _refused(status, message, param=param, code=code)
+        return JSONResponse(shape(status, f"{message}: {param}"), status_code=status)
+
     def _lacking(self, call: FakeRequest) -> Response | None:
         """The error of a server that lacks what the call needs."""
         able = self.script.capabilities
         if call.api == "responses" and not able.responses:
-            return _refused(404, "unknown path")
+            return self._refused(404, "unknown path")
         if call.schema is not None and not able.json_schema:
-            return _refused(400, "unsupported", param="response_format")
+            return self._refused(400, "unsupported", param="response_format")
         if call.json_mode and not able.json_mode:
-            return _refused(400, "unsupported", param="response_format")
+            return self._refused(400, "unsupported", param="response_format")
         if call.want_logprobs and not able.logprobs:
-            return _refused(400, "unsupported", param="logprobs")
+            return self._refused(400, "unsupported", param="logprobs")
         if call.temperature is not None and not able.temperature:
-            return _refused(400, "unsupported", param="temperature", code="unsupported_value")
+            return self._refused(400, "unsupported", param="temperature", code="unsupported_value")
         if {"reasoning", "reasoning_effort"} & set(call.body) and not able.effort:
-            return _refused(400, "unsupported", param="reasoning_effort", code="unsupported_parameter")
+            return self._refused(400, "unsupported", param="reasoning_effort", code="unsupported_parameter")
         if "max_tokens" in call.body and not able.max_tokens:
-            return _refused(400, "unsupported", param="max_tokens", code="unsupported_parameter")
+            return self._refused(400, "unsupported", param="max_tokens", code="unsupported_parameter")
         return None
 
     async def _take_time(self, arrived: float, *, prompt_tokens: int, reply: FakeReply) -> None:
@@ -188,6 +207,30 @@ class FakeApp:
         # Backwards, because nothing promises the order of the texts.
         return JSONResponse({"object": "list", "model": body["model"], "data": rows[::-1], "usage": usage})
 
+    async def rerank(self, request: Request) -> Response:
+        """The share of the question's words in each text, in the shape of Cohere or, where ``texts`` are given, TEI."""
+        body = await request.json()
+        self.script.rerank_requests.append(body)
+        texts = body.get("documents", body.get("texts", []))
+        read = partial(_numbered, body=body | {"input": "\n".join([body["query"], *texts])}, api="responses")
+        call = read(len(self.script.rerank_requests), headers=dict(request.headers))
+        fault = next((fault for fault in self.script.faults if fault.strikes(call)), None)
+        if fault is not None and fault.kind in ERRORS:
+            status, headers, error = error_body(fault, call)
+            return JSONResponse(error, status_code=status, headers=headers)
+        asked = set(re.findall(r"\w+", body["query"].lower()))
+        scores = [len(asked & set(re.findall(r"\w+", text.lower()))) / max(len(asked), 1) for text in texts]
+        if self.script.raw_scores:
+            scores = [8.0 * score - 4.0 for score in scores]
+        rows = sorted(enumerate(scores), key=lambda row: -row[1])
+        if fault is not None and fault.kind == "missing_ids":
+            del rows[0]
+        if "texts" in body:
+            return JSONResponse([{"index": index, "score": score} for index, score in rows])
+        used = sum(len(tokens(text)) for text in [body["query"], *texts])
+        results = [{"index": index, "relevance_score": score} for index, score in rows]
+        return JSONResponse({"model": body["model"], "results": results, "usage": {"total_tokens": used}})
+
 
 def word_vector(text: str, *, width: int) -> list[float]:
     """Counts of hashed words, scaled to length 2, so that a caller that does not normalise is found out."""
@@ -204,6 +247,25 @@ def _numbered(number: int, *, body: dict[str, Any], api: Api, headers: dict[str,
 
 def _listed(texts: str | list[str]) -> list[str]:
     return [texts] if isinstance(texts, str) else texts
+
+
+_SHAPES: dict[str, Callable[[int, str], dict[str, Any]]] = {
+    "litellm": lambda status, text: {
+        "error": {"message": f"litellm.BadRequestError: {text}", "type": None, "param": None, "code": str(status)}
+    },
+    "vllm": lambda status, text: {
+        "object": "error", "message": text, "type": "BadRequestError", "param": None, "code": status,
+    },
+    "anthropic": lambda _status, text: {
+        "type": "error", "error": {"type": "invalid_request_error", "message": text},
+    },
+    "ollama": lambda _status, text: {
+        "error": {"message": text, "type": "api_error", "param": None, "code": None}
+    },
+    "llama.cpp": lambda status, text: {
+        "error": {"code": status, "message": text, "type": "invalid_request_error"}
+    },
+}  # fmt: skip
 
 
 def _refused(status: int, message: str, *, param: str | None = None, code: str | None = None) -> Response:

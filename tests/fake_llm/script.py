@@ -113,6 +113,11 @@ class Script:
     cache_block: int = 128
     requests: list[FakeRequest] = field(default_factory=list)
     embedding_requests: list[dict[str, Any]] = field(default_factory=list)
+    rerank_requests: list[dict[str, Any]] = field(default_factory=list)
+    #: Whose errors the server speaks: openai, azure, litellm, vllm, anthropic, ollama or llama.cpp.
+    dialect: str = "openai"
+    #: The reranker gives raw scores, from -4 to 4, in place of probabilities.
+    raw_scores: bool = False
     crashes: list[str] = field(default_factory=list)
     running: int = 0
     most_running: int = 0

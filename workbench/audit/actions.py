@@ -88,6 +88,7 @@ class Action(models.TextChoices):
     LABELING_PROJECT_OPENED = "labeling.project_opened", _("Labelling project reopened")
     LABELING_SUPPLY_CHANGED = "labeling.supply_changed", _("Supply of pairs changed")
     LABELING_TASKS_EXPORTED = "labeling.tasks_exported", _("Labelling tasks exported")
+    LABELS_DATASET_EXPORTED = "labels.dataset_exported", _("Labels exported as a dataset")
     LABELS_IMPORTED = "labels.imported", _("Labels imported")
     LABELS_RECORDED = "labels.recorded", _("Labels recorded from verdicts")
     LINK_MADE = "link.made", _("Link for an outsider made")

@@ -13,6 +13,6 @@ urlpatterns = [
     path("sets/<int:pk>/questions/", views.set_change, name="change"),
     path("sets/<int:pk>/ask/", views.round_start, name="start"),
     path("rounds/<int:pk>/", views.round_detail, name="round"),
-    re_path(r"^rounds/(?P<pk>[0-9]+)/export\.(?P<kind>csv|jsonl)$", views.round_export, name="export"),
+    re_path(r"^rounds/(?P<pk>[0-9]+)/export\.(?P<kind>csv|jsonl|xlsx)$", views.round_export, name="export"),
     path("cells/<int:pk>/retry/", views.cell_retry, name="retry"),
 ]

@@ -99,13 +99,18 @@ def round_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, template, context)
 
 
+_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
 @require_GET
 def round_export(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
-    """The grid as CSV or JSON lines."""
+    """The grid as CSV, JSON lines or a workbook."""
     round_ = selectors.round_for(user=request.user, pk=pk)
     grid = selectors.grid(round_=round_, today=timezone.localdate(), viewer=request.user)
     if kind == "csv":
         response = HttpResponse(export.round_csv(grid=grid), content_type="text/csv; charset=utf-8")
+    elif kind == "xlsx":
+        response = HttpResponse(export.round_xlsx(round_=round_, grid=grid), content_type=_XLSX)
     else:
         body = export.round_jsonl(round_=round_, grid=grid)
         response = HttpResponse(body, content_type="application/x-ndjson; charset=utf-8")

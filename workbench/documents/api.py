@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import FileResponse
+from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
@@ -15,6 +16,7 @@ from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
 from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked
+from workbench.errors import WorkbenchError
 
 from .describing import LONGEST_TAG, MOST_PARTIES, MOST_TAGS, document_describe
 from .erasure_api import CollectionKeepingActions, DocumentErasureActions
@@ -29,8 +31,10 @@ from .serializers import (
     CollectionSerializer,
     DocumentSerializer,
     DocumentUploadSerializer,
+    ReceivedSerializer,
 )
 from .services import collection_create, document_cancel, document_retry, document_upload
+from .unpacking import files_upload, is_archive
 from .versions import version_accept, version_decline, versions_of
 from .viewer_api import DocumentReadingActions
 from .views import original_response
@@ -138,9 +142,32 @@ class DocumentViewSet(
         given = checked(request, DocumentUploadSerializer)
         file = given["file"]
         collection = collection_for(user=request.user, slug=given["collection"], permission=Permission.VIEW)
+        if is_archive(file.name):
+            raise WorkbenchError(
+                _("A ZIP becomes several documents. Send it to documents/archive/ instead."),
+                code="is_archive",
+            )
         outcome = document_upload(actor=request.user, collection=collection, file=file, name=file.name)
         code = status.HTTP_200_OK if outcome.is_duplicate else status.HTTP_201_CREATED
         return Response(DocumentSerializer(outcome.document).data, status=code)
+
+    @extend_schema(
+        request={"multipart/form-data": DocumentUploadSerializer}, responses={201: ReceivedSerializer}
+    )
+    @action(detail=False, methods=["post"])
+    def archive(self, request: Request) -> Response:
+        """Uploads a ZIP: each file in it becomes a document. What cannot be taken is named with the reason."""
+        given = checked(request, DocumentUploadSerializer)
+        file = given["file"]
+        if not is_archive(file.name):
+            raise WorkbenchError(
+                _("This is not a ZIP. Send a single file to documents/ instead."), code="no_archive"
+            )
+        collection = collection_for(user=request.user, slug=given["collection"], permission=Permission.VIEW)
+        received = files_upload(actor=request.user, collection=collection, file=file, name=file.name)
+        documents = [outcome.document for outcome in received.outcomes]
+        shown = ReceivedSerializer({"documents": documents, "refused": received.refusals})
+        return Response(shown.data, status=status.HTTP_201_CREATED)
 
     @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
     @action(detail=True, methods=["get"])

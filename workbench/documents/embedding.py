@@ -12,6 +12,7 @@ from arbitration.adapters.endpoints import Endpoint
 from arbitration.adapters.openai_embedder import OpenAIEmbedder
 from arbitration.errors import ArbitrationError
 from arbitration.protocols import Embedder
+from workbench.infra.model_endpoints import default_address
 from workbench.infra.outbound import model_rule
 
 from .models import EmbeddingSpace
@@ -21,14 +22,16 @@ from .models import EmbeddingSpace
 def current_embedder() -> Embedder:
     """The configured encoder, loaded once per process (after the fork)."""
     if settings.EMBEDDER_OPENAI_MODEL:
-        address = settings.OPENAI_BASE_URL or "https://api.openai.com/v1"
+        address = settings.EMBEDDER_BASE_URL or default_address()
         return OpenAIEmbedder(
             Endpoint(
                 name=address,
                 base_url=address,
                 model=settings.EMBEDDER_OPENAI_MODEL,
-                api_key=settings.OPENAI_API_KEY,
+                api_key=settings.EMBEDDER_API_KEY
+                or ("" if settings.EMBEDDER_BASE_URL else settings.OPENAI_API_KEY),
             ),
+            dimensions=settings.EMBEDDER_DIMENSIONS or None,
             address_rule=model_rule(base_url=address),
         )
     # onnxruntime takes 30 MB of every process; a web process embeds nothing and goes without.
@@ -40,6 +43,26 @@ def current_embedder() -> Embedder:
 def active_space() -> EmbeddingSpace:
     """The space that questions are asked in."""
     return EmbeddingSpace.objects.get(is_active=True)
+
+
+#: Numbers of a vector that an index of half precision can hold (pgvector).
+WIDEST = 4000
+
+
+class TooWide(ArbitrationError):
+    """Vectors of the encoder have more numbers than can be indexed."""
+
+
+def require_indexable(width: int) -> None:
+    """Raises :class:`TooWide` for vectors that no index can hold."""
+    if width > WIDEST:
+        raise TooWide(
+            _(
+                "The encoder gives vectors of %(width)d numbers; at most %(widest)d can be indexed. Set "
+                "EMBEDDER_DIMENSIONS where the model can give shorter ones, or choose another model."
+            )
+            % {"width": width, "widest": WIDEST}
+        )
 
 
 class AnotherEncoder(ArbitrationError):

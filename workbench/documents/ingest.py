@@ -227,7 +227,7 @@ SECTION_COLUMNS = [
 ]  # fmt: skip
 LINE_COLUMNS = [
     "page_num", "line_num", "text", "x0", "y0", "x1", "y1", "character_count", "column_position", "section_id",
-    "parsing_method", "is_furniture", "is_hidden", "confidence",
+    "parsing_method", "is_furniture", "is_hidden", "confidence", "mark", "author",
 ]  # fmt: skip
 PASSAGE_COLUMNS = [
     "ordinal", "page_start", "line_start", "page_end", "line_end", "section_id", "text", "text_hash",
@@ -255,7 +255,7 @@ def _line_rows(parsed: ParsedDocument) -> Iterator[tuple[Any, ...]]:
         yield (
             line.page_num, line.line_num, line.text, line.x0, line.y0, line.x1, line.y1, line.character_count,
             line.column_position, line.section_id or "", line.parsing_method, line.is_furniture, line.is_hidden,
-            line.confidence,
+            line.confidence, line.mark, line.author[:120],
         )  # fmt: skip
 
 

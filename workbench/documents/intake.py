@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import structlog
-from django.core.files.base import File
+from django.core.files.base import ContentFile, File
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
@@ -28,6 +28,7 @@ from workbench.errors import Conflict, WorkbenchError
 from .ingest import document_ingest
 from .models import WORKING_STATUSES, Collection, Document, DocumentStatus
 from .services import clean_file_name, collection_create, document_retry, document_upload
+from .unpacking import archive_files, is_archive
 
 logger = structlog.get_logger(__name__)
 
@@ -145,10 +146,11 @@ def files_ingest(
     with _counted_when_interrupted(received, files=len(paths)):
         for path in paths:
             password = (passwords or {}).get(path)
-            received.append(
-                _receive(actor=actor, collection=collection, path=path, password=password, again=retry_failed)
-            )
-            progress.received(received[-1].file, refusal=received[-1].refusal)
+            for one in _receive(
+                actor=actor, collection=collection, path=path, password=password, again=retry_failed
+            ):
+                received.append(one)
+                progress.received(one.file, refusal=one.refusal)
         ids = _document_ids(received)
         documents_await(document_ids=ids, waiting=waiting or Waiting(), progress=progress)
     documents = Document.objects.in_bulk(ids)
@@ -192,21 +194,42 @@ def documents_await(
 
 def _receive(
     *, actor: User, collection: Collection, path: Path, password: str | None, again: bool
-) -> _Received:
-    """Uploads a file; ``again``: a document of the same bytes that failed is tried once more."""
+) -> Iterator[_Received]:
+    """Uploads a file, or each file of a ZIP; ``again``: a document of the same bytes that failed is tried once more."""
     try:
         with path.open("rb") as stream:
             file = File(stream, name=path.name)
-            if password is None:
-                return _upload(actor=actor, collection=collection, path=path, file=file, again=again)
-            return _receive_locked(
-                actor=actor, collection=collection, path=path, file=file, password=password
-            )
+            if is_archive(path.name):
+                yield from _receive_archive(
+                    actor=actor, collection=collection, path=path, file=file, again=again
+                )
+            elif password is None:
+                yield _upload(actor=actor, collection=collection, path=path, file=file, again=again)
+            else:
+                yield _receive_locked(
+                    actor=actor, collection=collection, path=path, file=file, password=password
+                )
     except WorkbenchError as error:
-        return _Received(str(path), refusal=error.message)
+        yield _Received(str(path), refusal=error.message)
     except OSError as error:
         refusal = _("The file cannot be read: %(error)s.") % {"error": error.strerror or error}
-        return _Received(str(path), refusal=refusal)
+        yield _Received(str(path), refusal=refusal)
+
+
+def _receive_archive(
+    *, actor: User, collection: Collection, path: Path, file: File, again: bool
+) -> Iterator[_Received]:
+    for member in archive_files(file):
+        place = path / member.name
+        if member.refusal:
+            yield _Received(str(place), refusal=member.refusal)
+            continue
+        try:
+            yield _upload(
+                actor=actor, collection=collection, path=place, file=ContentFile(member.content), again=again
+            )
+        except WorkbenchError as error:
+            yield _Received(str(place), refusal=error.message)
 
 
 def _upload(*, actor: User, collection: Collection, path: Path, file: File, again: bool) -> _Received:

@@ -420,6 +420,9 @@ class Line(models.Model):
     is_furniture = models.BooleanField(default=False)
     is_hidden = models.BooleanField(default=False)
     confidence = models.FloatField(null=True)
+    #: What arbitration.documents.LineMark names: a tracked change, or a comment in the margin, and whose it is.
+    mark = models.CharField(max_length=12, blank=True, default="", db_default="")
+    author = models.CharField(max_length=120, blank=True, default="", db_default="")
 
     class Meta:
         ordering = ["page_num", "line_num"]

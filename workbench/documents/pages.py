@@ -24,8 +24,8 @@ from .models import DELETED_STATUSES, Document
 SCALE = 1.6
 #: Of the small image beside it: a letter page is 122 pixels wide.
 SMALL_SCALE = 0.2
-#: What can be drawn: pages of a PDF, and of the PDFs attached to a message.
-KINDS_WITH_IMAGES = frozenset({"pdf", "email"})
+#: What can be drawn: pages of a PDF, pictures, and the PDFs and pictures attached to a message.
+KINDS_WITH_IMAGES = frozenset({"pdf", "email", "image"})
 #: Folder of the store; left out of backups, for it can be made again.
 FOLDER = "pages"
 #: Ends the name of a small image.

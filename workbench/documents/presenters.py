@@ -23,6 +23,8 @@ from .likeness import likenesses_of
 from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
 from .narrowing import facts_of
 from .selectors import OutlineEntry
+from .services import UploadOutcome
+from .unpacking import ARCHIVE
 from .versions import open_offer
 from .viewer import NO_FINDING, finding_of, page_asked, viewer
 
@@ -34,12 +36,20 @@ _STATES = {
     DocumentStatus.DELETED: "deleted",
     DocumentStatus.ERASED: "erased",
 }
-ACCEPTED = ",".join(EXTENSIONS)
+ACCEPTED = ",".join([*EXTENSIONS, ARCHIVE])
 
 
 def line_url(*, document: int, page: int, line: int) -> str:
     """The page of a document at one of its lines."""
     return f"{reverse('documents:document', args=[document])}?page={page}#p{page}-l{line}"
+
+
+def uploaded_row(outcome: UploadOutcome) -> dict[str, Any]:
+    """The row of a file that was just uploaded, which may be here already."""
+    row = document_row(outcome.document, may_upload=True, is_listed=True)
+    if outcome.is_duplicate:
+        row |= {"duplicate_of": {"title": str(outcome.document), "url": outcome.document.get_absolute_url()}}
+    return row
 
 
 def document_row(
@@ -219,7 +229,8 @@ def upload_box(collection: Collection) -> dict[str, Any]:
         "url": reverse("documents:upload", args=[collection.slug]),
         "accept": ACCEPTED,
         "help": _(
-            "PDF (scans too), Word (.docx), HTML, e-mail (.eml), Markdown and text, up to %(limit)d MB each."
+            "PDF, Word, Excel, PowerPoint, OpenDocument and rich text, e-mail (EML, MSG), HTML, Markdown, text, "
+            "scans as PDF or image, or a ZIP of such files; up to %(limit)d MB each."
         )
         % {"limit": limit},
         "max_bytes": settings.MAX_UPLOAD_BYTES,

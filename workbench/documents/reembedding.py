@@ -21,7 +21,7 @@ from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import NotAllowed
 
-from .embedding import active_space, require_encoder_of
+from .embedding import active_space, require_encoder_of, require_indexable
 from .models import (
     Collection,
     Document,
@@ -145,6 +145,7 @@ def space_to_fill(*, embedder: Embedder, changes_over: bool) -> EmbeddingSpace:
         require_encoder_of(active, embedder=embedder)
     if embedder.space == active.name:
         return active
+    require_indexable(embedder.width)
     return EmbeddingSpace.objects.get_or_create(name=embedder.space, defaults={"width": embedder.width})[0]
 
 

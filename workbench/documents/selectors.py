@@ -135,6 +135,8 @@ class PlacedLine:
     is_hidden: bool
     section_id: str
     confidence: float | None = None  # of text recognition, 0 to 1
+    mark: str = ""  # of a tracked change or a comment, with its author
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +211,8 @@ def placed_line(
         is_hidden=row.is_hidden,
         section_id=row.section_id,
         confidence=row.confidence,
+        mark=row.mark,
+        author=row.author,
     )
 
 

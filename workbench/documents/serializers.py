@@ -76,6 +76,13 @@ class DocumentSerializer(serializers.ModelSerializer[Document]):
         read_only_fields = fields
 
 
+class ReceivedSerializer(serializers.Serializer[Any]):
+    """What became of the files of a ZIP: their documents, and what was refused, each with its reason."""
+
+    documents = DocumentSerializer(many=True)
+    refused = serializers.ListField(child=serializers.CharField())
+
+
 class DocumentUploadSerializer(serializers.Serializer[Any]):
     """A file for a collection."""
 

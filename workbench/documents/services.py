@@ -243,7 +243,7 @@ def clean_file_name(name: str) -> str:
 
 def document_retry(*, actor: User, document: Document) -> Document:
     """Queues a failed or cancelled document again."""
-    _require_upload_right(actor, document.collection)
+    require_upload_right(actor, document.collection)
     with transaction.atomic():
         changed = Document.objects.filter(
             pk=document.pk, status__in=[DocumentStatus.FAILED, DocumentStatus.CANCELLED]
@@ -270,7 +270,7 @@ def document_retry(*, actor: User, document: Document) -> Document:
 
 def document_cancel(*, actor: User, document: Document) -> Document:
     """Stops a document that is still being worked on; its worker notices at its next step."""
-    _require_upload_right(actor, document.collection)
+    require_upload_right(actor, document.collection)
     with transaction.atomic():
         changed = Document.objects.filter(pk=document.pk, status__in=WORKING_STATUSES).update(
             status=DocumentStatus.CANCELLED, lease_owner="", lease_until=None
@@ -289,6 +289,7 @@ def index_epoch_bump(*, collection_ids: Iterable[int]) -> None:
     Collection.objects.filter(pk__in=list(collection_ids)).update(index_epoch=F("index_epoch") + 1)
 
 
-def _require_upload_right(actor: User, collection: Collection) -> None:
+def require_upload_right(actor: User, collection: Collection) -> None:
+    """Raises NotAllowed for whoever may not change the documents of a collection."""
     if not has_permission(actor, collection, Permission.UPLOAD):
         raise NotAllowed(_("You may not change documents of this collection."))

@@ -235,4 +235,6 @@ def line_shown(line: PlacedLine, hit: Hit | None = None, chosen: int = 0) -> dic
         "hit": "" if hit is None else "current" if line.line_num == chosen else "other",
         "confidence": None if line.confidence is None else round(100 * line.confidence),
         "flag": "hidden" if line.is_hidden else "furniture" if line.is_furniture else "",
+        "change": line.mark,
+        "author": line.author,
     }

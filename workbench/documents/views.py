@@ -18,7 +18,11 @@ from workbench.infra.addresses import number_in
 from . import beside, citing, describing, drawings, field_page, fields, presenters, selectors, services
 from .forms import BulkForm, CollectionForm, DescribeForm, FieldForm, UploadForm
 from .models import DELETED_STATUSES, Document, DrawingState
+from .unpacking import files_upload
 from .viewer import sheet, small_sheet
+
+#: Refusals of a ZIP that one sentence on a page can hold.
+_MOST_REFUSALS = 10
 
 
 @require_http_methods(["GET", "POST"])
@@ -53,15 +57,15 @@ def upload(request: HttpRequest, slug: str) -> HttpResponse:
     outcomes, refusals = [], []
     for file in form.cleaned_data["files"] if form.is_valid() else []:
         try:
-            outcomes.append(
-                services.document_upload(actor=request.user, collection=collection, file=file, name=file.name)
-            )
+            received = files_upload(actor=request.user, collection=collection, file=file, name=file.name)
+            outcomes += received.outcomes
+            refusals += received.refusals
         except WorkbenchError as error:
             refusals.append(f"{file.name}: {error.message}")
     if not outcomes and not refusals:
         refusals.append(_("Choose at least one file."))
     if request.htmx:
-        return _uploaded_row(request, outcomes, refusals)
+        return _uploaded_rows(request, outcomes, refusals)
     for refusal in refusals:
         messages.error(request, refusal)
     for outcome in outcomes:
@@ -73,16 +77,18 @@ def upload(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect(collection)
 
 
-def _uploaded_row(
+def _uploaded_rows(
     request: HttpRequest, outcomes: list[services.UploadOutcome], refusals: list[str]
 ) -> HttpResponse:
+    """The row of a file, or those of a ZIP. Where something was refused the answer says what; the page shows the other
+    rows when it is loaded again."""
     if refusals:
-        return HttpResponse(" ".join(refusals), status=422, content_type="text/plain; charset=utf-8")
-    outcome = outcomes[0]
-    row = presenters.document_row(outcome.document, may_upload=True, is_listed=True)
-    if outcome.is_duplicate:
-        row |= {"duplicate_of": {"title": str(outcome.document), "url": outcome.document.get_absolute_url()}}
-    return render(request, "partials/_document_row.html", {"document": row})
+        taken = _("%(n)s files were taken. Not taken: ") % {"n": len(outcomes)} if outcomes else ""
+        return HttpResponse(
+            taken + " ".join(refusals[:_MOST_REFUSALS]), status=422, content_type="text/plain; charset=utf-8"
+        )
+    rows = [presenters.uploaded_row(outcome) for outcome in outcomes]
+    return render(request, "documents/_uploaded_rows.html", {"rows": rows})
 
 
 @require_GET

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from workbench.direction import shown
 
 #: First characters that make a spreadsheet read a cell as a formula (OWASP, "CSV Injection").
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def safe_cell(value: object) -> str:
@@ -19,7 +19,7 @@ def safe_cell(value: object) -> str:
     text = shown(str(value))
     if isinstance(value, int | float):
         return text
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 def csv_text(*, header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

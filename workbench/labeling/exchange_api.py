@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from workbench.api.base import IDEMPOTENCY, Actions, checked
 
-from . import label_studio, transfer, trec
+from . import dataset, label_studio, transfer, trec
 from .matching import match_by_worker
 from .models import SourceChoice
 
@@ -127,6 +127,16 @@ class LabelExchange(Actions):
         """TREC qrels: the label that counts of every pair, graded 2 (primary), 1 (supporting) and 0."""
         collection = self.get_object()
         return _file(trec.qrels_text(actor=request.user, collection=collection), f"{collection.slug}.qrels")
+
+    @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
+    @action(detail=True, methods=["get"])
+    def dataset(self, request: Request, slug: str) -> HttpResponse:
+        """The label that counts of every pair with its passage, as a ZIP that Hugging Face's datasets loads."""
+        collection = self.get_object()
+        body = dataset.labels_dataset(actor=request.user, collection=collection)
+        response = HttpResponse(body, content_type="application/zip")
+        response["Content-Disposition"] = f'attachment; filename="labels-{collection.slug}.zip"'
+        return response
 
     @extend_schema(responses=_TEXT, parameters=[_STRATEGY])
     @action(detail=True, methods=["get"])

@@ -21,7 +21,7 @@ from workbench.documents.models import Line
 from workbench.errors import WorkbenchError
 from workbench.infra.imports import file_text
 
-from .models import Pair, PairState, Project
+from .models import Label, Pair, PairState, Project
 from .projects import require_manage
 from .transfer import MAX_MEGABYTES, Row
 
@@ -53,7 +53,7 @@ def project_tasks(*, actor: User, project: Project) -> list[dict[str, Any]]:
     """
     require_manage(actor=actor, collection=project.collection)
     pairs = list(project.pairs.filter(state=PairState.OPEN).select_related("document")[:MOST_TASKS])
-    passages = _Passages({pair.document_id for pair in pairs})
+    passages = Passages({pair.document_id for pair in pairs})
     tasks = [_task(pair, passages.text(pair)) for pair in pairs]
     with transaction.atomic():
         audit_record(
@@ -78,7 +78,7 @@ def _task(pair: Pair, passage: str) -> dict[str, Any]:
     }
 
 
-class _Passages:
+class Passages:
     """The lines of documents, each document read once."""
 
     def __init__(self, documents: Iterable[int]) -> None:
@@ -88,8 +88,8 @@ class _Passages:
         for document, page, line, text in cells.values_list("document_id", "page_num", "line_num", "text"):
             self._lines[document].append(((page, line), text))
 
-    def text(self, pair: Pair) -> str:
-        """The pair's lines; empty where they were erased with their document."""
+    def text(self, pair: Pair | Label) -> str:
+        """The lines of a pair or label; empty where they were erased with their document."""
         lines = self._lines[pair.document_id]
         first = bisect_left(lines, (pair.page_start, pair.line_start), key=lambda line: line[0])
         last = bisect_right(lines, (pair.page_end, pair.line_end), key=lambda line: line[0])

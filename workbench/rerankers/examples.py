@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from arbitration.errors import ArbitrationError
 from arbitration.evidence import evidence_scores
-from arbitration.features import FEATURE_VERSION, pool_features
+from arbitration.features import FEATURE_NAMES, FEATURE_VERSION, pool_features
 from arbitration.pipeline import detect
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.settings import EngineSettings
@@ -82,7 +82,8 @@ def _example(label: LabelRow, row: FeatureRow) -> Example:
         question=label.question,
         role=label.role,
         weight=label.source.weight,
-        features=tuple(row.values),
+        # Rows from before a feature was added behind the others: nobody measured it.
+        features=(*row.values, *(0.0 for _ in range(len(FEATURE_NAMES) - len(row.values)))),
         collection=label.collection,
         candidate_list=row.candidate_list,
     )

@@ -8,6 +8,7 @@ from django.utils import timezone
 from workbench.infra.dispatch import dispatch
 
 from .lineage import overturned_mark
+from .mlflow_log import training_log
 from .seed import seed_register
 from .services import schedule_follow, trainings_sweep
 from .shadow import run_shadow
@@ -19,6 +20,14 @@ from .unmatched import run_match
 def train(*, run_id: int) -> None:
     """Carries out a queued training."""
     run_training(run_id=run_id)
+
+
+@shared_task(
+    name="models.log", autoretry_for=(Exception,), max_retries=5, retry_backoff=60, retry_jitter=True
+)
+def log(*, run_id: int) -> None:
+    """Writes an ended training down in MLflow."""
+    training_log(run_id=run_id)
 
 
 @shared_task(name="models.match")

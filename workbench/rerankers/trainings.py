@@ -33,6 +33,7 @@ from training.snapshot import Dataset
 from workbench.audit.actions import Action
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
+from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, leased, new_owner
 from workbench.runs.gateway import give_connection_back
 
@@ -41,6 +42,7 @@ from .champion import ServedModel, champion_version, model_load
 from .data import LearningData, gate_policy, gold_freeze, learning_data, rows_of, training_snapshot_freeze
 from .failing import training_fail
 from .lineage import labels_withdrawn
+from .mlflow_log import is_configured
 from .models import (
     ACTIVE_STATES,
     GateDecision,
@@ -188,6 +190,8 @@ class _Attempt:
                 },
                 reason="; ".join(judged.judgement.reasons)[:300],
             )
+            if is_configured():
+                dispatch_on_commit("models.log", run_id=run.pk)
             if decision.outcome == "deployed":
                 champion_deploy(actor=run.requested_by, decision=decision)
 

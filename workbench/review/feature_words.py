@@ -55,6 +55,9 @@ _WORDS = {
     "late_plain_in_list": gettext_lazy("Match word by word, all words alike, as a share of the best"),
     "reciprocal_rank_late": gettext_lazy("Rank by match word by word"),
     "estimate": gettext_lazy("Estimate of the rules"),
+    "cross_encoder": gettext_lazy("Score of the cross-encoder"),
+    "cross_encoder_in_list": gettext_lazy("Score of the cross-encoder as a share of the best"),
+    "reciprocal_rank_cross_encoder": gettext_lazy("Rank by the cross-encoder"),
 }
 _SHARE, _RANK = "_in_list", "_reciprocal_rank"
 

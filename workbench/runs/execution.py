@@ -46,7 +46,7 @@ from workbench.infra.storable import storable, storable_json
 
 from .decisions import decision_from_rows
 from .events import RunFinished, VerdictsWritten, run_finished, verdicts_written
-from .gateway import chat_model, failed_in_passing, give_connection_back
+from .gateway import chat_model, cross_encoder, failed_in_passing, give_connection_back
 from .models import Answer, Candidate, CandidateText, LLMCall, Run, RunPool, RunStatus
 from .models import Verdict as VerdictRow
 from .reading import question_read
@@ -211,7 +211,7 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
     store, embedder = _store(run), current_embedder()
     require_encoder_of(store.space, embedder=embedder)
     question, notes = question_read(run=run, documents=store.profile().documents)
-    with _detection_model(run) as chat:
+    with _detection_model(run) as chat, cross_encoder(run=run) as encoder:
         pool = detect(
             question=question,
             store=store,
@@ -219,6 +219,7 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             settings=EngineSettings.model_validate(run.settings),
             progress=clock,
             chat=chat,
+            cross_encoder=encoder,
         )
     similar = _similar(run)
     heartbeat.check()

@@ -23,8 +23,9 @@ from arbitration.adapters.breaker import ENDPOINT_FAILURES, CircuitBreaker, brea
 from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities, LedgerEntry, Price, ReplyCache
 from arbitration.adapters.openai_chat import OpenAIChat, reply_of_body
 from arbitration.adapters.probe import probe
+from arbitration.adapters.rerank_endpoint import EndpointReranker
 from arbitration.errors import LLMFailure
-from arbitration.protocols import ChatModel, ChatReply, ChatRequest
+from arbitration.protocols import ChatModel, ChatReply, ChatRequest, CrossEncoder
 from workbench.documents.models import Collection
 from workbench.infra.calls import observe_call
 from workbench.infra.model_endpoints import ModelEndpoint, default_address, is_local, model_endpoints
@@ -116,6 +117,39 @@ def chat_model(*, run: Run) -> Iterator[ChatModel | None]:
         yield chat
     finally:
         chat.close()
+
+
+def cross_encoder_allowed(collection: Collection) -> bool:
+    """Whether there is a cross-encoder and the collection lets its text go there."""
+    return bool(settings.RERANK_BASE_URL) and settings.RERANK_BASE_URL in collection.allowed_endpoints
+
+
+@contextmanager
+def cross_encoder(*, run: Run) -> Iterator[CrossEncoder | None]:
+    """The cross-encoder for a run, or None where none is configured or allowed; closed at the end. Its calls pass the
+    same switch, budgets and ledger as those of a language model."""
+    if not cross_encoder_allowed(run.collection):
+        yield None
+        return
+    known = ModelEndpoint(
+        "rerank", settings.RERANK_BASE_URL, (settings.RERANK_MODEL,), settings.RERANK_API_KEY
+    )
+    endpoint = _endpoint(ModelChoice(known, settings.RERANK_MODEL))
+    hooks = _Hooks.of(endpoint, run=run, collection=run.collection)
+    encoder = EndpointReranker(
+        endpoint,
+        dialect=settings.RERANK_DIALECT,
+        ledger=hooks.ledger,
+        guard=hooks.guard,
+        breaker=hooks.breaker,
+        address_rule=model_rule(base_url=endpoint.base_url),
+        deadline_s=float(settings.LLM_TIMEOUT_SECONDS),
+    )
+    give_connection_back()
+    try:
+        yield encoder
+    finally:
+        encoder.close()
 
 
 def collection_chat_model(*, collection: Collection, model: str = "") -> OpenAIChat | None:

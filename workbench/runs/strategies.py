@@ -19,7 +19,7 @@ from workbench.collection_settings.bars import engine_changes
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
 
-from .gateway import endpoint_allowed, endpoint_configured, model_choice
+from .gateway import cross_encoder_allowed, endpoint_allowed, endpoint_configured, model_choice
 from .words import STRATEGY_WORDS
 
 
@@ -120,7 +120,11 @@ def engine_state(*, strategy: str, collection: Collection) -> dict[str, str]:
     return {
         "code": engine_digest(),
         "model": f"{choice.name} {settings.LLM_REASONING_EFFORT}".strip() if choice else "",
-    }
+    } | (
+        {"cross_encoder": f"{settings.RERANK_BASE_URL} {settings.RERANK_MODEL}"}
+        if cross_encoder_allowed(collection)
+        else {}
+    )
 
 
 @lru_cache(maxsize=1)

@@ -29,7 +29,19 @@ LLM_BREAKER_FAILURES, LLM_BREAKER_PAUSE_SECONDS = 5, 30.0
 EMBEDDER_FOLDER = env.text("EMBEDDER_FOLDER")
 #: Name of an OpenAI embedding model; empty = the local ONNX encoder.
 EMBEDDER_OPENAI_MODEL = env.text("EMBEDDER_OPENAI_MODEL")
+#: Where that model answers and with which key; empty: as OPENAI_BASE_URL and OPENAI_API_KEY say.
+EMBEDDER_BASE_URL = env.text("EMBEDDER_BASE_URL")
+EMBEDDER_API_KEY = env.text("EMBEDDER_API_KEY")
+#: Numbers of a vector to ask that model for; 0: as many as it gives.
+EMBEDDER_DIMENSIONS = max(0, env.integer("EMBEDDER_DIMENSIONS", 0))
 EMBEDDING_BATCH = 64
+
+#: A cross-encoder behind a rerank API: the address before "/rerank", the model, the key. Empty: none.
+RERANK_BASE_URL = env.text("RERANK_BASE_URL")
+RERANK_MODEL = env.text("RERANK_MODEL", "rerank")
+RERANK_API_KEY = env.text("RERANK_API_KEY")
+#: "cohere" also for Jina, vLLM, LiteLLM and llama.cpp; "tei" for Hugging Face's Text Embeddings Inference.
+RERANK_DIALECT = env.choice("RERANK_DIALECT", ("cohere", "tei")) or "cohere"
 
 MAX_UPLOAD_BYTES = env.integer("MAX_UPLOAD_BYTES", 200 * 1024 * 1024)
 PARSER_MEMORY_BYTES = env.integer("PARSER_MEMORY_BYTES", 2 * 1024**3)
@@ -41,6 +53,9 @@ MAX_DOCUMENT_PASSAGES = env.integer("MAX_DOCUMENT_PASSAGES", 40_000)
 
 DEFAULT_STRATEGY = env.text("DEFAULT_STRATEGY", "")  # empty = arbiter with an endpoint, else offline
 
+#: An MLflow server (or folder) to which trainings are logged, with the extra "mlflow"; empty: none.
+MLFLOW_TRACKING_URI = env.text("MLFLOW_TRACKING_URI")
+MLFLOW_EXPERIMENT = env.text("MLFLOW_EXPERIMENT", "arbiter-workbench")
 #: Whether an installation without a model of its own is served by the one that ships. Not now: it loses more evidence
 #: than the rules' own estimate since late interaction (docs/evaluation.md).
 SEED_MODEL = False

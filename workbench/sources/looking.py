@@ -26,13 +26,14 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.documents.services import clean_file_name, document_upload, too_large
+from workbench.documents.unpacking import archive_files, is_archive
 from workbench.errors import Unavailable, WorkbenchError
 from workbench.infra.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
 from workbench.infra.storable import storable, storable_json
 
 from .kinds import kind_named
 from .models import FileState, Source, SourceFile, SourceState
-from .protocol import Cursor, Entry, Reader, SourceDown
+from .protocol import Cursor, Entry, Piece, Reader, SourceDown
 from .secrets import opened
 
 logger = structlog.get_logger(__name__)
@@ -49,6 +50,8 @@ _LONGEST_PAUSE = 900
 _IN_MEMORY = 4 * 1024 * 1024
 _BATCH = 1000
 _CHUNK = 1024 * 1024
+#: More than the files that a ZIP may hold: the parts of one attachment do not run into those of the next.
+_PARTS_OF_ARCHIVE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,11 +294,34 @@ def _fetched(look: _Look, entry: Entry, files: ExitStack) -> list[_Fetched]:
                     _copy(piece.stream, stream, look.heartbeat)
                 except WorkbenchError as error:
                     pieces.append(_Fetched(piece.part, piece.name, facts, error=error.message))
-                else:
-                    pieces.append(_Fetched(piece.part, piece.name, facts, stream))
+                    continue
+                pieces += (
+                    _unpacked(piece, facts, stream, files)
+                    if is_archive(piece.name)
+                    else [_Fetched(piece.part, piece.name, facts, stream)]
+                )
     except WorkbenchError as error:
         return [_Fetched(0, entry.name, {}, error=error.message)]
     return pieces or [_Fetched(0, entry.name, {}, error=_("There is no file in it."))]
+
+
+def _unpacked(piece: Piece, facts: dict[str, str], stream: IO[bytes], files: ExitStack) -> list[_Fetched]:
+    """The files of a ZIP, each a part of its own; the archive as one that failed, where it is refused as a whole."""
+    found: list[_Fetched] = []
+    try:
+        for number, member in enumerate(archive_files(File(stream)), start=1):
+            part = piece.part * _PARTS_OF_ARCHIVE + number
+            if member.refusal:
+                found.append(_Fetched(part, member.name, facts, error=member.refusal))
+                continue
+            inner = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  (closes with the others)
+            files.callback(inner.close)
+            inner.write(member.content)
+            inner.seek(0)
+            found.append(_Fetched(part, member.name, facts, inner))
+    except WorkbenchError as error:
+        return [_Fetched(piece.part, piece.name, facts, error=error.message)]
+    return found
 
 
 def _copy(stream: IO[bytes], target: IO[bytes], heartbeat: Heartbeat) -> None:

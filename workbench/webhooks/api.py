@@ -19,7 +19,7 @@ from workbench.documents.selectors import collection_for
 
 from . import services
 from .events import EVENTS
-from .models import MAX_URL, Attempt, Delivery, DeliveryState, Webhook
+from .models import MAX_URL, Attempt, Delivery, DeliveryState, Webhook, WebhookFormat
 
 
 class WebhookSerializer(serializers.ModelSerializer[Webhook]):
@@ -31,7 +31,7 @@ class WebhookSerializer(serializers.ModelSerializer[Webhook]):
     class Meta:
         model = Webhook
         fields = [
-            "id", "collection", "url", "description", "events", "state", "state_reason", "failing_since",
+            "id", "collection", "url", "description", "format", "events", "state", "state_reason", "failing_since",
             "created_at",
         ]  # fmt: skip
         read_only_fields = fields
@@ -55,6 +55,9 @@ class WebhookChangeSerializer(serializers.Serializer[Any]):
         child=serializers.ChoiceField(choices=list(EVENTS)), min_length=1, max_length=len(EVENTS)
     )
     description = serializers.CharField(max_length=120, required=False, allow_blank=True, default="")
+    format = serializers.ChoiceField(
+        choices=WebhookFormat.choices, required=False, default=WebhookFormat.JSON
+    )
 
 
 class WebhookCreateSerializer(WebhookChangeSerializer):

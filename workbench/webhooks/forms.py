@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from .events import labels
-from .models import MAX_URL
+from .models import MAX_URL, WebhookFormat
 
 
 class WebhookForm(forms.Form):
@@ -21,11 +21,22 @@ class WebhookForm(forms.Form):
         help_text=_("Such as https://host/path. It is sent ids and links, never text of a document."),
     )
     description = forms.CharField(label=_("What it is for"), max_length=120, required=False)
+    format = forms.ChoiceField(
+        label=_("Format"),
+        choices=WebhookFormat.choices,
+        initial=WebhookFormat.JSON,
+        required=False,
+        help_text=_("Slack: the address of an incoming webhook. Teams: that of a workflow."),
+    )
     events = forms.MultipleChoiceField(label=_("Events"), widget=forms.CheckboxSelectMultiple())
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["events"].choices = labels()  # type: ignore[attr-defined]
+
+    def clean_format(self) -> str:
+        """JSON where nothing was chosen."""
+        return self.cleaned_data["format"] or WebhookFormat.JSON
 
 
 class SwitchForm(forms.Form):

@@ -30,6 +30,14 @@ class WebhookState(models.TextChoices):
     REMOVED = "removed", _("removed")
 
 
+class WebhookFormat(models.TextChoices):
+    """How a message is written, by who reads it."""
+
+    JSON = "json", _("JSON, for programs")
+    SLACK = "slack", _("Slack")
+    TEAMS = "teams", _("Microsoft Teams")
+
+
 class WebhookQuerySet(models.QuerySet["Webhook"]):
     """Webhooks, filtered by what a user may do."""
 
@@ -55,6 +63,13 @@ class Webhook(models.Model):
     url = models.CharField(_("address"), max_length=MAX_URL)
     description = models.CharField(_("description"), max_length=120, blank=True)
     events = models.JSONField(default=list)
+    format = models.CharField(
+        _("format"),
+        max_length=8,
+        choices=WebhookFormat.choices,
+        default=WebhookFormat.JSON,
+        db_default=WebhookFormat.JSON,
+    )
     state = models.CharField(max_length=8, choices=WebhookState.choices, default=WebhookState.ACTIVE)
     state_reason = models.CharField(max_length=300, blank=True)
     salt = models.CharField(max_length=64)
@@ -73,6 +88,9 @@ class Webhook(models.Model):
         ordering = ["-id"]
         constraints = [
             models.CheckConstraint(condition=Q(state__in=WebhookState.values), name="webhook_state_is_known"),
+            models.CheckConstraint(
+                condition=Q(format__in=WebhookFormat.values), name="webhook_format_is_known"
+            ),
             models.CheckConstraint(condition=~Q(events=[]), name="webhook_is_told_of_something"),
             models.CheckConstraint(
                 condition=~Q(state=WebhookState.DISABLED) | ~Q(state_reason=""),

@@ -51,7 +51,12 @@ def webhook_page(
     collection = webhook.collection
     may_manage = Permission.MANAGE in permissions_in(user, collection)
     deliveries = deliveries_shown(webhook=webhook)
-    initial = {"url": webhook.url, "description": webhook.description, "events": webhook.events}
+    initial = {
+        "url": webhook.url,
+        "description": webhook.description,
+        "format": webhook.format,
+        "events": webhook.events,
+    }
     days = KEPT_FOR.days
     return {
         "collection": collection,

@@ -23,6 +23,7 @@ from workbench.infra.leases import lease_claim, leased, new_owner
 from workbench.infra.outbound import AddressRefused, outbound_rule
 from workbench.runs.gateway import give_connection_back
 
+from .bodies import payload_of
 from .models import Attempt, Delivery, DeliveryState, Outcome, Webhook, WebhookState
 from .services import webhook_disable
 from .signing import previous_secrets, secret_in_use, signature_header
@@ -83,7 +84,7 @@ def _prepared(delivery: Delivery) -> tuple[bytes, dict[str, str]] | Answer:
     known = [secret]
     if webhook.previous_until is not None and webhook.previous_until > timezone.now():
         known += previous_secrets(webhook)
-    body, moment = body_of(delivery.payload), int(time.time())
+    body, moment = body_of(payload_of(delivery)), int(time.time())
     signature = signature_header(secrets_=known, message_id=delivery.message_id, timestamp=moment, body=body)
     return body, {
         "content-type": "application/json",

@@ -24,7 +24,7 @@ from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.outbound import host_allowed
 
 from .events import EVENTS
-from .models import MAX_URL, MISSED, Delivery, DeliveryState, Webhook, WebhookState
+from .models import MAX_URL, MISSED, Delivery, DeliveryState, Webhook, WebhookFormat, WebhookState
 from .outbox import test_write
 from .signing import fingerprint_of, new_salt, secret_of
 
@@ -36,7 +36,13 @@ KEPT_FOR = timedelta(days=30)
 
 
 def webhook_create(
-    *, actor: User, collection: Collection, url: str, events: Sequence[str], description: str = ""
+    *,
+    actor: User,
+    collection: Collection,
+    url: str,
+    events: Sequence[str],
+    description: str = "",
+    format: str = WebhookFormat.JSON,
 ) -> tuple[Webhook, str]:
     """A new webhook and its secret, which nobody can read again.
 
@@ -44,7 +50,7 @@ def webhook_create(
     :class:`Conflict` for an address that is registered already, or too many.
     """
     _require_manager(actor, collection)
-    values = _checked_values(url, events, description)
+    values = _checked_values(url, events, description, format)
     if collection.webhooks.exclude(state=WebhookState.REMOVED).count() >= MOST_WEBHOOKS:
         raise Conflict(
             _("The collection has %(n)d webhooks. Remove one that is not used any more.")
@@ -69,13 +75,19 @@ def webhook_create(
 
 
 def webhook_change(
-    *, actor: User, webhook: Webhook, url: str, events: Sequence[str], description: str = ""
+    *,
+    actor: User,
+    webhook: Webhook,
+    url: str,
+    events: Sequence[str],
+    description: str = "",
+    format: str = WebhookFormat.JSON,
 ) -> Webhook:
     """Another address, other events or another description, from the next event on.
 
     Raises as :func:`webhook_create`.
     """
-    values = _checked_values(url, events, description)
+    values = _checked_values(url, events, description, format)
     try:
         with transaction.atomic():
             locked = _locked(actor, webhook)
@@ -250,12 +262,18 @@ def _told(values: dict[str, Any]) -> dict[str, Any]:
     return told
 
 
-def _checked_values(url: str, events: Sequence[str], description: str) -> dict[str, Any]:
+def _checked_values(url: str, events: Sequence[str], description: str, format: str) -> dict[str, Any]:
     """What a person may set of a webhook, as it is stored."""
+    if format not in WebhookFormat.values:
+        raise WorkbenchError(
+            _("The format must be one of: %(names)s.") % {"names": ", ".join(WebhookFormat.values)},
+            code="bad_format",
+        )
     return {
         "url": _checked_url(url),
         "events": _checked_events(events),
         "description": " ".join(description.split())[:120],
+        "format": format,
     }
 
 

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from arbitration.errors import ParseFailure, PasswordRequired
 from arbitration.parsing import archive
-from arbitration.parsing.docx import OLE_SIGNATURE, draft_of_docx
+from arbitration.parsing.docx import draft_of_docx
 from arbitration.parsing.docx_styles import written
 from arbitration.parsing.finish import finish
 from arbitration.parsing.isolation import parse_isolated
 from arbitration.parsing.limits import ParseLimits
+from arbitration.parsing.package import OLE_SIGNATURE
 from tests.arbitration.parsing.office import HEAD, TAIL, package, paragraph, read, run, table
 
 _LIMITS = ParseLimits()
@@ -107,10 +108,12 @@ def test_tracked_changes_are_accepted_stated_and_kept() -> None:
         run(" euro."),
     )
     draft = read(body)
-    assert [(line.text, line.is_hidden) for line in draft.lines] == [
-        ("The fee is seven euro.", False),
-        ("five", True),
+    assert [(line.text, line.is_body, line.mark, line.author) for line in draft.lines] == [
+        ("The fee is seven euro.", True, "changed", ""),
+        ("seven", False, "insertion", "Ben"),
+        ("five", False, "deletion", "Ana"),
     ]
+    assert [p.text for p in finish(draft, limits=ParseLimits()).passages] == ["The fee is seven euro."]
     said = " ".join(draft.warnings)
     assert "1 insertions and 1 deletions" in said
     assert "as if all were accepted" in said
@@ -155,7 +158,27 @@ def test_headers_and_footers_are_furniture_and_notes_stand_below_their_paragraph
     ]
 
 
-def test_fallbacks_field_codes_and_comments_are_not_text() -> None:
+def test_comments_are_lines_of_their_own_with_their_author() -> None:
+    space = HEAD.split("><w:body>")[0].removeprefix("<w:document ")
+    comments = "".join(
+        f'<w:comment w:id="{n}" w:author="{who}">{paragraph(words)}</w:comment>'
+        for n, who, words in ((0, "Ana", "Is this still so?"), (1, "Ben", "Left behind"))
+    )
+    draft = read(
+        paragraph(run("The fee is seven euro."), '<w:r><w:commentReference w:id="0"/></w:r>')
+        + paragraph("Next"),
+        {"word/comments.xml": f"<w:comments {space}>{comments}</w:comments>"},
+    )
+    assert [(line.text, line.is_body, line.mark, line.author) for line in draft.lines] == [
+        ("The fee is seven euro.", True, "", ""),
+        ("Is this still so?", False, "comment", "Ana"),
+        ("Next", True, "", ""),
+        ("Left behind", False, "comment", "Ben"),
+    ]
+    assert "2 comments in the margin are shown with their authors and not searched" in draft.warnings
+
+
+def test_fallbacks_and_field_codes_are_not_text() -> None:
     box = f"<w:txbxContent>{paragraph('In a box')}</w:txbxContent>"
     body = paragraph(
         run("Before"),
@@ -163,9 +186,7 @@ def test_fallbacks_field_codes_and_comments_are_not_text() -> None:
         f"<w:r><mc:AlternateContent><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback>"
         "</mc:AlternateContent></w:r>",
     )
-    draft = read(body, {"word/comments.xml": "<x/>"})
-    assert [line.text for line in draft.lines] == ["Before", "In a box"]
-    assert any("comments" in warning for warning in draft.warnings)
+    assert [line.text for line in read(body).lines] == ["Before", "In a box"]
 
 
 def _code(data: bytes, **options: str) -> str:

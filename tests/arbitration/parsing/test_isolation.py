@@ -73,7 +73,7 @@ def test_refusals_keep_their_code(tmp_path: Path, letter: Path) -> None:
     assert _code(path=tmp_path / "gone.pdf", filename="gone.pdf") == "missing"
     assert _code(path=empty, filename="empty.pdf") == "empty"
     assert _code(path=broken, filename="broken.pdf") == "corrupt"
-    assert _code(path=letter, filename="letter.xlsx") == "unsupported_type"
+    assert _code(path=letter, filename="letter.xls") == "unsupported_type"
     assert _code(path=letter, filename="letter.txt") == "type_mismatch"
     assert _code(path=blank.save(), filename="blank.pdf") == "no_text"
 

@@ -36,7 +36,10 @@ def test_a_file_is_empty_when_nothing_follows_its_blank_beginning() -> None:
     [
         (b"", "a.pdf", "empty"),
         (b" \n\t", "a.txt", "empty"),
-        (b"text", "a.xlsx", "unsupported_type"),
+        (b"text", "a.xls", "unsupported_type"),
+        (b"PK\x03\x04", "a.zip", "unsupported_type"),
+        (b"text", "a.xlsx", "type_mismatch"),
+        (b"GIF89a", "a.png", "type_mismatch"),
         (b"text", "noextension", "unsupported_type"),
         (b"PK\x03\x04....", "a.pdf", "type_mismatch"),
         (b"hello", "a.pdf", "type_mismatch"),

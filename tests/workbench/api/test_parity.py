@@ -17,7 +17,7 @@ from tests.workbench.authorisation.rows import OTHERS, ROWS
 BY_THE_API: dict[str, tuple[str, ...]] = {
     # documents and questions
     "documents:collections": ("api:collection-list",),
-    "documents:upload": ("api:document-list",),
+    "documents:upload": ("api:document-list", "api:document-archive"),
     "documents:retry": ("api:document-retry",),
     "documents:cancel": ("api:document-cancel",),
     "documents:delete": ("api:document-remove",),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models.functions import Now
@@ -109,6 +110,17 @@ def a_field(scene: Scene, actor: User) -> None:
 def sealed(scene: Scene, actor: User) -> None:
     """Every event has its place in the chain."""
     audit_seal(wait=True)
+
+
+def a_zip(scene: Scene) -> Mapping[str, Any]:
+    """A ZIP of one file, to become a document."""
+    target = BytesIO()
+    with ZipFile(target, "w") as archive:
+        archive.writestr("new.txt", "Words.")
+    return {
+        "collection": "alpha",
+        "file": SimpleUploadedFile("new.zip", target.getvalue(), "application/zip"),
+    }
 
 
 def an_archive(scene: Scene) -> Mapping[str, Any]:

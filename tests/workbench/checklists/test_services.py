@@ -10,6 +10,7 @@ import threading
 
 import pytest
 from django.db import connection
+from openpyxl import load_workbook
 
 from tests.workbench.cast import Cast
 from tests.workbench.review.signed import signed
@@ -304,6 +305,13 @@ class TestExport:
         assert {row["question"] for row in rows} == {f"'{hostile} who?", "'+1 what?"}
         assert {row["document"] for row in rows} == {"'@SUM(A1).txt"}
         assert {row["found"] for row in rows} == {""}
+
+        sheet = load_workbook(io.BytesIO(export.round_xlsx(round_=started, grid=_grid(started)))).active
+        header, *cells = list(sheet.iter_rows())
+        assert [cell.value for cell in header] == list(export.COLUMNS)
+        assert {row[1].value for row in cells} == {f"{hostile} who?", "+1 what?"}
+        assert "f" not in {cell.data_type for row in cells for cell in row}  # no formula
+        assert all(row[0].quotePrefix for row in cells)
 
     def test_json_lines_hold_the_same(self, round_: Round) -> None:
         carry_out(round_)

@@ -13,10 +13,11 @@ from django.core.files.base import ContentFile
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from tests.fake_llm import FakeLLM
 from tests.workbench.cast import Cast
 from tests.workbench.scene import HashEmbedder, TokenHashEmbedder, make_document, make_run, parsed
 from workbench.audit.models import AuditEvent
-from workbench.documents import ingest, reembedding
+from workbench.documents import embedding, ingest, reembedding
 from workbench.documents.embedding import active_space
 from workbench.documents.ingest import document_ingest
 from workbench.documents.management.commands import reembed as command
@@ -30,6 +31,8 @@ from workbench.documents.services import document_upload
 from workbench.documents.tokens import passages_embed, placed_passages
 from workbench.runs import execution
 from workbench.stack.client import connects_as_owner
+
+pytest_plugins = ["tests.fake_llm.plugin"]
 
 KEYS = {
     "space", "documents", "passages", "documents_done", "passages_done", "vectors", "tokens", "collection", "left",
@@ -264,6 +267,36 @@ class TestNewEncoder:
         run = make_run(asker=cast.analyst, document=old)
         assert "embedding" in run.methods_run
         assert reembed("--new-encoder")["passages"] == 0, "and the same command again changes nothing"
+
+    def test_an_endpoint_that_fails_on_the_way_is_gone_on_with(
+        self,
+        cast: Cast,
+        old: Document,
+        changing: None,
+        fake_llm: FakeLLM,
+        settings: Any,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """The encoder is at an address of its own; until it has filled its space, questions go on in the former."""
+        settings.EMBEDDER_OPENAI_MODEL, settings.EMBEDDER_BASE_URL = "fake-embedding", fake_llm.base_url
+        settings.EMBEDDER_DIMENSIONS = 16
+        monkeypatch.setattr(command, "current_embedder", embedding.current_embedder.__wrapped__)
+        monkeypatch.setattr(reembedding, "BATCH", 1)
+        former = active_space()
+        fake_llm.fault("bad_request", 2)
+
+        with pytest.raises(CommandError, match=r"1 of 3 passages .* goes on from here"):
+            reembed("--new-encoder")
+        assert active_space() == former
+        assert "embedding" in make_run(asker=cast.analyst, document=old).methods_run
+
+        done = reembed("--new-encoder")
+        assert (done["changed_over"], done["vectors"], active_space().width) == (True, 2, 16)
+        assert active_space().name == f"fake-embedding@127.0.0.1:{fake_llm.port}/16"
+
+        settings.EMBEDDER_DIMENSIONS = 4001
+        with pytest.raises(CommandError, match="at most 4000 can be indexed"):
+            reembed("--new-encoder")
 
     def test_one_collection_is_not_enough(self, cast: Cast, old: Document, changing: None) -> None:
         make_document(collection=cast.beta, owner=cast.analyst, name="other.txt")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import ir_measures
 import pytest
+import yaml
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from hypothesis import given
@@ -267,3 +270,26 @@ def test_the_api_hands_out_tasks(client_as: ClientAs, cast: Cast, here: None) ->
     for person in (cast.annotator, cast.outsider):
         refused = client_as(person).get(f"/api/v1/labeling-projects/{project.pk}/label-studio/")
         assert refused.status_code in {403, 404}
+
+
+# --- Hugging Face -------------------------------------------------------------------------------------------
+
+
+def test_the_dataset_is_json_lines_beside_a_card_that_names_them(
+    scene: Scene, cast: Cast, client_as: ClientAs
+) -> None:
+    best = Candidate.objects.filter(run=scene.run).order_by("verdict__order")[0]
+    role = "supporting" if best.verdict.role == "primary" else "primary"
+    candidate_override(actor=cast.reviewer, candidate=best, role=role, reason_code="wrong_role")
+    answer = client_as(cast.admin).get("/api/v1/labels/alpha/dataset/")
+    assert answer["Content-Disposition"] == 'attachment; filename="labels-alpha.zip"'
+    with zipfile.ZipFile(BytesIO(answer.content)) as archive:
+        card = archive.read("README.md").decode()
+        facts = yaml.safe_load(card.split("---")[1])
+        (named,) = facts["configs"][0]["data_files"]
+        rows = [json.loads(line) for line in archive.read(named["path"]).decode().splitlines()]
+    (row,) = [row for row in rows if row["question"] == QUESTION]
+    assert (row["label"], row["role"], row["question_id"]) == (1, role, TOPIC)
+    assert row["passage"]
+    assert f"{len(rows)} pairs" in card
+    assert AuditEvent.objects.filter(action="labels.dataset_exported").count() == 1

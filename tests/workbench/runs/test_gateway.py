@@ -412,3 +412,24 @@ def test_a_model_is_told_which_version_it_reads(cast: Cast, document: Document) 
     assert "document: Old policy" in json.dumps(
         LLMCall.objects.filter(stage="arbitrate").first().body.request
     )
+
+
+def test_a_cross_encoder_scores_where_the_collection_allows_it(
+    cast: Cast, document: Document, fake_llm: FakeLLM, settings
+) -> None:
+    """Its calls are on the ledger; where its address is not allowed no text goes there."""
+    ModelPrice.objects.create(model="fake-rerank", input=1, cached_input=1, output=0)
+    before = engine_state(strategy="offline", collection=document.collection)
+    settings.RERANK_BASE_URL, settings.RERANK_MODEL = fake_llm.base_url, "fake-rerank"
+    run = finished(asked(cast, document, strategy="offline"))
+    call = LLMCall.objects.get(run=run, stage="rerank")
+    assert (call.model, call.outcome) == ("fake-rerank", "ok")
+    assert run.pool.body["cross_encoder"] == "fake-rerank"
+    assert run.candidates.first().features["cross_encoder"] > 0
+    assert engine_state(strategy="offline", collection=document.collection) != before
+
+    settings.RERANK_BASE_URL = "http://ranks.example/v1"
+    again = finished(asked(cast, document, strategy="offline", use_cache=False))
+    assert again.status == RunStatus.DONE
+    assert again.pool.body["cross_encoder"] is None
+    assert not LLMCall.objects.filter(run=again).exists()

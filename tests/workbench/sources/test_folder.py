@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import zipfile
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -381,3 +382,19 @@ def looking_secret(word: str) -> str:
     from workbench.sources.secrets import sealed
 
     return sealed(word)
+
+
+def test_the_files_of_a_zip_are_documents_and_its_bad_ones_are_named(source: Source, folder: Path) -> None:
+    with zipfile.ZipFile(folder / "deeds.zip", "w") as archive:
+        archive.writestr("a.txt", "One.")
+        archive.writestr("b.zip", "x")
+        archive.writestr("c.txt", "Two.")
+    look(source, 2)
+    assert names() == ["a.txt", "c.txt"]
+    assert sorted(SourceFile.objects.values_list("part", "name", "state")) == [
+        (1, "a.txt", FileState.TAKEN),
+        (2, "b.zip", FileState.FAILED),
+        (3, "c.txt", FileState.TAKEN),
+    ]
+    look(source, 2)
+    assert SourceFile.objects.count() == 3

@@ -17,6 +17,7 @@ from tests.workbench.scene import Scene, make_run
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import audit_record
 from workbench.checklists.services import cell_retry, rounds_finish
+from workbench.errors import WorkbenchError
 from workbench.runs.models import Run, RunStatus
 from workbench.webhooks import notice, sending
 from workbench.webhooks.events import EVENTS
@@ -25,6 +26,7 @@ from workbench.webhooks.services import (
     deliveries_remove_old,
     deliveries_repeat_missed,
     delivery_repeat,
+    webhook_change,
     webhook_pause,
     webhook_resume,
     webhook_secret_renew,
@@ -363,3 +365,34 @@ def test_the_secret_lies_nowhere_in_the_database(cast: Cast, receiver: Receiver)
     assert secret not in stored
     assert secret.removeprefix("whsec_") not in stored
     assert receiver.url not in json.dumps(list(AuditEvent.objects.values("before", "after")))
+
+
+@pytest.mark.parametrize("form", ["slack", "teams"])
+def test_slack_and_teams_read_a_card_that_links_to_the_page(
+    scene: Scene, cast: Cast, receiver: Receiver, settings: Any, form: str
+) -> None:
+    settings.PUBLIC_URL = "https://workbench.example"
+    webhook, secret = registered(cast, receiver, "run.finished")
+    webhook_change(actor=cast.admin, webhook=webhook, url=webhook.url, events=webhook.events, format=form)
+    run = make_run(asker=cast.analyst, document=scene.document, text="Who deletes the records?")
+    webhook_test(actor=cast.admin, webhook=webhook)
+    while work():
+        pass
+    told, tested = (sent.message for sent in receiver.received)
+    sentence = f"alpha: a question is answered (run {run.pk})"
+    link = f"https://workbench.example{run.get_absolute_url()}"
+    if form == "slack":
+        section, actions = told["blocks"]
+        assert (told["text"], section["text"]["text"]) == (sentence, sentence)
+        assert actions["elements"][0]["url"] == link
+        assert len(tested["blocks"]) == 1
+    else:
+        card = told["attachments"][0]["content"]
+        assert told["attachments"][0]["contentType"] == "application/vnd.microsoft.card.adaptive"
+        assert card["body"][0]["text"] == sentence
+        assert card["actions"] == [{"type": "Action.OpenUrl", "title": "Open", "url": link}]
+        assert "actions" not in tested["attachments"][0]["content"]
+    assert "deletes" not in json.dumps(told)
+    assert is_genuine(secret, receiver.received[0].headers, receiver.received[0].body)
+    with pytest.raises(WorkbenchError, match="format"):
+        webhook_change(actor=cast.admin, webhook=webhook, url=webhook.url, events=webhook.events, format="x")

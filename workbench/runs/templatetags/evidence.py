@@ -108,7 +108,9 @@ def line_items(
     items = []
     for line in lines:
         dom_id, number, notes = line["dom_id"], line["number"], ""
-        if line["flag"] == "hidden":
+        if line.get("change"):
+            notes += f' <span class="badge">{conditional_escape(_change_words(line["change"], line["author"]))}</span>'
+        elif line["flag"] == "hidden":
             notes += f' <span class="badge badge--accent">{hidden_word}</span>'
         if line["confidence"] is not None:
             sure = _("recognised, %(n)s %% sure") % {"n": line["confidence"]}
@@ -132,6 +134,22 @@ def _kinds(name: str, line: Mapping[str, Any]) -> str:
     kinds = [line["mark"], "hit" if line.get("hit") else "", "now" if line.get("hit") == "current" else ""]
     kinds.append("differs" if line.get("differs") else "")
     return "".join(_with_kind(f" {name}", kind) for kind in kinds)
+
+
+def _change_words(mark: str, author: str) -> str:
+    """What a tracked change or a comment is, and whose."""
+    if not author:
+        return {
+            "changed": _("tracked change"),
+            "insertion": _("inserted"),
+            "deletion": _("deleted"),
+            "comment": _("comment"),
+        }.get(mark, "")
+    return {
+        "insertion": _("inserted by %(who)s"),
+        "deletion": _("deleted by %(who)s"),
+        "comment": _("comment by %(who)s"),
+    }.get(mark, "") % {"who": author}
 
 
 def _with_kind(name: str, kind: str) -> str:

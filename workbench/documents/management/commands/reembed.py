@@ -10,8 +10,9 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from arbitration.errors import LLMFailure
 from workbench.accounts.selectors import system_user
-from workbench.documents.embedding import AnotherEncoder, active_space, current_embedder
+from workbench.documents.embedding import AnotherEncoder, TooWide, active_space, current_embedder
 from workbench.documents.models import Collection
 from workbench.documents.reembedding import (
     Reembedded,
@@ -45,8 +46,10 @@ class Command(JsonCommand):
         embedder, started = current_embedder(), time.monotonic()
         try:
             space = space_to_fill(embedder=embedder, changes_over=options["new_encoder"])
-        except AnotherEncoder as error:
+        except (AnotherEncoder, TooWide) as error:
             raise CommandError(str(error)) from error
+        except LLMFailure as failure:
+            raise CommandError(f"The encoder does not answer: {failure.message}") from failure
         was_active = space.is_active
         work = Reembedding(embedder=embedder, space=space, collection=collection)
         self._fill(work)
@@ -84,6 +87,11 @@ class Command(JsonCommand):
                 f"Interrupted. {_so_far(work.progress)} Nothing is lost: the same command goes on from here.",
                 returncode=INTERRUPTED,
             ) from interrupt
+        except LLMFailure as failure:
+            raise CommandError(
+                f"The encoder gave no vectors: {failure.message}. {_so_far(work.progress)} Nothing is lost: the same "
+                "command goes on from here."
+            ) from failure
         finally:
             bar.close()
 

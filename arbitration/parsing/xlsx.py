@@ -1,0 +1,200 @@
+"""XLSX to lines, read with openpyxl: a sheet is a section, a row is a line that names its columns.
+
+Formulas are not computed: what the program that saved the file stored as their result is read. Hidden sheets, rows and
+columns are flagged lines. Macros, charts, pictures and links to other workbooks are not opened.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import warnings as python_warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arbitration.errors import ParseFailure
+from arbitration.parsing.archive import Archive
+from arbitration.parsing.drafts import Draft
+from arbitration.parsing.finish import within_count
+from arbitration.parsing.flow import Flow
+from arbitration.parsing.limits import ParseLimits
+from arbitration.parsing.package import checked_package, damage_reported, opened_package
+from arbitration.parsing.table_rows import HeaderFinder, named_cells
+
+_MIDNIGHT = dt.time()
+_MOST_CELLS = 2_000_000
+
+
+@dataclass(slots=True)
+class _Count:
+    """What people are told of."""
+
+    cells: int = 0
+    hidden: int = 0
+    uncomputed: int = 0
+
+
+def draft_of_xlsx(data: bytes, *, limits: ParseLimits, password: str | None = None) -> Draft:
+    """Rows as lines, a section and new page for each sheet.
+
+    Raises :class:`PasswordRequired`, and :class:`ParseFailure` (``corrupt``, ``too_large``, ``too_many_lines``,
+    ``forbidden_content``, ``type_mismatch``).
+    """
+    data = opened_package(data, password=password, extension=".xlsx")
+    archive = checked_package(data)
+    if "xl/workbook.xml" not in archive.names:
+        raise ParseFailure("type_mismatch", "The name says XLSX, but the file holds no workbook.")
+    flow, count = Flow("xlsx", limits.max_characters), _Count()
+    with damage_reported("a spreadsheet program"), python_warnings.catch_warnings():
+        python_warnings.simplefilter("ignore")
+        title = _read(data, flow, count, limits)
+    warnings = list(_warnings(archive, count, flow))
+    return Draft("xlsx", flow.pages, flow.lines, flow.toc, "markup", title, warnings)
+
+
+def _read(data: bytes, flow: Flow, count: _Count, limits: ParseLimits) -> str | None:
+    from openpyxl.reader.excel import load_workbook
+
+    workbook = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+    percents = _percent_styles(workbook)
+    for sheet in workbook.worksheets:
+        is_hidden = sheet.sheet_state != "visible"
+        flow.page_break()
+        flow.add(sheet.title, level=None if is_hidden else 1, hidden=is_hidden, bold=True)
+        headers = HeaderFinder()
+        for row in _rows(sheet, percents, count):
+            hidden = is_hidden or row.is_hidden
+            flow.add_row(named_cells(headers.take(row.cells), row.cells), hidden=hidden)
+            if row.aside:
+                flow.add_row(row.aside, hidden=True)
+            count.hidden += hidden or bool(row.aside)
+            within_count("lines", len(flow.lines), limits.max_lines)
+    return workbook.properties.title or None
+
+
+@dataclass(slots=True)
+class _Row:
+    """A row's cells by column; ``aside`` holds the words of hidden columns."""
+
+    cells: Mapping[int, str]
+    aside: Sequence[str]
+    is_hidden: bool
+
+
+def _rows(sheet: Any, percents: frozenset[int], count: _Count) -> Iterator[_Row]:
+    """Rows that hold something, and an empty one where some are left out: a table ends there."""
+    # The reader below openpyxl's read-only sheet: the sheet itself tells neither hidden rows nor hidden columns.
+    from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
+
+    class Parser(WorkSheetParser):  # type: ignore[misc]
+        def parse_cell(self, element: Any) -> dict[str, Any]:
+            cell: dict[str, Any] = super().parse_cell(element)
+            formula = element.find(FORMULA_TAG) if cell["value"] is None else None
+            if formula is not None and formula.text:
+                cell["value"] = f"={formula.text}"
+                count.uncomputed += 1
+            return cell
+
+    workbook = sheet.parent
+    with sheet._get_source() as source:
+        parser = Parser(
+            source,
+            sheet._shared_strings,
+            data_only=True,
+            epoch=workbook.epoch,
+            date_formats=workbook._date_formats,
+            timedelta_formats=workbook._timedelta_formats,
+        )
+        last = 0
+        for number, cells in parser.parse():
+            count.cells += len(cells)
+            if count.cells > _MOST_CELLS:
+                raise ParseFailure(
+                    "too_large",
+                    f"The workbook has more than {_MOST_CELLS:,} cells. Split it and upload the parts.",
+                )
+            hidden = _is_on(parser.row_dimensions.pop(str(number), {}).get("hidden"))
+            row = _row(cells, _hidden_columns(parser.column_dimensions), percents, is_hidden=hidden)
+            if number > last + 1 or not (row.cells or row.aside):
+                yield _Row({}, (), is_hidden=False)
+            if row.cells or row.aside:
+                yield row
+            last = number
+
+
+def _row(
+    cells: Sequence[Mapping[str, Any]],
+    hidden_columns: Sequence[tuple[int, int]],
+    percents: frozenset[int],
+    *,
+    is_hidden: bool,
+) -> _Row:
+    shown: dict[int, str] = {}
+    aside: list[str] = []
+    for cell in cells:
+        words = _written(cell["value"], is_percent=cell["style_id"] in percents)
+        if not words:
+            continue
+        if any(first <= cell["column"] <= last for first, last in hidden_columns):
+            aside.append(words)
+        else:
+            shown[cell["column"]] = words
+    return _Row(shown, aside, is_hidden)
+
+
+def _hidden_columns(dimensions: Mapping[str, Mapping[str, str]]) -> list[tuple[int, int]]:
+    return [
+        (int(column.get("min", 0)), int(column.get("max", 0)))
+        for column in dimensions.values()
+        if _is_on(column.get("hidden"))
+    ]
+
+
+def _is_on(value: str | None) -> bool:
+    return value in ("1", "true")
+
+
+def _percent_styles(workbook: Any) -> frozenset[int]:
+    """The cell styles that show a number as a percentage."""
+    from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
+
+    own = workbook._number_formats
+    found = set()
+    for number, style in enumerate(workbook._cell_styles):
+        place = style.numFmtId - BUILTIN_FORMATS_MAX_SIZE
+        shown = own[place] if 0 <= place < len(own) else BUILTIN_FORMATS.get(style.numFmtId, "")
+        if "%" in shown:
+            found.add(number)
+    return frozenset(found)
+
+
+def _written(value: Any, *, is_percent: bool) -> str:
+    """A cell in words: dates as ISO 8601, numbers without the noise of their binary form."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, dt.datetime):
+        return value.date().isoformat() if value.time() == _MIDNIGHT else value.isoformat(" ", "seconds")
+    if isinstance(value, int | float):
+        return f"{format(100 * value, '.12g')} %" if is_percent else format(value, ".15g")
+    return " ".join(str(value).split())
+
+
+def _warnings(archive: Archive, count: _Count, flow: Flow) -> Iterator[str]:
+    names = archive.names
+    if count.hidden:
+        yield f"{count.hidden} rows are hidden or have hidden cells; those are flagged and not searched"
+    if count.uncomputed:
+        yield f"{count.uncomputed} formulas have no stored result; the formula itself was read"
+    if any(name.startswith(("xl/comments", "xl/threadedcomments")) for name in names):
+        yield "comments on cells were not read"
+    if any(name.startswith(("xl/charts/", "xl/media/")) for name in names):
+        yield "charts and pictures were not read"
+    if any(name.startswith("xl/externallinks/") for name in names):
+        yield "the workbook refers to other workbooks; they were not opened"
+    if "xl/vbaproject.bin" in names:
+        yield "the workbook holds macros; they were not run"
+    if flow.invisible_characters:
+        yield f"{flow.invisible_characters} invisible characters were left out"
