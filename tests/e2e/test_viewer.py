@@ -9,7 +9,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from tests.e2e.browser import evidence_settled, overflow, seen, violations
-from tests.e2e.conftest import Visit
+from tests.e2e.conftest import Visit, ask
 from tests.product import RunningProduct
 
 #: Whether every box that the viewer is fitted on lies inside its pane.
@@ -61,10 +61,13 @@ def test_a_search_is_walked_zoomed_and_panned_by_keys_alone(visit: Visit, produc
     assert seen(page).refused == []
 
 
-def test_lines_are_chosen_on_the_image_cited_and_made_evidence(
-    visit: Visit, product: RunningProduct, runs: dict[str, int]
-) -> None:
-    page = visit("reviewer").go(f"/runs/{runs['pdf']}/")
+def test_lines_are_chosen_on_the_image_cited_and_made_evidence(visit: Visit, product: RunningProduct) -> None:
+    run = ask(
+        product,
+        "What must a firm explain under Article 20 about an automated system?",
+        "regulation-on-client-records.pdf",
+    )
+    page = visit("reviewer").go(f"/runs/{run}/")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     evidence_settled(page)
     page.wait_for_function(IN_SIGHT, arg=".box--anchor")
