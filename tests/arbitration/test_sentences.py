@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from arbitration.sentences import SentenceMap, is_heading, sentences_of, without_heading
+from arbitration.sentences import SentenceMap, is_heading, is_whole, runs_on, sentences_of, without_heading
 
 TEXT = "  First part\nends here. Second one (b) is\nlonger! A third"
 
@@ -57,3 +57,21 @@ def test_a_title_that_runs_on_into_its_text_is_no_part_of_the_sentence(
 )
 def test_a_clause_without_a_verb_is_a_heading(sentence: str, expected: bool) -> None:
     assert is_heading(sentence) is expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "following", "runs"),
+    [
+        ("as such terms are defined under U.S.", "Privacy Laws", True),
+        ("It keeps its records in the U.S.", "The firm may move them.", False),
+    ],
+)
+def test_initials_end_a_sentence_before_a_word_that_begins_one(
+    sentence: str, following: str, runs: bool
+) -> None:
+    assert runs_on(sentence, following) is runs
+
+
+def test_a_heading_in_title_case_is_no_sentence() -> None:
+    assert not is_whole("Copyright Owner Revises or Retracts the Notice.")
+    assert is_whole("The Copyright Owner revises the Notice.")
