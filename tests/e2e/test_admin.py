@@ -43,6 +43,6 @@ def test_an_admin_fills_a_field_of_two_documents_and_narrows_by_it(visit: Visit)
 def test_an_auditor_has_the_whole_trail_verified(visit: Visit) -> None:
     page = visit("auditor").go("/operations/maintenance/")
     trail = page.get_by_role("region", name="Verify the whole audit trail")
-    expect(page.get_by_role("region", name="Compute missing vectors").get_by_role("button")).to_have_count(0)
-    trail.get_by_role("button").click()
+    expect(page.get_by_role("region", name="Compute missing vectors").locator("button")).to_have_count(0)
+    trail.locator("button").click()
     expect(trail.get_by_text("The chain is whole")).to_be_visible(timeout=WORK)

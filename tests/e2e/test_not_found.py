@@ -10,13 +10,14 @@ from tests.product import RunningProduct
 
 def test_a_reviewer_confirms_a_not_found(visit: Visit, product: RunningProduct) -> None:
     run = ask(product, "Which fertiliser suits tulips?", "information-security-policy.md")
-    page = visit("reviewer").go(f"/runs/{run}/")
+    visitor = visit("reviewer")
+    page = visitor.go(f"/runs/{run}/")
     expect(page.get_by_role("heading", name="Not found")).to_be_visible()
     expect(page.get_by_text("no_keyword_match")).to_have_count(0)
     expect(page.locator(".term").filter(has_text="tulips")).to_contain_text("0")
     page.keyboard.press("o")
     expect(page.get_by_text("Say where the answer stands")).to_be_visible()
-    visit("reviewer").go(f"/runs/{run}/")
+    page = visitor.go(f"/runs/{run}/")
     page.keyboard.press("a")
     expect(page.locator(".decision")).to_contain_text("Not found confirmed")
     page.keyboard.press("z")
