@@ -56,6 +56,7 @@ PAGES = {
     "models-drift": ("auditor", "/models/drift/"),
     "audit": ("auditor", "/audit/"),
     "trust": ("reviewer", "/trust/"),
+    "progress": ("auditor", "/trust/progress/"),
     "risk": ("admin", "/collections/demo/settings/risk/"),
     "risk-read": ("auditor", "/collections/demo/settings/risk/"),
     "archive-of": ("admin", "/collections/demo/archive/"),

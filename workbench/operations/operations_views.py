@@ -23,6 +23,7 @@ from . import control, costs, prompts
 from .forms import BudgetsForm, SwitchForm
 from .mail_trial import mail_server, mail_try
 from .operations import may_operate, operations_page
+from .progress import progress_page
 from .trust import trust_page
 
 
@@ -35,6 +36,12 @@ def _require_operator(request: HttpRequest) -> None:
 def trust(request: HttpRequest) -> HttpResponse:
     """Whether the machine is right and people check it."""
     return render(request, "ops/trust.html", trust_page(user=request.user, query=request.GET))
+
+
+@require_safe
+def progress(request: HttpRequest) -> HttpResponse:
+    """How the queue and its reviewers get on."""
+    return render(request, "ops/progress.html", progress_page(user=request.user, query=request.GET))
 
 
 @require_safe

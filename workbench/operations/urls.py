@@ -19,6 +19,7 @@ urlpatterns = [
     path("operations/budgets/", views.budgets, name="budgets"),
     path("operations/runs/<int:pk>/retry/", views.run_retry, name="run-retry"),
     path("trust/", views.trust, name="trust"),
+    path("trust/progress/", views.progress, name="progress"),
     path("costs/", views.cost_page, name="costs"),
     path("costs.csv", views.cost_export, name="costs-export"),
     path("operations/prices/", prices.prices_page, name="prices"),

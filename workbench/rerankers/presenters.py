@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from django.urls import reverse
@@ -12,8 +13,8 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import permissions_anywhere
-from workbench.infra.dates import month_in_words
-from workbench.infra.plots import bar_plot, curve_plot, line_plot
+from workbench.infra.dates import day_in_words, days_between, month_in_words
+from workbench.infra.plots import Chart, Series, bar_plot, chart, over
 from workbench.labeling.models import Label
 from workbench.runs.models import RoleChoice
 from workbench.runs.words import METHOD_LABELS
@@ -22,7 +23,7 @@ from . import selectors
 from .cards import FIGURES, labels_seen, model_card, seed_of
 from .champion import is_withdrawn, serving_now
 from .data import outlook_of, training_plan
-from .drift import DriftRow, drift_for
+from .drift import Drift, DriftRow, drift_for
 from .forms import ReasonForm, ScheduleForm
 from .lineage import models_of_label
 from .models import (
@@ -30,6 +31,7 @@ from .models import (
     GateDecision,
     ModelVersion,
     Origin,
+    Outcome,
     RunState,
     TrainingRun,
 )
@@ -83,18 +85,41 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
     }
 
 
-def _f1_plot(decisions: list[GateDecision]) -> Any:
-    """F1 on the gold holdout of each challenger that was compared, the oldest first."""
-    points = [
-        (
-            _("%(version)s %(outcome)s")
-            % {"version": decision.challenger, "outcome": decision.get_outcome_display()},
-            decision.challenger_report["metrics"]["f1"],
-        )
-        for decision in reversed(decisions)
-        if decision.challenger_report
+def _f1_plot(decisions: list[GateDecision]) -> Chart | None:
+    """What the gate decided over the months: F1 of both sides on the gold of each comparison, the oldest first."""
+    compared = [decision for decision in reversed(decisions) if decision.challenger_report]
+    if not compared:
+        return None
+    names = [
+        _("%(day)s, %(version)s %(outcome)s")
+        % {
+            "day": day_in_words(decision.created_at.date()),
+            "version": decision.challenger,
+            "outcome": decision.get_outcome_display(),
+        }
+        for decision in compared
     ]
-    return line_plot(title=_("F1 of challengers on the gold holdout"), values=points) if points else None
+    return chart(
+        title=_("F1 at each decision"),
+        x_label=_("Decision"),
+        y_label=_("F1 on the gold set"),
+        labels=names,
+        tick_labels=[day_in_words(decision.created_at.date()) for decision in compared],
+        series=[
+            over(
+                _("Challenger"),
+                [_f1(decision.challenger_report) for decision in compared],
+                marks=["chosen" if decision.outcome == Outcome.DEPLOYED else "" for decision in compared],
+            ),
+            over(_("Model in use"), [_f1(decision.champion_report) for decision in compared]),
+        ],
+        digits=4,
+        top=1.0,
+    )
+
+
+def _f1(report: dict[str, Any] | None) -> float | None:
+    return report["metrics"]["f1"] if report else None
 
 
 def training_progress(run: TrainingRun) -> dict[str, Any]:
@@ -256,19 +281,29 @@ def _plots(report: dict[str, Any] | None) -> dict[str, Any]:
         return {}
     importance = sorted(report.get("importance", {}).items(), key=lambda item: -item[1])[:MOST_IMPORTANT]
     return {
-        "reliability": curve_plot(
+        "reliability": chart(
             title=_("Reliability"),
-            points=[(predicted, true) for predicted, true, _count in report["reliability"]],
             x_label=_("predicted probability"),
             y_label=_("share that was evidence"),
-            diagonal=True,
+            series=[
+                Series(
+                    _("share that was evidence"),
+                    [(predicted, true) for predicted, true, _count in report["reliability"]],
+                )
+            ],
+            digits=2,
+            top=1.0,
+            right=1.0,
+            has_diagonal=True,
         ),
-        "curve": curve_plot(
+        "curve": chart(
             title=_("Precision and recall"),
-            points=report["curve"],
             x_label=_("recall"),
             y_label=_("precision"),
-            dots=False,
+            series=[Series(_("precision"), [tuple(point) for point in report["curve"]])],
+            digits=2,
+            top=1.0,
+            right=1.0,
         ),
         "importance": bar_plot(
             title=_("Fall of ROC AUC when a feature is shuffled"),
@@ -319,6 +354,7 @@ def drift_page(*, user: User) -> dict[str, Any]:
     return {
         "crumbs": _crumbs(_("Drift")),
         "overall": drift.overall,
+        "weeks": _drift_weeks(drift),
         "views": [
             {
                 "title": title,
@@ -333,6 +369,26 @@ def drift_page(*, user: User) -> dict[str, Any]:
             if rows
         ],
     }
+
+
+def _drift_weeks(drift: Drift) -> Chart | None:
+    """The override rate week by week, with its interval; a week without decisions is a gap."""
+    known = {date.fromisoformat(row.name): row.figure for row in drift.by_week}
+    if not known:
+        return None
+    weeks = days_between(min(known), max(known), step=7)
+    figures = [known.get(week) for week in weeks]
+    rates = [None if one is None else 100 * one.rate for one in figures]
+    band = [None if one is None else (100 * one.low, 100 * one.high) for one in figures]
+    return chart(
+        title=_("Override rate by week"),
+        x_label=_("Week of"),
+        y_label=_("% of decided verdicts"),
+        labels=[day_in_words(week) for week in weeks],
+        series=[over(_("Override rate"), rates, band=band)],
+        unit=" %",
+        top=100.0,
+    )
 
 
 def _in_words(rows: Iterable[DriftRow], words: Mapping[str, Any]) -> list[DriftRow]:
