@@ -57,6 +57,8 @@ PAGES = {
     "audit": ("auditor", "/audit/"),
     "trust": ("reviewer", "/trust/"),
     "progress": ("auditor", "/trust/progress/"),
+    "tour": ("reviewer", "/tour/3/"),
+    "tour-end": ("auditor", "/tour/7/"),
     "risk": ("admin", "/collections/demo/settings/risk/"),
     "risk-read": ("auditor", "/collections/demo/settings/risk/"),
     "archive-of": ("admin", "/collections/demo/archive/"),

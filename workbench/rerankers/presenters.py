@@ -10,6 +10,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import permissions_anywhere
@@ -35,6 +36,7 @@ from .models import (
     RunState,
     TrainingRun,
 )
+from .outlook import PACE_DAYS, blind_share_wanted, training_waits_for
 from .services import may_move, may_train, next_due, standing_current
 from .unmatched import unmatched_seen
 
@@ -51,11 +53,28 @@ _STATE_WORDS = {
 }
 
 
+#: Metrics as people know them.
+METRICS = {
+    "f1": "F1",
+    "precision": gettext_lazy("Precision"),
+    "recall": gettext_lazy("Recall"),
+    "roc_auc": "ROC AUC",
+    "brier": gettext_lazy("Brier score"),
+    "ece": gettext_lazy("Expected calibration error (ECE)"),
+    "mrr": "MRR",
+    "p_at_1": "P@1",
+    "ndcg_at_5": "NDCG@5",
+    "uncertain_share": gettext_lazy("Share left undecided"),
+    "pairs": gettext_lazy("Pairs"),
+}
+
+
 def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dict[str, Any]:
     """The champion, what the gate decided, who was champion when, trainings, and the schedule."""
     decisions = selectors.decisions_newest(limit=MOST_SHOWN)
     standing = standing_current()
     schedule = standing.schedule
+    outlook, new_labels = outlook_of(standing), selectors.labels_since_last_training()
     serving = serving_now()
     champion = serving.champion
     versions = list(selectors.versions_all()[:MOST_SHOWN])
@@ -77,9 +96,17 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
         "schedule": schedule,
         "schedule_form": schedule_form or ScheduleForm.of(schedule),
         "next_due": next_due(schedule),
-        "new_labels": selectors.labels_since_last_training(),
+        "new_labels": new_labels,
+        "waiting_for": training_waits_for(
+            new=new_labels,
+            need=schedule.min_new_labels,
+            gained=selectors.labels_of_last_days(PACE_DAYS),
+        )
+        if schedule.is_on
+        else None,
+        "blind_share": blind_share_wanted(outlook, share=selectors.blind_share_now()),
         "unmatched": standing.unmatched,
-        "outlook": outlook_of(standing),
+        "outlook": outlook,
         "may_train": may_train(user=user),
         "may_move": may_move(user=user),
     }
@@ -258,7 +285,7 @@ def _decision(decision: GateDecision) -> dict[str, Any]:
         "row": decision,
         "rows": [
             {
-                "name": name,
+                "name": METRICS[name],
                 "champion": champion["metrics"].get(name) if champion else None,
                 "challenger": challenger["metrics"].get(name),
             }
@@ -273,7 +300,9 @@ def _decision(decision: GateDecision) -> dict[str, Any]:
 
 def _figures(report: dict[str, Any] | None) -> list[dict[str, Any]]:
     metrics = (report or {}).get("metrics", {})
-    return [{"name": name, "value": metrics[name]} for name in FIGURES if metrics.get(name) is not None]
+    return [
+        {"name": METRICS[name], "value": metrics[name]} for name in FIGURES if metrics.get(name) is not None
+    ]
 
 
 def _plots(report: dict[str, Any] | None) -> dict[str, Any]:

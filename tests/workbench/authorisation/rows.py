@@ -221,6 +221,8 @@ INSTALLATION: list[Row] = [
     post("ops:run-retry", "ARD", given=parts.failed_run),
     get("ops:trust", SIGNED_IN),  # figures of one's own collections
     get("ops:progress", SIGNED_IN),
+    get("ops:tour", SIGNED_IN),
+    post("ops:tour-end", SIGNED_IN),
     get("ops:costs", "DUduS!"),
     get("ops:costs-export", "DUduS!"),
     get("ops:prompts", "DUduS!"),

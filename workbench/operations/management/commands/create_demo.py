@@ -12,6 +12,8 @@ from workbench.accounts.selectors import system_user
 from workbench.documents.intake import Waiting, documents_await
 from workbench.documents.models import Document
 from workbench.infra.commands import JsonCommand, as_table
+from workbench.operations.demo.month import month_act
+from workbench.operations.demo.process import month_request
 from workbench.operations.demo.services import Demo, demo_create
 from workbench.rerankers.seed import seed_register
 
@@ -25,6 +27,9 @@ class Command(JsonCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--wait", action="store_true", help="until every document is ready or failed")
+        parser.add_argument(
+            "--month", action="store_true", help="act out here what the month of the demo still lacks"
+        )
         parser.add_argument("--yes", action="store_true", help="also under production settings")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -38,6 +43,10 @@ class Command(JsonCommand):
         seed_register()  # or else the first question loads the model that ships in a web process, which keeps it
         if options["wait"]:
             documents_await(document_ids=demo.document_ids, waiting=Waiting())
+        if options["month"]:
+            month_act()
+        else:
+            month_request()
         self.emit(_report(demo), human=_describe)
 
 
