@@ -280,6 +280,7 @@ def _plot(decides: Decides, proposal: BarProposal, rows: list[EffectRow]) -> Cha
         ],
         limit=100 * proposal.promised,
         limit_label=_("promised"),
+        unit=" %",
     )
 
 
