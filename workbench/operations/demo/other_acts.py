@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, timedelta
 from decimal import Decimal
 from io import StringIO
+from ipaddress import ip_network
 from pathlib import Path
 
 from django.conf import settings
@@ -52,7 +54,7 @@ from workbench.webhooks.services import webhook_create, webhook_pause
 
 from ..control import budgets_change
 from .grader import MODEL
-from .month_questions import CLAIMS_MONTH, MonthQuestion
+from .month_questions import CLAIMS_MONTH, IN_CLIENTS_WORDS, MonthQuestion
 from .people import DEMO_PEOPLE
 from .review_acts import as_told
 from .scene import CLAIMS, DEMO, Scene, lot
@@ -211,24 +213,29 @@ def _words_at(pair: object) -> str:
     return "\n".join(passage.text for passage in near)
 
 
+def gold_of_another_office(scene: Scene) -> None:
+    """A gold set on questions in clients' words, which no training reads."""
+    _labels_taken_in(scene, "gold-in-clients-words.csv", IN_CLIENTS_WORDS[::2], is_gold=True)
+
+
 def labels_of_another_office(scene: Scene) -> None:
-    """Two files of labels: a gold set on claims, which no training reads, and pairs to learn from."""
-    for name, is_gold, chosen in (
-        ("gold-claims.csv", True, [q for q in CLAIMS_MONTH if lot("gold", q.text) < 0.65]),
-        ("other-office.csv", False, [q for q in CLAIMS_MONTH if lot("gold", q.text) >= 0.65]),
-    ):
-        labels_import(
-            actor=scene.person("admin"),
-            collection=scene.collection(CLAIMS),
-            content=_labels_csv(scene, chosen),
-            file_name=name,
-            source="annotator",
-            judge="Office Varnmoor",
-            is_gold=is_gold,
-        )
+    """Pairs of other such questions, to learn from."""
+    _labels_taken_in(scene, "in-clients-words.csv", IN_CLIENTS_WORDS[1::2], is_gold=False)
 
 
-def _labels_csv(scene: Scene, questions: list[MonthQuestion]) -> bytes:
+def _labels_taken_in(scene: Scene, name: str, questions: Sequence[MonthQuestion], *, is_gold: bool) -> None:
+    labels_import(
+        actor=scene.person("admin"),
+        collection=scene.collection(CLAIMS),
+        content=_labels_csv(scene, questions),
+        file_name=name,
+        source="annotator",
+        judge="Office Varnmoor",
+        is_gold=is_gold,
+    )
+
+
+def _labels_csv(scene: Scene, questions: Sequence[MonthQuestion]) -> bytes:
     out = StringIO()
     writer = csv.writer(out)
     writer.writerow(["question", "document", "page", "line_from", "line_to", "role"])
@@ -258,7 +265,10 @@ def _labels_csv(scene: Scene, questions: list[MonthQuestion]) -> bytes:
 def training(scene: Scene) -> None:
     """A training as the schedule would start it; the gate decides by itself what becomes of it."""
     admin = scene.person("admin")
-    schedule_change(actor=admin, is_on=True, min_new_labels=50)
+    # A pilot has little gold yet: its admin asks for less of it than ships.
+    schedule_change(
+        actor=admin, is_on=True, min_new_labels=50, min_positives=12, min_negatives=50, min_questions=12
+    )
     run = training_claimed_here(actor=admin, config=TrainingConfig(members=1))
     run_training(run_id=run.pk)
 
@@ -295,7 +305,7 @@ def strategies_measured(scene: Scene) -> None:
         rows = [json.dumps(row) for row in _measured()]
         (folder / "labels.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
         call_command(
-            "evaluate", str(folder), "--strategies", "offline,bm25,embedding", "--json", stdout=StringIO()
+            "evaluate", str(folder), "--strategies", "offline,bm25,semantic", "--json", stdout=StringIO()
         )
 
 
@@ -323,8 +333,7 @@ def connections(scene: Scene) -> None:
     admin, claims = scene.person("admin"), scene.collection(CLAIMS)
     folder = Path(settings.WORKBENCH_HOME) / "demo-inbox"
     folder.mkdir(parents=True, exist_ok=True)
-    before, settings.SOURCE_FOLDERS = settings.SOURCE_FOLDERS, [folder.parent]
-    try:
+    with _allowing("SOURCE_FOLDERS", [folder.parent]):
         source = source_create(
             actor=admin,
             collection=claims,
@@ -333,16 +342,26 @@ def connections(scene: Scene) -> None:
             settings={"folder": str(folder)},
         )
         source_pause(actor=admin, source=source)
+    with _allowing("WEBHOOK_NETWORKS", [ip_network("192.0.2.0/24")]):  # of documentation: it leads nowhere
+        webhook, _secret = webhook_create(
+            actor=admin,
+            collection=claims,
+            url="https://192.0.2.1/compliance",
+            events=["run.finished", "run.signed"],
+            description="The compliance desk's inbox",
+        )
+        webhook_pause(actor=admin, webhook=webhook)
+
+
+@contextmanager
+def _allowing(name: str, value: object) -> Iterator[None]:
+    """A setting of this process as an operator could have it, for as long as something is registered."""
+    before = getattr(settings, name)
+    setattr(settings, name, value)
+    try:
+        yield
     finally:
-        settings.SOURCE_FOLDERS = before
-    webhook, _secret = webhook_create(
-        actor=admin,
-        collection=claims,
-        url="https://192.0.2.1/compliance",  # an address of documentation: it leads nowhere
-        events=["run.finished", "run.signed"],
-        description="The compliance desk's inbox",
-    )
-    webhook_pause(actor=admin, webhook=webhook)
+        setattr(settings, name, before)
 
 
 def taken_out(scene: Scene) -> None:
