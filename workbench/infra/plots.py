@@ -230,6 +230,7 @@ class Drawn:
     """A series in the box: ``lines`` and ``bands`` are the points of SVG polylines and polygons, one between gaps."""
 
     label: str
+    kind: Kind
     look: str
     lines: tuple[str, ...]
     bands: tuple[str, ...]
@@ -350,7 +351,7 @@ def _drawn(
 ) -> Drawn:
     look = "edge" if series.is_edge else str(place % LOOKS)
     if series.kind == "bars":
-        return Drawn(series.label, look, (), (), (), _bars(series, frame, low))
+        return Drawn(series.label, "bars", look, (), (), (), _bars(series, frame, low))
     runs = _runs(series)
     lines = [
         " ".join(f"{frame.across(series.values[i][0])},{frame.up(series.values[i][1] or 0.0)}" for i in run)
@@ -364,7 +365,7 @@ def _drawn(
         for (x, y), mark in zip(series.values, marks, strict=True)
         if y is not None and not series.is_edge
     ]
-    return Drawn(series.label, look, tuple(lines), tuple(bands), tuple(dots), ())
+    return Drawn(series.label, series.kind, look, tuple(lines), tuple(bands), tuple(dots), ())
 
 
 def _bars(series: Series, frame: _Frame, low: dict[float, float]) -> tuple[Block, ...]:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, F, Q
@@ -36,7 +37,7 @@ _MOST_PEOPLE = 4
 
 @dataclass(frozen=True, slots=True)
 class QueueDay:
-    """What came into the queue on a day, what was decided, and what waited at its end."""
+    """What came into the queue on a day and must be decided, what of it was decided, and what waited at its end."""
 
     day: date
     entered: int
@@ -78,7 +79,8 @@ def progress_of(*, collection: Collection) -> Progress:
 
 def queue_days(*, collection: Collection, first: date, last: date) -> list[QueueDay]:
     """Every day from the first to the last, reckoned back from what waits now. Three queries."""
-    items = QueueItem.objects.filter(collection=collection).exclude(state=ItemState.WITHDRAWN).order_by()
+    items = QueueItem.objects.filter(collection=collection, is_required=True).order_by()
+    items = items.exclude(state=ItemState.WITHDRAWN)
     closed = items.filter(state=ItemState.DECIDED)
     entered = _by_day(items.filter(created_at__date__gte=first), "created_at")
     decided = _by_day(closed.filter(decided_at__date__gte=first), "decided_at")
@@ -142,10 +144,11 @@ def progress_page(*, user: User, query: QueryDict) -> dict[str, Any]:
     if chosen is None:
         return context
     progress = progress_of(collection=chosen)
-    has_queue = any(day.entered or day.decided or day.waiting for day in progress.queue)
-    weeks = days_between(week_of(progress.queue[0].day), progress.queue[-1].day, step=7)
+    days = list(dropwhile(lambda day: not (day.entered or day.decided or day.waiting), progress.queue))
+    began = min((row.week for row in progress.reviewers), default=progress.queue[-1].day)
+    weeks = days_between(began, progress.queue[-1].day, step=7)
     return context | {
-        "burn_down": _burn_down(progress.queue) if has_queue else None,
+        "burn_down": _burn_down(days) if days else None,
         "throughput": _throughput(progress.reviewers, weeks) if progress.reviewers else None,
         "agreement": _agreement(progress.reviewers, weeks) if progress.reviewers else None,
         "second": progress.second,
@@ -156,7 +159,7 @@ def _burn_down(days: list[QueueDay]) -> Chart:
     return chart(
         title=_("Queue, day by day"),
         x_label=_("Day"),
-        y_label=_("Verdicts"),
+        y_label=_("Verdicts that must be decided"),
         labels=[day_in_words(day.day) for day in days],
         series=[
             over(_("Waiting at the end of the day"), [day.waiting for day in days]),

@@ -19,7 +19,7 @@ from .trust_api import ShareSerializer
 
 
 class QueueDaySerializer(serializers.Serializer[Any]):
-    """A day (UTC): verdicts that entered the queue, that were decided, and that waited at its end."""
+    """A day (UTC): verdicts that must be decided, as they entered the queue, were decided, and waited at its end."""
 
     day = serializers.DateField()
     entered = serializers.IntegerField()

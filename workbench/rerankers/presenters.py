@@ -416,7 +416,6 @@ def _drift_weeks(drift: Drift) -> Chart | None:
         labels=[day_in_words(week) for week in weeks],
         series=[over(_("Override rate"), rates, band=band)],
         unit=" %",
-        top=100.0,
     )
 
 

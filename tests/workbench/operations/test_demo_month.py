@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,8 @@ from workbench.operations.progress import progress_of
 from workbench.operations.trust import trust_of
 from workbench.rerankers.drift import drift_for
 from workbench.rerankers.models import GateDecision, Outcome
-from workbench.review.models import Adjudication, Comparison, Review, Signature
-from workbench.runs.models import LLMCall, Run
+from workbench.review.models import Adjudication, Review, Signature
+from workbench.runs.models import Comparison, LLMCall, Run
 from workbench.synonyms.models import DictionaryEntry
 
 #: What a page says when it has nothing to show.
@@ -77,7 +78,7 @@ def test_a_month_of_work_is_there_and_no_page_is_empty(month: Scene) -> None:
 
 def _figures(month: Scene) -> None:
     """Every chart has something to show, over several weeks."""
-    first = timezone.now().date() - timezone.timedelta(days=DAYS)
+    first = timezone.now().date() - timedelta(days=DAYS)
     assert Review.objects.order_by("created_at").first().created_at.date() >= first
     system = system_user()
     weeks = drift_for(user=system).by_week

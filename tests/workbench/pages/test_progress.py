@@ -17,7 +17,7 @@ API = "/api/v1/collections/alpha/progress/"
 
 
 def test_the_queue_is_reckoned_back_from_what_waits_now(cast: Cast, scene: Scene) -> None:
-    items = QueueItem.objects.filter(collection=cast.alpha)
+    items = QueueItem.objects.filter(collection=cast.alpha, is_required=True)
     waiting, decided = items.filter(state=ItemState.WAITING), items.filter(state=ItemState.DECIDED)
     days = progress_of(collection=cast.alpha).queue
     assert days[0].day == week_of(days[0].day)
@@ -51,7 +51,10 @@ def test_the_page_and_the_api_are_for_those_who_answer_for_the_verdicts(
         assert page.count('class="plot plot--chart"') == 3
         assert page.count("Show as table") == 3
     shown = client_as(cast.auditor).get(API).json()
-    assert shown["queue"][-1]["entered"] == QueueItem.objects.filter(collection=cast.alpha).count()
+    assert (
+        shown["queue"][-1]["entered"]
+        == QueueItem.objects.filter(collection=cast.alpha, is_required=True).count()
+    )
     assert shown["reviewers"][0]["reviewer"] == cast.reviewer.name
     assert shown["second_reviews"] == []
     for person in (cast.analyst, cast.annotator):

@@ -104,9 +104,9 @@ def settings_made(scene: Scene) -> None:
     price_set(
         actor=admin,
         model=MODEL,
-        fresh=Decimal("0.4"),
-        cached=Decimal("0.1"),
-        output=Decimal("1.6"),
+        fresh=Decimal(4),
+        cached=Decimal(1),
+        output=Decimal(16),
         reason="The demo's price list.",
     )
     budgets_change(actor=admin, run_budget=Decimal(1), month_budget=Decimal(50), reason="Enough for a pilot.")
@@ -156,8 +156,9 @@ def _decide_checklist(scene: Scene, run: Run, *, share: float) -> None:
     """As a reviewer in a hurry: what the machine said, of a share of the runs."""
     if lot("checklist", run.question.text, run.question.document_id) >= share:
         return
-    for item in scene.waiting(run):
-        as_told(scene, item, by="reviewer2")
+    for by in ("reviewer2", "reviewer"):  # the second of them where two must agree
+        for item in scene.waiting(run):
+            as_told(scene, item, by=by)
 
 
 def labelling(scene: Scene) -> None:

@@ -33,9 +33,9 @@ def month_is_over() -> bool:
 
 
 def month_in_own_process() -> None:
-    """Runs ``create_demo --month`` and waits for it."""
+    """Runs ``manage.py demo_month`` and waits for it."""
     subprocess.run(
-        [sys.executable, "-m", "django", "create_demo", "--month", "--yes", "--json"],
+        [sys.executable, "-m", "django", "demo_month", "--yes", "--json"],
         check=True,
         stdout=subprocess.DEVNULL,
     )

@@ -21,7 +21,7 @@ from workbench.review.services import (
     not_found_confirm,
 )
 from workbench.review.signing import run_sign
-from workbench.runs.models import Run
+from workbench.runs.models import RoleChoice, Run
 
 from .grader import MODEL
 from .logins import demo_passwords
@@ -114,12 +114,18 @@ def decide(scene: Scene, item: QueueItem, *, by: str, week: int) -> None:
 
 
 def as_told(scene: Scene, item: QueueItem, *, by: str) -> None:
-    """One card as the machine has it; what it leaves open is discarded. Second reviews and blind cards are left."""
+    """One card as the machine has it; what it leaves open is discarded."""
     reviewer = scene.person(by)
-    if item.stage != ItemStage.FIRST or item.is_blind:
-        return
     if item.candidate is None:
         not_found_confirm(actor=reviewer, run=item.run, comment="")
+    elif item.stage == ItemStage.SECOND:
+        second_review_add(
+            actor=reviewer, candidate=item.candidate, role=item.candidate.verdict.role or RoleChoice.DISCARDED
+        )
+    elif item.is_blind:
+        candidate_choose(
+            actor=reviewer, candidate=item.candidate, role=item.candidate.verdict.role or RoleChoice.DISCARDED
+        )
     elif item.candidate.verdict.role is None:
         candidate_override(
             actor=reviewer, candidate=item.candidate, role="discarded", reason_code=ReasonCode.WRONG_ROLE
@@ -170,7 +176,16 @@ def _allow(scene: Scene, slug: str, endpoints: list[str], *, asks: bool = True) 
 
 
 def missed_passage(scene: Scene) -> None:
-    """Lines that no detector found are added, and the answer is written again."""
+    """Lines that no detector found are added in both collections, and one answer is written again."""
+    evidence_add(
+        actor=scene.person("reviewer2"),
+        run=scene.runs(CLAIMS)[-1],
+        document=scene.document("complaints-procedure.md"),
+        first=(1, 3),
+        last=(1, 3),
+        role="supporting",
+        reason="Says since when the procedure applies.",
+    )
     run = scene.runs(DEMO)[0]
     evidence_add(
         actor=scene.person("reviewer"),
