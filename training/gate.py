@@ -206,8 +206,8 @@ def _no_gain(
         )
         return (
             f"F1 rises from {old:.4f} to {new:.4f}, but {_interval_in_words(gain)} holds zero and {why}: "
-            f"too little to replace {before.version}. They decide differently on {differ} of {after.metrics.pairs} gold pairs: more "
-            "such pairs are needed to tell",
+            f"too little to replace {before.version}. They decide differently on {differ} of "
+            f"{after.metrics.pairs} gold pairs: more such pairs are needed to tell",
         )
     return ()
 
