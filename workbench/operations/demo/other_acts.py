@@ -297,7 +297,7 @@ def words_and_views(scene: Scene) -> None:
 
 
 def strategies_measured(scene: Scene) -> None:
-    """Three strategies on the questions of claims, judged by the labels."""
+    """Two strategies on questions of claims, judged by labels."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "labels"
         folder.mkdir()
@@ -306,7 +306,14 @@ def strategies_measured(scene: Scene) -> None:
         rows = [json.dumps(row) for row in _measured()]
         (folder / "labels.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
         call_command(
-            "evaluate", str(folder), "--strategies", "offline,bm25,semantic", "--json", stdout=StringIO()
+            "evaluate",
+            str(folder),
+            "--strategies",
+            "offline,bm25",
+            "--limit",
+            "12",
+            "--json",
+            stdout=StringIO(),
         )
 
 
@@ -366,14 +373,14 @@ def _allowing(name: str, value: object) -> Iterator[None]:
 
 
 def taken_out(scene: Scene) -> None:
-    """The signed run and the month of claims as files, and an archive of the collection that comes back as a copy."""
+    """The signed run and a week of the demo as files, and an archive of the collection that comes back as a copy."""
     auditor, admin = scene.person("auditor"), scene.person("admin")
     signed = Run.objects.filter(review_state="signed", collection__slug=DEMO).first()
     if signed is not None:
         run_export(actor=scene.person("analyst"), run=signed)
     until = timezone.now()
     period_export(
-        actor=auditor, collection=scene.collection(DEMO), since=until - timedelta(days=28), until=until
+        actor=auditor, collection=scene.collection(DEMO), since=until - timedelta(days=7), until=until
     )
     archive_request(actor=admin, collection=scene.collection(CLAIMS))
     ready = Transfer.objects.filter(state="ready").latest("pk")

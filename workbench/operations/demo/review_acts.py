@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from workbench.accounts.models import MemberRole
 from workbench.collection_settings.selectors import criteria_weights_of
 from workbench.collection_settings.services import collection_change
+from workbench.people.services import membership_revoke
 from workbench.review.comments import comment_add
 from workbench.review.evidence import evidence_add
 from workbench.review.models import ItemStage, ItemState, QueueItem, ReasonCode
@@ -221,6 +223,14 @@ def dispute(scene: Scene) -> None:
             role="supporting",
             reason="It is needed to apply the rule, and does not state it.",
         )
+    admin = scene.person("admin")  # who only stood in
+    membership_revoke(
+        actor=admin,
+        user=admin,
+        collection=scene.collection(CLAIMS),
+        role=MemberRole.REVIEWER,
+        reason="The dispute is settled.",
+    )
 
 
 def signature(scene: Scene) -> None:
