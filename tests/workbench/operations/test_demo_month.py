@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -43,7 +42,7 @@ pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def month(settings, tmp_path: Path) -> Iterator[Scene]:
+def month(settings, tmp_path: Path) -> Scene:
     """The demo with its month; claims has most of it."""
     settings.WORKBENCH_HOME = tmp_path
     default = dict(settings.STORAGES["default"])
@@ -54,7 +53,7 @@ def month(settings, tmp_path: Path) -> Iterator[Scene]:
     documents_await(document_ids=demo.document_ids, waiting=Waiting(patience=0.0))
     assert month_act() == len(ACTS)
     claims = Document.objects.filter(collection__slug=CLAIMS)
-    yield Scene(
+    return Scene(
         document=claims.get(name="claims-handling-manual.md"),
         run=Run.objects.filter(collection__slug=CLAIMS, not_found=False, queue_items__state="waiting").latest(
             "pk"
@@ -71,7 +70,6 @@ def test_a_month_of_work_is_there_and_no_page_is_empty(month: Scene) -> None:
     acted = AuditEvent.objects.filter(action=Action.DEMO_ACTED)
     assert {event.object_id for event in acted} == {act.name for act in ACTS}
     assert month_act() == 0, "each act is done once"
-    print([(d.outcome, d.way, d.reasons) for d in GateDecision.objects.order_by("pk")])
     _figures(month)
     _pages(month)
 
