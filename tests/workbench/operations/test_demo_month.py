@@ -55,9 +55,12 @@ def month(settings, tmp_path: Path) -> Scene:
     claims = Document.objects.filter(collection__slug=CLAIMS)
     return Scene(
         document=claims.get(name="claims-handling-manual.md"),
-        run=Run.objects.filter(collection__slug=CLAIMS, not_found=False, queue_items__state="waiting").latest(
-            "pk"
-        ),
+        run=Run.objects.filter(
+            collection__slug=CLAIMS,
+            not_found=False,
+            queue_items__state="waiting",
+            reviews__label__isnull=False,
+        ).latest("pk"),
         comparison=Comparison.objects.latest("pk"),
         round=Round.objects.latest("pk"),
         entry=DictionaryEntry.objects.filter(collection__slug=CLAIMS).latest("pk"),
@@ -90,7 +93,7 @@ def _figures(month: Scene) -> None:
         len(trust_of(collection=Run.objects.filter(collection__slug=DEMO)[0].collection).misses.to_week) >= 4
     )
     assert LLMCall.objects.filter(cost__gt=0).dates("created_at", "day").count() >= 4
-    assert set(GateDecision.objects.values_list("outcome", flat=True)) >= {Outcome.KEPT}
+    assert set(GateDecision.objects.values_list("outcome", flat=True)) == {Outcome.KEPT, Outcome.DEPLOYED}
     assert Signature.objects.count() == 1
     assert Adjudication.objects.count() == 1
 
