@@ -15,7 +15,6 @@ from workbench.exports import api as exports
 from workbench.exports import report_api as reports
 from workbench.labeling import api as labeling
 from workbench.operations import control_api, cost_api, job_api, price_api, prompt_api
-from workbench.operations import control_api, cost_api, price_api, prompt_api
 from workbench.operations.progress_api import CollectionProgressActions
 from workbench.operations.risk_api import CollectionRiskActions
 from workbench.operations.trust_api import CollectionTrustActions
