@@ -196,7 +196,7 @@ def _no_gain(
     if new == old:
         return (f"F1 is the same, {new:.4f}: a tie keeps {before.version}",)
     if new < old:
-        return (f"F1 falls from {old:.4f} to {new:.4f}: {before.version} is kept",)
+        return (f"F1 falls from {old:.4f} to {new:.4f}: no gain over {before.version}",)
     holds_zero = gain.low is None or gain.low <= 0
     if holds_zero and (policy.interval_excludes_zero or way == "cross_validation"):
         why = (
@@ -206,8 +206,8 @@ def _no_gain(
         )
         return (
             f"F1 rises from {old:.4f} to {new:.4f}, but {_interval_in_words(gain)} holds zero and {why}: "
-            f"{before.version} is kept. They decide differently on {differ} of {after.metrics.pairs} gold pairs: more "
-            "such pairs are needed to tell",
+            f"too little to replace {before.version}. They decide differently on {differ} of "
+            f"{after.metrics.pairs} gold pairs: more such pairs are needed to tell",
         )
     return ()
 

@@ -15,6 +15,7 @@ from workbench.exports import api as exports
 from workbench.exports import report_api as reports
 from workbench.labeling import api as labeling
 from workbench.operations import control_api, cost_api, job_api, price_api, prompt_api
+from workbench.operations.progress_api import CollectionProgressActions
 from workbench.operations.risk_api import CollectionRiskActions
 from workbench.operations.trust_api import CollectionTrustActions
 from workbench.people import api as people
@@ -36,6 +37,7 @@ class CollectionViewSet(
     CollectionThresholdActions,
     CollectionPolicyActions,
     CollectionTrustActions,
+    CollectionProgressActions,
     CollectionRiskActions,
     documents.CollectionViewSet,
 ):

@@ -32,7 +32,7 @@ _OVER = re.compile(
 )
 _BARE = re.compile(
     r"\b(?:in|of|to|from|under|by|and|at|point|en|de|del|al?"
-    r"|punto) (\d{1,3}(?:\.\d{1,3}){1,4}(?:\([a-z0-9]{1,3}\))?)(?![\d%])"
+    r"|punto) (\d{1,3}(?:\.\d{1,3}){1,4}(?:\([a-z0-9]{1,3}\))?)(?!\d| ?%| per ?cent| por ciento)"
 )
 _OWN = re.compile(r"\b(?:this|the present|est[ea]|la presente|el presente)\b", re.IGNORECASE)
 
@@ -125,6 +125,13 @@ def _is_over(reading: Reading) -> bool:
 def changed_place(over: Reading, under: Reading) -> bool:
     """Whether a passage changes the clause that another one is, by its number."""
     return any(edits(s.text) and refers(s.text, under) for s in over.sentences)
+
+
+def changes_others_only(over: Reading, under: Reading) -> bool:
+    """Whether a passage names by number the clauses that it changes, and another one is none of them: an amendment that
+    replaces 5.3 leaves 5.5 as it is, however much both speak of payment."""
+    edited = [s.text for s in over.sentences if _references(s.text) and edits(s.text)]
+    return bool(edited and under.addresses) and not any(refers(sentence, under) for sentence in edited)
 
 
 @lru_cache(maxsize=1024)

@@ -368,7 +368,7 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
     known = {
         "slug": scene.document.collection.slug,
         "pk": key,
-        "number": key,
+        "number": 3 if address.name == "ops:tour" else key,
         "page_num": 1,
         "kind": "csv",
         "token": LINK_TOKEN,

@@ -113,6 +113,16 @@ def test_a_probability_is_a_percentage_with_a_word(probability: float, said: str
     assert said in _gauge(probability)
 
 
+def test_a_probability_against_the_role_makes_the_verdict_uncertain() -> None:
+    assert (
+        evidence.likelihood(0.17, "primary") == evidence.likelihood(0.17, "supporting") == "17 %, uncertain"
+    )
+    assert evidence.likelihood(0.17, "discarded") == "17 %, low"
+    assert evidence.likelihood(0.7, "discarded") == "70 %, uncertain"
+    assert evidence.likelihood(0.7, "primary") == "70 %, high"
+    assert "17 %, uncertain" in _gauge(0.17, role="primary")
+
+
 def test_rules_have_names_for_people_and_models_keep_their_own() -> None:
     assert evidence.decider_name("rules of detection") == "Detection rules"
     assert evidence.decider_name("gpt-5-mini") == "gpt-5-mini"

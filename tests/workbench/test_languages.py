@@ -24,7 +24,7 @@ from tests.workbench.plain_words import coded
 from tests.workbench.scene import Scene
 from workbench.accounts.models import MemberRole, Membership, User
 from workbench.errors import WorkbenchError
-from workbench.infra.plots import line_plot
+from workbench.infra.plots import chart, over
 from workbench.people.services import language_choose, user_invite
 from workbench.runs.models import EvaluationRun
 from workbench.runs.suggestions import suggestions
@@ -276,14 +276,16 @@ def test_numbers_dates_and_plurals_are_spanish() -> None:
 
 def test_a_plot_speaks_the_language_and_is_drawn_in_none() -> None:
     def drawn() -> Any:
-        return line_plot(title="F1", values=[("a", 0.8125), ("b", 0.5)])
+        return chart(
+            title="F1", y_label="F1", labels=["a", "b"], series=[over("F1", [0.8125, 0.5])], digits=3
+        )
 
     english = drawn()
     with translation.override("es"):
         spanish = drawn()
 
-    assert (english.description, spanish.description) == ("F1: a: 0.812; b: 0.500", "F1: a: 0,812; b: 0,500")
-    assert spanish.points == english.points
+    assert (english.rows[0], spanish.rows[0]) == (("a", "0.812"), ("a", "0,812"))
+    assert spanish.series[0].lines == english.series[0].lines
 
 
 # --- the switch -------------------------------------------------------------------------------------

@@ -47,6 +47,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     date_joined = models.DateTimeField(default=timezone.now)
     #: "" until one is chosen: pages then follow the browser.
     language = models.CharField(max_length=8, blank=True, default="")
+    #: When the tour of the first login was ended or skipped; null until then.
+    tour_ended_at = models.DateTimeField(null=True, blank=True)
 
     objects: UserManager = UserManager()
 

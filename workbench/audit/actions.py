@@ -52,6 +52,7 @@ class Action(models.TextChoices):
     COLLECTION_RETENTION_CHANGED = "collection.retention_changed", _("Retention changed")
     COMMENT_ADDED = "comment.added", _("Comment added")
     COMPARISON_STARTED = "comparison.started", _("Comparison started")
+    DEMO_ACTED = "demo.acted", _("Day of the demo acted out")
     DOCUMENT_CANCELLED = "document.cancelled", _("Reading of a document cancelled")
     DOCUMENT_DELETED = "document.deleted", _("Document deleted")
     DOCUMENT_DESCRIBED = "document.described", _("Document described")

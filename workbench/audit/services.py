@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 __all__ = [
+    "DEMO_MOMENT",
     "VERIFIED_AT_ONCE",
     "VerifyReport",
     "audit_record",
@@ -62,8 +63,9 @@ def audit_record(
     A new kind of event is a new member of :class:`Action`. Give the object itself, or its type and id. Without
     ``collection_id`` it is the object's own. ``before`` and ``after`` hold what changed; long text is
     replaced by its hash (``redaction.py``); a request that came with an API token adds ``api_token``, the token's key,
-    to ``after``. Without ``actor_kind`` it is a person, or the system for the
-    system user and nobody. Whoever listens to the action (``listeners.py``) writes in the same transaction.
+    to ``after``, an act of the demo's month the moment that it stands for. Without ``actor_kind`` it is a person, or
+    the system for the system user and nobody.
+    Whoever listens to the action (``listeners.py``) writes in the same transaction.
 
     Raises :class:`RuntimeError` outside a transaction.
     """
@@ -83,7 +85,7 @@ def audit_record(
         object_id=str(object_id),
         collection_id=collection_id,
         before=redacted(before),
-        after=redacted(_with_token(after)),
+        after=redacted(_with_source(after)),
         reason=redacted_reason(reason),
         request_id=_request_id(),
     )
@@ -155,10 +157,16 @@ def _collection_of(obj: models.Model) -> int | None:
     return getattr(obj, "collection_id", None)
 
 
-def _with_token(after: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What changed and, where a program acted with somebody's token, the key of that token."""
-    token = structlog.contextvars.get_contextvars().get("api_token")
-    return after if token is None else {**(after or {}), "api_token": token}
+#: Under this name an event of the demo's month tells the moment that it stands for; its own time is the real one.
+DEMO_MOMENT = "demo_moment"
+
+
+def _with_source(after: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What changed and, where a program acted with somebody's token, the key of that token; of the demo's month, the
+    moment that was acted out."""
+    known = structlog.contextvars.get_contextvars()
+    source = {name: known[name] for name in ("api_token", DEMO_MOMENT) if known.get(name) is not None}
+    return {**(after or {}), **source} if source else after
 
 
 def _request_id() -> str:

@@ -19,7 +19,7 @@ from workbench.documents.selectors import collection_for
 from workbench.runs.services import MAX_QUESTION_CHARACTERS
 
 from .models import Entry, QuestionSet, Round
-from .selectors import CELL_STATES, cell_for, grid, question_set_for, round_for
+from .selectors import CELL_STATES, MOST_ROUNDS, cell_for, coverage, grid, question_set_for, round_for
 from .services import (
     MAX_QUESTIONS,
     cell_retry,
@@ -125,6 +125,14 @@ class GridSerializer(serializers.Serializer[Any]):
     rows = GridRowSerializer(many=True)
 
 
+class RoundCoverageSerializer(serializers.Serializer[Any]):
+    """A round and its cells by state."""
+
+    round = serializers.IntegerField(source="round.pk")
+    created_at = serializers.DateTimeField(source="round.created_at")
+    counts = serializers.DictField(child=serializers.IntegerField())
+
+
 @extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[QuestionSet]):
     """Saved checklists."""
@@ -150,6 +158,14 @@ class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVi
         collection = collection_for(user=request.user, slug=given.pop("collection"))
         made = question_set_create(actor=request.user, collection=collection, **given)
         return Response(QuestionSetSerializer(made).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(responses=RoundCoverageSerializer(many=True))
+    @action(detail=True, methods=["get"], pagination_class=None)
+    def coverage(self, request: Request, pk: str) -> Response:
+        """How far each round of the set is, the newest 50, oldest first."""
+        question_set = question_set_for(user=request.user, pk=int(pk))
+        rounds = reversed(question_set.rounds.all()[:MOST_ROUNDS])
+        return Response(RoundCoverageSerializer(coverage(rounds=rounds), many=True).data)
 
     @extend_schema(parameters=[IDEMPOTENCY], request=QuestionsSerializer, responses=QuestionSetSerializer)
     @action(detail=True, methods=["post"])

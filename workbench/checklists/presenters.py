@@ -11,10 +11,12 @@ from django.utils.translation import gettext_lazy
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
+from workbench.infra.dates import day_in_words
+from workbench.infra.plots import Chart, chart, over
 
 from .forms import QuestionsForm, RoundForm
 from .models import QuestionSet, Round
-from .selectors import CELL_STATES, Grid, GridCell, GridRow
+from .selectors import CELL_STATES, MOST_ROUNDS, Grid, GridCell, GridRow, RoundCoverage, coverage
 
 STATE_LABELS = {
     "waiting": gettext_lazy("waiting"),
@@ -26,17 +28,28 @@ STATE_LABELS = {
     "signed": gettext_lazy("signed"),
 }
 
+#: From what is settled to what is not asked yet, as the chart stacks them.
+_COVERAGE = (
+    (gettext_lazy("Settled"), ("signed", "decided")),
+    (gettext_lazy("To review"), ("to_review",)),
+    (gettext_lazy("Disputed"), ("disputed",)),
+    (gettext_lazy("Failed"), ("failed",)),
+    (gettext_lazy("Not answered yet"), ("waiting", "running")),
+)
+
 
 def set_page(*, question_set: QuestionSet, user: User, round_form: RoundForm | None = None) -> dict[str, Any]:
     """A set: its questions, the form that changes them, its rounds, the form that starts one."""
     entries = list(question_set.entries.filter(is_current=True))
+    rounds = list(question_set.rounds.select_related("requested_by")[:MOST_ROUNDS])
     may_ask = Permission.ASK in permissions_in(user, question_set.collection)
     questions = "\n".join(entry.text for entry in entries)
     return {
         "set": question_set,
         "collection": question_set.collection,
         "entries": entries,
-        "rounds": question_set.rounds.select_related("requested_by")[:50],
+        "rounds": rounds,
+        "coverage": _coverage_chart(coverage(rounds=reversed(rounds))) if rounds else None,
         "may_ask": may_ask,
         "questions_form": QuestionsForm(initial={"questions": questions}) if may_ask else None,
         "round_form": (round_form or RoundForm(question_set=question_set)) if may_ask else None,
@@ -45,6 +58,26 @@ def set_page(*, question_set: QuestionSet, user: User, round_form: RoundForm | N
             {"label": question_set.name},
         ],
     }
+
+
+def _coverage_chart(rounds: list[RoundCoverage]) -> Chart:
+    """How much of each round is settled, the oldest first; a bar is as high as the round has questions."""
+    return chart(
+        title=_("Coverage by round"),
+        x_label=_("Round of"),
+        y_label=_("Questions asked of documents"),
+        labels=[
+            _("%(day)s, round %(number)d")
+            % {"day": day_in_words(one.round.created_at.date()), "number": one.round.pk}
+            for one in rounds
+        ],
+        tick_labels=[day_in_words(one.round.created_at.date()) for one in rounds],
+        series=[
+            over(str(label), [sum(one.counts[state] for state in states) for one in rounds], "bars")
+            for label, states in _COVERAGE
+        ],
+        digits=0,
+    )
 
 
 def round_page(*, round_: Round, grid: Grid, may_ask: bool, query: QueryDict) -> dict[str, Any]:

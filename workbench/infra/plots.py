@@ -1,7 +1,8 @@
-"""Plots drawn on the server as SVG shapes; colours come from the style sheet, the numbers stand beside them as a table.
+"""Plots drawn on the server as SVG shapes: bars of names, heat maps, and charts over two axes.
 
 Coordinates are in a fixed view box and carry no style, so that the content security policy needs no exception and the
-picture follows the theme.
+picture follows the theme. A value is read by pointing at it (``<title>``), in a table, which stands beside the plot or
+behind it, and by its accessible name.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from django.utils.formats import number_format
+from django.utils.translation import gettext as _
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,90 +79,6 @@ def bar_plot(
     words = "; ".join(f"{bar.label} {bar.value:.{digits}f}" for bar in bars)
     return BarPlot(
         title, bars, ticks, height=max(1, len(bars)) * ROW, description=f"{title}: {words}", digits=digits
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class LinePlot:
-    """One line over equally spaced points: ``points`` is the attribute of an SVG polyline."""
-
-    title: str
-    points: str
-    dots: tuple[tuple[float, float, str], ...]
-    ticks: tuple[tuple[float, str], ...]
-    description: str
-
-
-HEIGHT = 60.0
-
-
-def line_plot(
-    *, title: str, values: Sequence[tuple[str, float]], bottom: float = 0.0, top: float = 1.0
-) -> LinePlot:
-    """A line through (label, value), between ``bottom`` and ``top``, in a box of 100 x 60."""
-    span = (top - bottom) or 1.0
-    step = 100.0 / max(1, len(values) - 1)
-    dots = tuple(
-        (
-            round(index * step, 2),
-            round(HEIGHT - HEIGHT * min(max((value - bottom) / span, 0.0), 1.0), 2),
-            f"{label}: {_spoken(value, 3)}",
-        )
-        for index, (label, value) in enumerate(values)
-    )
-    ticks = tuple(
-        (round(HEIGHT - HEIGHT * part / 4, 2), _spoken(bottom + span * part / 4, 2)) for part in range(5)
-    )
-    return LinePlot(
-        title=title,
-        points=" ".join(f"{x},{y}" for x, y, _ in dots),
-        dots=dots,
-        ticks=ticks,
-        description=f"{title}: " + "; ".join(text for _, _, text in dots),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePlot:
-    """A curve through points of the unit square, drawn in a box of 100 x 60; ``diagonal`` says that the line from
-    corner to corner, where prediction and truth agree, belongs to it."""
-
-    title: str
-    points: str
-    dots: tuple[tuple[float, float, str], ...]
-    x_label: str
-    y_label: str
-    diagonal: bool
-    description: str
-
-
-def curve_plot(
-    *,
-    title: str,
-    points: Sequence[tuple[float, float]],
-    x_label: str,
-    y_label: str,
-    diagonal: bool = False,
-    dots: bool = True,
-) -> CurvePlot:
-    """A curve through (x, y), both in [0, 1]; what lies outside is drawn on the edge."""
-    placed = tuple(
-        (
-            round(100 * min(max(x, 0.0), 1.0), 2),
-            round(HEIGHT - HEIGHT * min(max(y, 0.0), 1.0), 2),
-            f"{x_label} {_spoken(x, 2)}, {y_label} {_spoken(y, 2)}",
-        )
-        for x, y in points
-    )
-    told = placed[:: max(1, len(placed) // 10)]
-    return CurvePlot(
-        title=title,
-        points=" ".join(f"{x},{y}" for x, y, _ in placed),
-        dots=placed if dots else (),
-        x_label=x_label,
-        y_label=y_label,
-        diagonal=diagonal,
-        description=f"{title}: " + "; ".join(text for _, _, text in told),
     )
 
 
@@ -247,68 +165,298 @@ def _spoken(value: float, digits: int) -> str:
     return number_format(f"{value:.{digits}f}")
 
 
-#: What a point of a plot of effects is: the one in use, the one proposed, or any other.
+# --- lines, bars and dots over two axes ---------------------------------------------------------------
+
+WIDTH, HEIGHT = 440, 200
+#: As many names as fit below the axis of periods.
+_MOST_LABELS = 6
+#: As many places as the style sheet tells apart.
+LOOKS = 5
+
+#: What a dot is beside others: the one in use, the one chosen, or any.
 Mark = Literal["", "current", "chosen"]
+Kind = Literal["line", "bars", "dots"]
 
 
 @dataclass(frozen=True, slots=True)
-class EffectPlot:
-    """What choices cost (to the right) and what they lose (upwards), in a box of 400 x 220 with ticks on both axes.
+class Series:
+    """Values under one name. ``values`` are (x, y), and with ``labels`` of the chart x is the place of a label; y None
+    is a gap. ``band`` is (low, high) of each value. ``is_edge`` is a second line that only bounds the first."""
 
-    ``dots`` are (x, y, mark, words); ``bounds`` the points of a second line, ``limit`` the height of a level one."""
+    label: str
+    values: Sequence[tuple[float, float | None]]
+    kind: Kind = "line"
+    band: Sequence[tuple[float, float] | None] = ()
+    marks: Sequence[Mark] = ()
+    is_edge: bool = False
+
+
+def over(
+    label: str,
+    values: Sequence[float | None],
+    kind: Kind = "line",
+    *,
+    band: Sequence[tuple[float, float] | None] = (),
+    marks: Sequence[Mark] = (),
+) -> Series:
+    """A series of one value a label."""
+    placed = [(float(place), value) for place, value in enumerate(values)]
+    return Series(label, placed, kind, band=band, marks=marks)
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A value that can be pointed at."""
+
+    x: float
+    y: float
+    mark: Mark
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A bar, or the column of a label that can be pointed at."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A series in the box: ``lines`` and ``bands`` are the points of SVG polylines and polygons, one between gaps."""
+
+    label: str
+    kind: Kind
+    look: str
+    lines: tuple[str, ...]
+    bands: tuple[str, ...]
+    dots: tuple[Dot, ...]
+    bars: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart in a box of ``WIDTH`` x ``HEIGHT``, its ticks as (place, words), and its figures as a table."""
 
     title: str
     x_label: str
     y_label: str
-    points: str
-    bounds: str
-    dots: tuple[tuple[float, float, Mark, str], ...]
-    limit: float
+    series: tuple[Drawn, ...]
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
+    columns: tuple[Block, ...]
+    limit: float | None
+    limit_label: str
+    has_diagonal: bool
     description: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the lines need their names beside them."""
+        return len(self.series) > 1 or self.limit is not None
 
 
-EFFECT_WIDTH, EFFECT_HEIGHT = 400, 220
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Where a value lies, and how it is said."""
+
+    right: float
+    top: float
+    slots: int
+    unit: str
+    digits: int
+
+    def across(self, x: float) -> float:
+        if self.slots:
+            return round(WIDTH * (x + 0.5) / self.slots, 1)
+        return round(WIDTH * min(max(x / self.right, 0.0), 1.0), 1)
+
+    def up(self, y: float) -> float:
+        return round(HEIGHT * (1 - min(max(y / self.top, 0.0), 1.0)), 1)
+
+    def said(self, value: float | None) -> str:
+        return "–" if value is None else f"{number_format(f'{value:.{self.digits}f}')}{self.unit}"
 
 
-def effect_plot(
+def chart(
     *,
     title: str,
-    x_label: str,
     y_label: str,
-    points: Sequence[tuple[float, float, Mark]],
-    bounds: Sequence[tuple[float, float]],
-    limit: float,
-) -> EffectPlot:
-    """A line through (x, y) with a dot each, one through ``bounds``, and a level line at ``limit``; both axes begin
-    at 0."""
-    x_ticks = round_ticks(max((x for x, _, _ in points), default=1.0))
-    highest = max([limit, *(y for _, y, _ in points), *(y for _, y in bounds)])
-    y_ticks = round_ticks(highest)
-
-    def across(x: float) -> float:
-        return round(EFFECT_WIDTH * x / x_ticks[-1], 1)
-
-    def up(y: float) -> float:
-        return round(EFFECT_HEIGHT * (1 - y / y_ticks[-1]), 1)
-
-    dots = tuple(
-        (across(x), up(y), mark, f"{x_label} {_spoken(x, 1)}, {y_label} {_spoken(y, 1)}")
-        for x, y, mark in points
-    )
-    return EffectPlot(
+    series: Sequence[Series],
+    x_label: str = "",
+    labels: Sequence[str] = (),
+    tick_labels: Sequence[str] = (),
+    unit: str = "",
+    digits: int = 1,
+    top: float | None = None,
+    right: float | None = None,
+    limit: float | None = None,
+    limit_label: str = "",
+    has_diagonal: bool = False,
+) -> Chart:
+    """The series over ``labels``, or over figures where there are none. Bars stand on one another. Both axes begin at
+    0; ``top`` and ``right`` end them, else the largest value does. ``unit`` follows each value, such as " %";
+    ``tick_labels`` are shorter labels for the axis."""
+    heights = [y for one in series for y in _reach(one)] + _stacks(series) + ([limit] if limit else [])
+    y_ticks = round_ticks(top or max(heights, default=1.0))
+    x_ticks = round_ticks(right or max((x for one in series for x, _y in one.values), default=1.0))
+    frame = _Frame(right or x_ticks[-1], top or y_ticks[-1], len(labels), unit, digits)
+    low: dict[float, float] = {}
+    drawn = tuple(_drawn(one, place, frame, low, labels) for place, one in enumerate(series))
+    header, rows = _table(series, labels, x_label, frame)
+    return Chart(
         title=title,
         x_label=x_label,
         y_label=y_label,
-        points=" ".join(f"{x},{y}" for x, y, _, _ in dots),
-        bounds=" ".join(f"{across(x)},{up(y)}" for x, y in bounds),
-        dots=dots,
-        limit=up(limit),
-        x_ticks=tuple((across(tick), _short_number(tick)) for tick in x_ticks),
-        y_ticks=tuple((up(tick), _short_number(tick)) for tick in y_ticks),
-        description=f"{title}: " + "; ".join(words for _, _, _, words in dots),
+        series=drawn,
+        x_ticks=_label_ticks(tick_labels or labels, frame)
+        if labels
+        else tuple((frame.across(tick), short_number(tick)) for tick in x_ticks if tick <= frame.right),
+        y_ticks=tuple(
+            (frame.up(tick), f"{short_number(tick)}{unit}") for tick in y_ticks if tick <= frame.top
+        ),
+        columns=_columns(header, rows, frame) if labels else (),
+        limit=None if limit is None else frame.up(limit),
+        limit_label=limit_label,
+        has_diagonal=has_diagonal,
+        description="; ".join(
+            [title, *(_inshort_number(one, labels, frame) for one in series if not one.is_edge)]
+        ),
+        header=header,
+        rows=rows,
     )
+
+
+def _reach(series: Series) -> list[float]:
+    return [y for _x, y in series.values if y is not None] + [high for _l, high in filter(None, series.band)]
+
+
+def _stacks(series: Sequence[Series]) -> list[float]:
+    sums: dict[float, float] = {}
+    for one in series:
+        if one.kind == "bars":
+            for x, y in one.values:
+                sums[x] = sums.get(x, 0.0) + (y or 0.0)
+    return list(sums.values())
+
+
+def _drawn(
+    series: Series, place: int, frame: _Frame, low: dict[float, float], labels: Sequence[str]
+) -> Drawn:
+    look = "edge" if series.is_edge else str(place % LOOKS)
+    if series.kind == "bars":
+        return Drawn(series.label, "bars", look, (), (), (), _bars(series, frame, low))
+    runs = _runs(series)
+    lines = [
+        " ".join(f"{frame.across(series.values[i][0])},{frame.up(series.values[i][1] or 0.0)}" for i in run)
+        for run in runs
+        if len(run) > 1 and series.kind == "line"
+    ]
+    bands = [_band(series, run, frame) for run in runs if series.band and len(run) > 1]
+    marks = series.marks or [""] * len(series.values)
+    dots = [
+        Dot(frame.across(x), frame.up(y), mark, f"{_named(x, labels, frame)}: {series.label} {frame.said(y)}")
+        for (x, y), mark in zip(series.values, marks, strict=True)
+        if y is not None and not series.is_edge
+    ]
+    return Drawn(series.label, series.kind, look, tuple(lines), tuple(bands), tuple(dots), ())
+
+
+def _bars(series: Series, frame: _Frame, low: dict[float, float]) -> tuple[Block, ...]:
+    """On those that the chart has already; ``low`` is where each column ends so far."""
+    width = round(0.7 * WIDTH / max(1, frame.slots), 2)
+    blocks = []
+    for x, y in series.values:
+        below = low.get(x, 0.0)
+        low[x] = below + (y or 0.0)
+        if y:
+            height = round(frame.up(below) - frame.up(low[x]), 2)
+            left = round(frame.across(x) - width / 2, 2)
+            blocks.append(Block(left, frame.up(low[x]), width, height, f"{series.label} {frame.said(y)}"))
+    return tuple(blocks)
+
+
+def _runs(series: Series) -> list[list[int]]:
+    """The places of values between gaps."""
+    runs: list[list[int]] = [[]]
+    for place, (_x, y) in enumerate(series.values):
+        if y is None:
+            runs.append([])
+        else:
+            runs[-1].append(place)
+    return [run for run in runs if run]
+
+
+def _band(series: Series, run: list[int], frame: _Frame) -> str:
+    edges = [(series.values[i][0], series.band[i] or (series.values[i][1] or 0.0,) * 2) for i in run]
+    highs = [f"{frame.across(x)},{frame.up(band[1])}" for x, band in edges]
+    lows = [f"{frame.across(x)},{frame.up(band[0])}" for x, band in reversed(edges)]
+    return " ".join(highs + lows)
+
+
+def _label_ticks(labels: Sequence[str], frame: _Frame) -> tuple[tuple[float, str], ...]:
+    step = -(-len(labels) // _MOST_LABELS)
+    return tuple((frame.across(place), labels[place]) for place in range(0, len(labels), step))
+
+
+def _columns(header: Sequence[str], rows: Sequence[Sequence[str]], frame: _Frame) -> tuple[Block, ...]:
+    width = WIDTH / frame.slots
+    return tuple(
+        Block(
+            round(place * width, 2),
+            0,
+            round(width, 2),
+            HEIGHT,
+            "\n".join([row[0], *(f"{name}: {cell}" for name, cell in zip(header[1:], row[1:], strict=True))]),
+        )
+        for place, row in enumerate(rows)
+    )
+
+
+def _table(
+    series: Sequence[Series], labels: Sequence[str], x_label: str, frame: _Frame
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """A row for each x, in its order."""
+    places = sorted({x for one in series for x, _y in one.values}) if not labels else range(len(labels))
+    cells = [{x: _cell(one, place, frame) for place, (x, _y) in enumerate(one.values)} for one in series]
+    rows = tuple((_named(x, labels, frame), *(column.get(x, "–") for column in cells)) for x in places)
+    return (x_label, *(one.label for one in series)), rows
+
+
+def _cell(series: Series, place: int, frame: _Frame) -> str:
+    band = series.band[place] if series.band else None
+    said = frame.said(series.values[place][1])
+    return said if band is None else f"{said} ({frame.said(band[0])} – {frame.said(band[1])})"
+
+
+def _named(x: float, labels: Sequence[str], frame: _Frame) -> str:
+    return labels[int(x)] if labels else number_format(f"{x:.{max(1, frame.digits)}f}")
+
+
+def _inshort_number(series: Series, labels: Sequence[str], frame: _Frame) -> str:
+    """Where a series begins, ends and goes to, for those who hear it; every value is in the table."""
+    known = [(x, y) for x, y in series.values if y is not None]
+    if not known:
+        return _("%(series)s: no figures") % {"series": series.label}
+    (first, begins), (last, ends) = known[0], known[-1]
+    heights = [y for _x, y in known]
+    return _(
+        "%(series)s: %(first)s %(begins)s, %(last)s %(ends)s, lowest %(lowest)s, highest %(highest)s"
+    ) % {
+        "series": series.label,
+        "first": _named(first, labels, frame),
+        "begins": frame.said(begins),
+        "last": _named(last, labels, frame),
+        "ends": frame.said(ends),
+        "lowest": frame.said(min(heights)),
+        "highest": frame.said(max(heights)),
+    }
 
 
 def round_ticks(top: float) -> tuple[float, ...]:
@@ -320,5 +468,5 @@ def round_ticks(top: float) -> tuple[float, ...]:
     return tuple(round(step * place, 10) for place in range(math.ceil(top / step - 1e-9) + 1))
 
 
-def _short_number(value: float) -> str:
+def short_number(value: float) -> str:
     return number_format(f"{value:g}")

@@ -49,6 +49,16 @@ class CostRowSerializer(serializers.Serializer[Any]):
     unpriced = serializers.IntegerField()
 
 
+class CostDaySerializer(serializers.Serializer[Any]):
+    """One collection on one day (UTC)."""
+
+    day = serializers.DateField()
+    collection_id = serializers.IntegerField(allow_null=True)
+    collection = serializers.CharField(source="slug", allow_null=True)
+    calls = serializers.IntegerField()
+    cost = serializers.DecimalField(source="usd", max_digits=20, decimal_places=6)
+
+
 @extend_schema_field({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$"})
 class MonthField(serializers.DateField):
     """A month as ``2026-11``."""
@@ -58,13 +68,14 @@ class MonthField(serializers.DateField):
 
 
 class CostsSerializer(serializers.Serializer[Any]):
-    """A month, such as ``2026-11``: the sums by collection, strategy, model and step, and all of them together.
+    """A month, such as ``2026-11``: the sums by collection, strategy, model and step, by day, and all of them together.
     ``month_budget`` is null without a limit."""
 
     month = MonthField()
     month_budget = serializers.DecimalField(source="budget", max_digits=12, decimal_places=4, allow_null=True)
     total = UsageSerializer()
     rows = CostRowSerializer(many=True)
+    days = CostDaySerializer(many=True)
 
 
 class CostViewSet(ApiViewSet[LLMCall]):

@@ -16,7 +16,6 @@ from django.db.models import Count, F, Min, Q, Sum
 from django.db.models.functions import Now, TruncDate
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import Membership
@@ -25,8 +24,9 @@ from workbench.audit.actions import Action
 from workbench.audit.models import AuditEvent
 from workbench.checklists.models import Cell
 from workbench.documents.models import Collection, Document, DocumentStatus
+from workbench.infra.dates import day_in_words, days_between
 from workbench.infra.model_endpoints import model_endpoints
-from workbench.infra.plots import BarPlot, bar_plot
+from workbench.infra.plots import BarPlot, Chart, bar_plot, chart, over
 from workbench.runs.gateway import llm_control, spent_this_month
 from workbench.runs.models import LLMCall, Run, RunStatus
 
@@ -80,7 +80,6 @@ def operations_page(*, user: User) -> dict[str, Any] | None:
         "ledger": ledger,
         "cache": _cache(user),
         "shards": _shards(user) if "pointwise" in ledger.by_strategy else None,
-        "plots": ledger.plots(),
     }
 
 
@@ -249,17 +248,25 @@ class Ledger:
         """Calls that gave no answer in time."""
         return self.outcomes["timeout"]
 
-    def plots(self) -> list[BarPlot]:
-        """Cost by day and by strategy."""
-        days = [
-            (date_format(day, "DATE_FORMAT"), float(use.cost), None, None) for day, use in reversed(self.days)
-        ]
-        strategies = [(name, float(use.cost), None, None) for name, use in self.strategies]
-        return [
-            bar_plot(title=title, figures=figures, digits=4)
-            for title, figures in ((_("Cost by day, USD"), days), (_("Cost by strategy, USD"), strategies))
-            if figures
-        ]
+    @property
+    def day_chart(self) -> Chart:
+        """Cost by day, up to today; for a ledger with calls."""
+        days = days_between(min(self.by_day), max([*self.by_day, timezone.now().date()]))
+        costs = [float(self.by_day[day].cost) if day in self.by_day else 0.0 for day in days]
+        return chart(
+            title=_("Cost by day"),
+            x_label=_("Day"),
+            y_label=_("USD"),
+            labels=[day_in_words(day) for day in days],
+            series=[over(_("Cost"), costs, "bars")],
+            digits=4,
+        )
+
+    @property
+    def strategy_plot(self) -> BarPlot:
+        """Cost by strategy."""
+        figures = [(name, float(use.cost), None, None) for name, use in self.strategies]
+        return bar_plot(title=_("Cost by strategy, USD"), figures=figures, digits=4)
 
 
 def ledger_of(user: User) -> Ledger:

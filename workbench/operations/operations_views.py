@@ -1,4 +1,4 @@
-"""Trust, operations, costs and prompts."""
+"""Tour, trust, progress, operations, costs and prompts."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from . import control, costs, prompts
 from .forms import BudgetsForm, SwitchForm
 from .mail_trial import mail_server, mail_try
 from .operations import may_operate, operations_page
+from .progress import progress_page
+from .tour import tour_end, tour_page
 from .trust import trust_page
 
 
@@ -35,6 +37,28 @@ def _require_operator(request: HttpRequest) -> None:
 def trust(request: HttpRequest) -> HttpResponse:
     """Whether the machine is right and people check it."""
     return render(request, "ops/trust.html", trust_page(user=request.user, query=request.GET))
+
+
+@require_safe
+def tour(request: HttpRequest, number: int) -> HttpResponse:
+    """One step of the tour."""
+    context = tour_page(user=request.user, number=number)
+    if context is None:
+        raise Http404
+    return render(request, "ops/tour.html", context)
+
+
+@require_POST
+def tour_over(request: HttpRequest) -> HttpResponse:
+    """The tour is ended or skipped, and never offered again."""
+    tour_end(user=request.user)
+    return redirect("home")
+
+
+@require_safe
+def progress(request: HttpRequest) -> HttpResponse:
+    """How the queue and its reviewers get on."""
+    return render(request, "ops/progress.html", progress_page(user=request.user, query=request.GET))
 
 
 @require_safe

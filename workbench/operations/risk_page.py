@@ -17,7 +17,7 @@ from workbench.accounts.permissions import Permission, permissions_in
 from workbench.collection_settings.bars import bars_in_use, proposals_of, why_none
 from workbench.collection_settings.models import BarProposal, BarState, CollectionBar
 from workbench.documents.models import Collection
-from workbench.infra.plots import EffectPlot, Mark, effect_plot
+from workbench.infra.plots import Chart, Mark, Series, chart
 from workbench.runs.reranking import reranker_state
 
 from .forms import BarApplyForm, BarRemoveForm, PromiseForm
@@ -254,7 +254,7 @@ def _columns(decides: Decides, measure: Measure) -> tuple[str, str]:
     return bar, _("Questions lost") if decides is Decides.DISCARD else _("Wrongly accepted")
 
 
-def _plot(decides: Decides, proposal: BarProposal, rows: list[EffectRow]) -> EffectPlot:
+def _plot(decides: Decides, proposal: BarProposal, rows: list[EffectRow]) -> Chart:
     lost = (
         _("% of questions that lose their evidence")
         if decides is Decides.DISCARD
@@ -266,13 +266,21 @@ def _plot(decides: Decides, proposal: BarProposal, rows: list[EffectRow]) -> Eff
             return "chosen"
         return "current" if row.is_in_use else ""
 
-    return effect_plot(
+    return chart(
         title=_("What each bar costs, and what it loses"),
         x_label=_("passages people read, a question"),
         y_label=lost,
-        points=[(row.cards, row.lost, mark(row)) for row in rows],
-        bounds=[(row.cards, row.bound) for row in rows],
+        series=[
+            Series(lost, [(row.cards, row.lost) for row in rows], marks=[mark(row) for row in rows]),
+            Series(
+                _("most that a new question may lose on average"),
+                [(row.cards, row.bound) for row in rows],
+                is_edge=True,
+            ),
+        ],
         limit=100 * proposal.promised,
+        limit_label=_("promised"),
+        unit=" %",
     )
 
 

@@ -7,6 +7,7 @@ from celery import shared_task
 from workbench.infra.dispatch import dispatch
 
 from .bars import bars_compute, bars_to_wake
+from .demo.process import month_in_own_process
 from .jobs import job_run, jobs_to_wake
 
 
@@ -20,6 +21,12 @@ def bars(*, proposal_id: int) -> None:
 def job(*, job_id: int) -> None:
     """Does work that somebody asked for on the page of maintenance."""
     job_run(job_id=job_id)
+
+
+@shared_task(name="operations.demo_month")
+def demo_month() -> None:
+    """Acts out what the month of the demo still lacks, in a process of its own: it has another clock."""
+    month_in_own_process()
 
 
 @shared_task(name="operations.sweep")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
-from django.db.models.functions import Now, TruncMonth
+from django.db.models.functions import Now, TruncDate
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.formats import number_format
@@ -25,8 +25,8 @@ from workbench.collection_settings.bars import bars_in_use
 from workbench.collection_settings.models import BarDecides, CollectionBar
 from workbench.documents.collection_choice import collection_choice
 from workbench.documents.models import Collection
-from workbench.infra.dates import month_in_words
-from workbench.infra.plots import BarPlot, bar_plot
+from workbench.infra.dates import day_in_words, days_between, month_in_words, week_of
+from workbench.infra.plots import BarPlot, Chart, bar_plot, chart, over
 from workbench.labeling.agreement import ModelAgreement, collection_agreement
 from workbench.labeling.elusion import ElusionRate, elusion_rates
 from workbench.review.blindness import of_undecided_card
@@ -102,7 +102,7 @@ class Trust:
     conduct: Conduct
     lost: LostUnseen
     promises: list[CollectionBar]
-    misses: list[Share]
+    misses: Misses
     elusion: list[ElusionRate]
     models: tuple[ModelAgreement, ...]
 
@@ -113,7 +113,7 @@ def trust_of(*, collection: Collection) -> Trust:
         conduct=conduct_of(collection=collection),
         lost=lost_unseen(collection=collection),
         promises=list(bars_in_use(collection=collection)),
-        misses=misses_by_month(collection=collection),
+        misses=misses_of(collection=collection),
         elusion=elusion_rates(collection=collection),
         models=collection_agreement(collection=collection).models,
     )
@@ -167,32 +167,44 @@ def conduct_of(*, collection: Collection) -> Conduct:
     )
 
 
-def misses_by_month(*, collection: Collection) -> list[Share]:
-    """Of the runs that people decided on, those where they had to add what the detectors had missed, by month
-    (``2026-11``), the newest first. Two queries."""
-    decided = dict(
-        Review.objects.filter(run__collection=collection, run__created_at__gt=Now() - WINDOW)
-        .annotate(month=TruncMonth("run__created_at"))
+@dataclass(frozen=True, slots=True)
+class Misses:
+    """Of the runs that people decided on, those where they had to add what the detectors had missed: by month of the
+    run (``2026-11``), the newest first, and all of a year up to the end of each week, by its Monday."""
+
+    by_month: list[Share]
+    to_week: list[Share]
+
+
+def misses_of(*, collection: Collection) -> Misses:
+    """Two queries, however long the year."""
+    of_runs = {"run__collection": collection, "run__created_at__gt": Now() - WINDOW}
+    decided = _runs_by_day(Review.objects.filter(**of_runs))
+    added = _runs_by_day(
+        Candidate.objects.filter(**of_runs, added_by__isnull=False, reviews__role__in=_EVIDENCE)
+    )
+    months = sorted({f"{day:%Y-%m}" for day in decided}, reverse=True)
+    weeks = days_between(week_of(min(decided)), max(decided), step=7) if decided else []
+
+    def shared(name: str, holds: Callable[[date], bool]) -> Share:
+        part, whole = (sum(n for day, n in runs.items() if holds(day)) for runs in (added, decided))
+        return share(name, part=part, whole=whole)
+
+    return Misses(
+        by_month=[shared(month, lambda day, month=month: f"{day:%Y-%m}" == month) for month in months],
+        to_week=[
+            shared(week.isoformat(), lambda day, end=week + timedelta(days=7): day < end) for week in weeks
+        ],
+    )
+
+
+def _runs_by_day(rows: QuerySet[Any]) -> dict[date, int]:
+    return dict(
+        rows.annotate(day=TruncDate("run__created_at"))
         .order_by()
-        .values_list("month")
+        .values_list("day")
         .annotate(Count("run", distinct=True))
     )
-    added = dict(
-        Candidate.objects.filter(
-            run__collection=collection,
-            run__created_at__gt=Now() - WINDOW,
-            added_by__isnull=False,
-            reviews__role__in=_EVIDENCE,
-        )
-        .annotate(month=TruncMonth("run__created_at"))
-        .order_by()
-        .values_list("month")
-        .annotate(Count("run", distinct=True))
-    )
-    return [
-        share(f"{month:%Y-%m}", part=added.get(month, 0), whole=decided[month])
-        for month in sorted(decided, reverse=True)
-    ]
 
 
 def lost_unseen(*, collection: Collection) -> LostUnseen:
@@ -259,7 +271,8 @@ def trust_page(*, user: User, query: QueryDict) -> dict[str, Any]:
         "time_plot": _plot(
             _("Decisions that say what the machine said, by time on the card"), conduct.by_time
         ),
-        "misses": [replace(row, name=month_in_words(row.name)) for row in trust.misses],
+        "misses": [replace(row, name=month_in_words(row.name)) for row in trust.misses.by_month],
+        "misses_chart": _misses_chart(trust.misses.to_week) if trust.misses.to_week else None,
         "elusion": trust.elusion,
         "models": trust.models,
         "lost": trust.lost,
@@ -273,3 +286,21 @@ def trust_page(*, user: User, query: QueryDict) -> dict[str, Any]:
 def _plot(title: str, shares: Sequence[Share]) -> BarPlot | None:
     figures = [(row.name, row.figure.value or 0.0, row.figure.low, row.figure.high) for row in shares]
     return bar_plot(title=title, figures=figures, top=1.0) if figures else None
+
+
+def _misses_chart(weeks: Sequence[Share]) -> Chart:
+    """The estimate of each week's end, from all that was decided up to it."""
+    return chart(
+        title=_("Missed evidence, estimated week by week"),
+        x_label=_("Up to the week of"),
+        y_label=_("% of decided runs"),
+        labels=[day_in_words(date.fromisoformat(row.name)) for row in weeks],
+        series=[
+            over(
+                _("Runs with evidence missed"),
+                [100 * (row.figure.value or 0.0) for row in weeks],
+                band=[(100 * (row.figure.low or 0.0), 100 * (row.figure.high or 0.0)) for row in weeks],
+            )
+        ],
+        unit=" %",
+    )

@@ -41,6 +41,12 @@ class MonthShareSerializer(ShareSerializer):
     month = serializers.CharField(source="name")
 
 
+class WeekShareSerializer(ShareSerializer):
+    """All up to the end of a week, which its Monday names (``2026-11-23``)."""
+
+    week = serializers.DateField(source="name")
+
+
 class ElusionSerializer(serializers.Serializer[Any]):
     """Samples of what was discarded: ``drawn`` of ``population``, and the share of evidence among those judged."""
 
@@ -89,7 +95,8 @@ class TrustSerializer(serializers.Serializer[Any]):
     agreed_blind = ShareSerializer(source="conduct.blind")
     agreed_by_time = TimedShareSerializer(source="conduct.by_time", many=True)
     second_agreed = ShareSerializer(source="conduct.second")
-    runs_with_evidence_added = MonthShareSerializer(source="misses", many=True)
+    runs_with_evidence_added = MonthShareSerializer(source="misses.by_month", many=True)
+    runs_with_evidence_added_to_date = WeekShareSerializer(source="misses.to_week", many=True)
     evidence_among_discarded = ElusionSerializer(source="elusion", many=True)
     lost_unseen = LostUnseenSerializer(source="lost")
     promised_as_shipped = serializers.SerializerMethodField()

@@ -16,6 +16,7 @@ from workbench.review.waiting import waiting_for
 from . import selectors
 from .guide import first_questions
 from .metrics.page import metrics_page
+from .tour import tour_is_due
 
 
 @require_GET
@@ -27,6 +28,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "stats": selectors.home_stats(user=request.user),
         "recent": runs_listed(user=request.user)[:6],
         "collections": collections_with_counts(user=request.user),
+        "tour_is_due": tour_is_due(user=request.user),
         "first_questions": first_questions(user=request.user),
     }
     return render(request, "ops/home.html", context)

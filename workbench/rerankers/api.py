@@ -248,7 +248,7 @@ class DriftViewSet(ReadersViewSet[Review]):
 
     @extend_schema(responses=shapes.DriftSerializer)
     def figures(self, request: Request) -> Response:
-        """Of the last year, over all, by month, by role the machine gave, by detector and by collection."""
+        """Of the last year, over all, by month and week, by role the machine gave, by detector and by collection."""
         return Response(shapes.DriftSerializer(drift_for(user=request.user)).data)
 
 

@@ -1,4 +1,4 @@
-"""Drift: how often people overrule the machine, by role, detector, collection and month."""
+"""Drift: how often people overrule the machine, by role, detector, collection, month and week."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db.models import Count
-from django.db.models.functions import Now, TruncMonth
+from django.db.models.functions import Now, TruncMonth, TruncWeek
 
 from training.drift import OverrideRate, override_rate
 from workbench.accounts.models import User
@@ -23,7 +23,7 @@ WINDOW = timedelta(days=366)
 
 @dataclass(frozen=True, slots=True)
 class DriftRow:
-    """The override rate of one role, detector, collection or month."""
+    """The override rate of one role, detector, collection, month, or week (named by its Monday)."""
 
     name: str
     figure: OverrideRate
@@ -31,13 +31,14 @@ class DriftRow:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Override rates of the last year, over all and by four views."""
+    """Override rates of the last year, over all and by five views."""
 
     overall: OverrideRate
     by_role: tuple[DriftRow, ...]
     by_detector: tuple[DriftRow, ...]
     by_collection: tuple[DriftRow, ...]
     by_month: tuple[DriftRow, ...]
+    by_week: tuple[DriftRow, ...]
 
 
 def drift_for(*, user: User) -> Drift:
@@ -52,9 +53,9 @@ def drift_for(*, user: User) -> Drift:
             created_at__gt=Now() - WINDOW,
         )
         .exclude(of_undecided_card())
-        .annotate(month=TruncMonth("created_at"))
+        .annotate(month=TruncMonth("created_at"), week=TruncWeek("created_at"))
         .order_by()
-        .values("action", "machine_role", "month", "run__collection__name", "candidate__methods")
+        .values("action", "machine_role", "month", "week", "run__collection__name", "candidate__methods")
         .annotate(count=Count("pk"))
     )
     return Drift(
@@ -63,6 +64,7 @@ def drift_for(*, user: User) -> Drift:
         by_detector=_rates(rows, lambda row: row["candidate__methods"]),
         by_collection=_rates(rows, lambda row: [row["run__collection__name"]]),
         by_month=_rates(rows, lambda row: [f"{row['month']:%Y-%m}"]),
+        by_week=_rates(rows, lambda row: [f"{row['week']:%Y-%m-%d}"]),
     )
 
 

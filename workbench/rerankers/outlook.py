@@ -75,3 +75,39 @@ def _weeks(have: GoldCounts, need: GoldCounts, gained: GoldCounts) -> int | None
             return None
         days = max(days, (needs - has) * PACE_DAYS / gain)
     return max(1, math.ceil(days / 7))
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingWait:
+    """What the next training by the schedule still lacks: ``new`` of ``need`` labels since the last one. ``weeks``
+    until they are there at the pace of the last 30 days, 0 where they are; None where none comes."""
+
+    new: int
+    need: int
+    weeks: int | None
+
+
+def training_waits_for(*, new: int, need: int, gained: int) -> TrainingWait:
+    """``gained`` labels came in the last 30 days."""
+    missing = need - new
+    if missing <= 0:
+        return TrainingWait(new, need, 0)
+    return TrainingWait(
+        new, need, max(1, math.ceil(missing * PACE_DAYS / gained / 7)) if gained > 0 else None
+    )
+
+
+#: Longer than this nobody waits for gold: then a larger blind share is proposed, in steps.
+PATIENCE_WEEKS = 8
+_STEP, _LEAST_SHARE, _MOST_SHARE = 5, 10, 50
+
+
+def blind_share_wanted(outlook: GoldOutlook, *, share: float) -> int | None:
+    """The blind share, in per cent, that would bring the missing gold within ``PATIENCE_WEEKS``; None where it comes in
+    that time, or no share below ``_MOST_SHARE`` would. Gold grows as the share does; where there is none yet, the least
+    is proposed."""
+    if outlook.target is None or (outlook.weeks is not None and outlook.weeks <= PATIENCE_WEEKS):
+        return None
+    wanted = 100 * share * (outlook.weeks or 0) / PATIENCE_WEEKS
+    rounded = min(_MOST_SHARE, max(_LEAST_SHARE, _STEP * math.ceil(wanted / _STEP - 1e-9)))
+    return rounded if rounded > 100 * share else None

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import permissions_anywhere
-from workbench.infra.dates import month_in_words
-from workbench.infra.plots import bar_plot, curve_plot, line_plot
+from workbench.infra.dates import day_in_words, days_between, month_in_words
+from workbench.infra.plots import Chart, Series, bar_plot, chart, over
 from workbench.labeling.models import Label
 from workbench.runs.models import RoleChoice
 from workbench.runs.words import METHOD_LABELS
@@ -22,7 +24,7 @@ from . import selectors
 from .cards import FIGURES, labels_seen, model_card, seed_of
 from .champion import is_withdrawn, serving_now
 from .data import outlook_of, training_plan
-from .drift import DriftRow, drift_for
+from .drift import Drift, DriftRow, drift_for
 from .forms import ReasonForm, ScheduleForm
 from .lineage import models_of_label
 from .models import (
@@ -30,9 +32,11 @@ from .models import (
     GateDecision,
     ModelVersion,
     Origin,
+    Outcome,
     RunState,
     TrainingRun,
 )
+from .outlook import PACE_DAYS, blind_share_wanted, training_waits_for
 from .services import may_move, may_train, next_due, standing_current
 from .unmatched import unmatched_seen
 
@@ -49,11 +53,28 @@ _STATE_WORDS = {
 }
 
 
+#: Metrics as people know them.
+METRICS = {
+    "f1": "F1",
+    "precision": gettext_lazy("Precision"),
+    "recall": gettext_lazy("Recall"),
+    "roc_auc": "ROC AUC",
+    "brier": gettext_lazy("Brier score"),
+    "ece": gettext_lazy("Expected calibration error (ECE)"),
+    "mrr": "MRR",
+    "p_at_1": "P@1",
+    "ndcg_at_5": "NDCG@5",
+    "uncertain_share": gettext_lazy("Share left undecided"),
+    "pairs": gettext_lazy("Pairs"),
+}
+
+
 def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dict[str, Any]:
     """The champion, what the gate decided, who was champion when, trainings, and the schedule."""
     decisions = selectors.decisions_newest(limit=MOST_SHOWN)
     standing = standing_current()
     schedule = standing.schedule
+    outlook, new_labels = outlook_of(standing), selectors.labels_since_last_training()
     serving = serving_now()
     champion = serving.champion
     versions = list(selectors.versions_all()[:MOST_SHOWN])
@@ -75,26 +96,57 @@ def models_page(*, user: User, schedule_form: ScheduleForm | None = None) -> dic
         "schedule": schedule,
         "schedule_form": schedule_form or ScheduleForm.of(schedule),
         "next_due": next_due(schedule),
-        "new_labels": selectors.labels_since_last_training(),
+        "new_labels": new_labels,
+        "waiting_for": training_waits_for(
+            new=new_labels,
+            need=schedule.min_new_labels,
+            gained=selectors.labels_of_last_days(PACE_DAYS),
+        )
+        if schedule.is_on
+        else None,
+        "blind_share": blind_share_wanted(outlook, share=selectors.blind_share_now()),
         "unmatched": standing.unmatched,
-        "outlook": outlook_of(standing),
+        "outlook": outlook,
         "may_train": may_train(user=user),
         "may_move": may_move(user=user),
     }
 
 
-def _f1_plot(decisions: list[GateDecision]) -> Any:
-    """F1 on the gold holdout of each challenger that was compared, the oldest first."""
-    points = [
-        (
-            _("%(version)s %(outcome)s")
-            % {"version": decision.challenger, "outcome": decision.get_outcome_display()},
-            decision.challenger_report["metrics"]["f1"],
-        )
-        for decision in reversed(decisions)
-        if decision.challenger_report
+def _f1_plot(decisions: list[GateDecision]) -> Chart | None:
+    """What the gate decided over the months: F1 of both sides on the gold of each comparison, the oldest first."""
+    compared = [decision for decision in reversed(decisions) if decision.challenger_report]
+    if not compared:
+        return None
+    names = [
+        _("%(day)s, %(version)s %(outcome)s")
+        % {
+            "day": day_in_words(decision.created_at.date()),
+            "version": decision.challenger,
+            "outcome": decision.get_outcome_display(),
+        }
+        for decision in compared
     ]
-    return line_plot(title=_("F1 of challengers on the gold holdout"), values=points) if points else None
+    return chart(
+        title=_("F1 at each decision"),
+        x_label=_("Decision"),
+        y_label=_("F1 on the gold set"),
+        labels=names,
+        tick_labels=[day_in_words(decision.created_at.date()) for decision in compared],
+        series=[
+            over(
+                _("Challenger"),
+                [_f1(decision.challenger_report) for decision in compared],
+                marks=["chosen" if decision.outcome == Outcome.DEPLOYED else "" for decision in compared],
+            ),
+            over(_("Model in use"), [_f1(decision.champion_report) for decision in compared]),
+        ],
+        digits=4,
+        top=1.0,
+    )
+
+
+def _f1(report: dict[str, Any] | None) -> float | None:
+    return report["metrics"]["f1"] if report else None
 
 
 def training_progress(run: TrainingRun) -> dict[str, Any]:
@@ -233,7 +285,7 @@ def _decision(decision: GateDecision) -> dict[str, Any]:
         "row": decision,
         "rows": [
             {
-                "name": name,
+                "name": METRICS[name],
                 "champion": champion["metrics"].get(name) if champion else None,
                 "challenger": challenger["metrics"].get(name),
             }
@@ -248,7 +300,9 @@ def _decision(decision: GateDecision) -> dict[str, Any]:
 
 def _figures(report: dict[str, Any] | None) -> list[dict[str, Any]]:
     metrics = (report or {}).get("metrics", {})
-    return [{"name": name, "value": metrics[name]} for name in FIGURES if metrics.get(name) is not None]
+    return [
+        {"name": METRICS[name], "value": metrics[name]} for name in FIGURES if metrics.get(name) is not None
+    ]
 
 
 def _plots(report: dict[str, Any] | None) -> dict[str, Any]:
@@ -256,19 +310,29 @@ def _plots(report: dict[str, Any] | None) -> dict[str, Any]:
         return {}
     importance = sorted(report.get("importance", {}).items(), key=lambda item: -item[1])[:MOST_IMPORTANT]
     return {
-        "reliability": curve_plot(
+        "reliability": chart(
             title=_("Reliability"),
-            points=[(predicted, true) for predicted, true, _count in report["reliability"]],
             x_label=_("predicted probability"),
             y_label=_("share that was evidence"),
-            diagonal=True,
+            series=[
+                Series(
+                    _("share that was evidence"),
+                    [(predicted, true) for predicted, true, _count in report["reliability"]],
+                )
+            ],
+            digits=2,
+            top=1.0,
+            right=1.0,
+            has_diagonal=True,
         ),
-        "curve": curve_plot(
+        "curve": chart(
             title=_("Precision and recall"),
-            points=report["curve"],
             x_label=_("recall"),
             y_label=_("precision"),
-            dots=False,
+            series=[Series(_("precision"), [tuple(point) for point in report["curve"]])],
+            digits=2,
+            top=1.0,
+            right=1.0,
         ),
         "importance": bar_plot(
             title=_("Fall of ROC AUC when a feature is shuffled"),
@@ -319,6 +383,7 @@ def drift_page(*, user: User) -> dict[str, Any]:
     return {
         "crumbs": _crumbs(_("Drift")),
         "overall": drift.overall,
+        "weeks": _drift_weeks(drift),
         "views": [
             {
                 "title": title,
@@ -333,6 +398,25 @@ def drift_page(*, user: User) -> dict[str, Any]:
             if rows
         ],
     }
+
+
+def _drift_weeks(drift: Drift) -> Chart | None:
+    """The override rate week by week, with its interval; a week without decisions is a gap."""
+    known = {date.fromisoformat(row.name): row.figure for row in drift.by_week}
+    if not known:
+        return None
+    weeks = days_between(min(known), max(known), step=7)
+    figures = [known.get(week) for week in weeks]
+    rates = [None if one is None else 100 * one.rate for one in figures]
+    band = [None if one is None else (100 * one.low, 100 * one.high) for one in figures]
+    return chart(
+        title=_("Override rate by week"),
+        x_label=_("Week of"),
+        y_label=_("% of decided verdicts"),
+        labels=[day_in_words(week) for week in weeks],
+        series=[over(_("Override rate"), rates, band=band)],
+        unit=" %",
+    )
 
 
 def _in_words(rows: Iterable[DriftRow], words: Mapping[str, Any]) -> list[DriftRow]:

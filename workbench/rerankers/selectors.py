@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from django.db.models import Count, F, Max, Q, QuerySet
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import Avg, Count, F, Max, Q, QuerySet
+from django.db.models.functions import Now
 from django.shortcuts import get_object_or_404
 
 from workbench.labeling.models import Label
+from workbench.review.models import ReviewPolicy
 
 from .models import (
     AliasMove,
@@ -22,6 +27,19 @@ def labels_since_last_training() -> int:
     last = Snapshot.objects.filter(kind=SnapshotKind.TRAINING).aggregate(last=Max("last_label_id"))["last"]
     usable = Label.objects.standing().filter(collection__contributes_to_training=True)
     return usable.filter(pk__gt=last or 0).count()
+
+
+def labels_of_last_days(days: int) -> int:
+    """Labels that may be used and came in the last days."""
+    usable = Label.objects.standing().filter(collection__contributes_to_training=True)
+    return usable.filter(created_at__gt=Now() - timedelta(days=days)).count()
+
+
+def blind_share_now() -> float:
+    """The mean blind share of the collections that contribute to training, as far as somebody set one."""
+    rows = ReviewPolicy.objects.filter(collection__contributes_to_training=True)
+    found = rows.aggregate(mean=Avg("blind_share"))["mean"]
+    return float(settings.BLIND_SHARE if found is None else found)
 
 
 def trainings_all() -> QuerySet[TrainingRun]:

@@ -383,7 +383,7 @@ class OverrideRateSerializer(serializers.Serializer[Any]):
 
 
 class DriftRowSerializer(serializers.Serializer[Any]):
-    """A month (``2026-11``), a role, a detector or a collection's name."""
+    """A month (``2026-11``), a week by its Monday (``2026-11-23``), a role, a detector or a collection's name."""
 
     name = serializers.CharField()
     figure = OverrideRateSerializer()
@@ -394,6 +394,7 @@ class DriftSerializer(serializers.Serializer[Any]):
 
     overall = OverrideRateSerializer()
     by_month = DriftRowSerializer(many=True)
+    by_week = DriftRowSerializer(many=True)
     by_role = DriftRowSerializer(many=True)
     by_detector = DriftRowSerializer(many=True)
     by_collection = DriftRowSerializer(many=True)

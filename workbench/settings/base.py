@@ -22,6 +22,10 @@ DEBUG = False
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 #: Where people reach the product, such as https://workbench.example: links in mails begin with it.
 PUBLIC_URL = env.text("PUBLIC_URL").rstrip("/")
+#: Whether the demo gets a month of decisions, trainings and costs, acted out by a worker.
+DEMO_MONTH = env.flag("WORKBENCH_DEMO_MONTH", default=True)
+#: Whether an act of that month that fails ends it; for tests.
+DEMO_STRICT = env.flag("WORKBENCH_DEMO_STRICT", default=False)
 #: Signs exports of the audit trail; shared with those who check them. Empty: exports carry hashes only.
 AUDIT_EXPORT_KEY = env.text("AUDIT_EXPORT_KEY")
 #: Signs exports of runs and periods: Ed25519, 32 bytes as base64 or PEM. Empty: they say that they are not signed.

@@ -31,6 +31,8 @@ LOG_LEVEL = "WARNING"
 MODEL_NETWORKS = env.networks("MODEL_NETWORKS", "127.0.0.0/8,::1/128")
 #: Tests say themselves when a model serves.
 SEED_MODEL = False
+#: The month of the demo has a test of its own.
+DEMO_MONTH = False
 #: Tests that send many requests are no program gone wild; the tests of the limit set one.
 API_REQUESTS_PER_MINUTE = 0
 #: The tests of the sweep say when.

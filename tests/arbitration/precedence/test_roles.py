@@ -133,3 +133,27 @@ def test_the_later_of_two_amendments_stands_first() -> None:
     assert "30 days" in found.result.candidates[0].text
     assert that_says(found, "20 days").role is Role.SUPPORTING
     assert that_says(found, "10 days").role is Role.SUPPORTING
+
+
+def test_an_amendment_leaves_the_clauses_that_it_does_not_name() -> None:
+    contract = make_document(
+        SectionText("Supply Agreement", ("Dated 4 May 2019",)),
+        SectionText("5.3 Payment", ("The Client shall pay each undisputed invoice within thirty days.",)),
+        SectionText(
+            "5.5 Late payment", ("If the Client fails to pay an undisputed invoice, interest runs.",)
+        ),
+    )
+    amendment = make_document(
+        SectionText("Amendment No. 1 to the Supply Agreement", ("Dated 1 June 2021",)),
+        SectionText(
+            "3 Payment term",
+            (
+                "Clause 5.3 of the Agreement is deleted and replaced by the following:",
+                "The Client shall pay each undisputed invoice within forty-five days.",
+            ),
+        ),
+    )
+    found = asked("Within how many days must the Client pay an undisputed invoice?", contract, amendment)
+    replaced = {one.replaced_id for one in precedence_of(found.decision.artefacts)}
+    assert replaced == {that_says(found, "within thirty days").candidate_id}
+    assert "Replaced" not in (that_says(found, "interest runs").reason or "")

@@ -139,6 +139,7 @@ NOT_BY_THE_API: dict[str, str] = {
     "archives:remove": "the API leaves no copy of an archive behind that could be removed",
     "tokens:tokens": "a key is made in person, behind a password: none makes another that outlives it",
     "tokens:revoke": "keys are revoked where they are made, in person: one that leaked cannot lock out the others",
+    "ops:tour-end": "the tour leads a person from page to page; a program is shown nothing by it",
     "ops:mail-trial": "the mail goes to the person at the screen, who looks whether it came",
     **dict.fromkeys(
         (

@@ -220,6 +220,9 @@ INSTALLATION: list[Row] = [
     post("ops:price-remove", "S!", fields(model="gpt-5-mini", reason="Gone.")),
     post("ops:run-retry", "ARD", given=parts.failed_run),
     get("ops:trust", SIGNED_IN),  # figures of one's own collections
+    get("ops:progress", SIGNED_IN),
+    get("ops:tour", SIGNED_IN),
+    post("ops:tour-end", SIGNED_IN),
     get("ops:costs", "DUduS!"),
     get("ops:costs-export", "DUduS!"),
     get("ops:prompts", "DUduS!"),
@@ -388,6 +391,8 @@ API_ADMINISTRATION: list[Row] = [
     get("api:collection-review-shares", "D"),
     post("api:collection-review-shares", "D", fields(blind_share=0.3, second_share=0.1)),
     get("api:collection-trust", "RDU"),
+    get("api:question-set-coverage", MEMBERS),
+    get("api:collection-progress", "RDU"),
     get("api:costs", "DUduS!"),
     get("api:language-models-prices", "DUduS!"),
     post(

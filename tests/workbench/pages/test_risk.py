@@ -55,7 +55,7 @@ class TestReading:
         assert page.count("plot__dot plot__dot--chosen") == page.count("plot__dot plot__dot--current") == 2
         assert "passages people read, a question" in page
         assert ">20 %</text>" in page
-        assert "style=" not in page.split('class="plot"')[1].split("</figure>")[0]
+        assert "style=" not in page.split('class="plot plot--chart"')[1].split("</figure>")[0]
         rows = re.findall(r"<tr><th scope=\"row\">(\d+|all)", page)
         assert rows == ["6", "12", "24", "all"]
 

@@ -8,7 +8,7 @@ from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import ClientAs, queries_of, role_other_than
 from tests.workbench.scene import Scene, make_run
 from workbench.accounts.models import User
-from workbench.operations.trust import conduct_of, lost_unseen, misses_by_month
+from workbench.operations.trust import conduct_of, lost_unseen, misses_of
 from workbench.review.evidence import evidence_add
 from workbench.review.models import ReasonCode, Review, ReviewAction
 from workbench.runs.models import Candidate
@@ -45,7 +45,7 @@ def test_agreement_is_counted_by_time_on_the_card(cast: Cast, scene: Scene) -> N
 
 
 def test_evidence_that_a_person_added_counts_as_missed(cast: Cast, scene: Scene) -> None:
-    (before,) = misses_by_month(collection=cast.alpha)
+    (before,) = misses_of(collection=cast.alpha).by_month
     assert (before.part, before.figure.n) == (0, 1)
     evidence_add(
         actor=cast.reviewer,
@@ -56,7 +56,7 @@ def test_evidence_that_a_person_added_counts_as_missed(cast: Cast, scene: Scene)
         role="primary",
         reason="It says who it applies to.",
     )
-    (after,) = misses_by_month(collection=cast.alpha)
+    (after,) = misses_of(collection=cast.alpha).by_month
     assert (after.part, after.figure.n, after.figure.value) == (1, 1, 1.0)
 
 

@@ -18,7 +18,7 @@ from training.gate import GatePolicy
 from training.labels import LabelRow, LabelSource
 from training.snapshot import QuestionSides
 from workbench.accounts.models import User
-from workbench.rerankers.outlook import GoldOutlook, gold_outlook
+from workbench.rerankers.outlook import GoldOutlook, blind_share_wanted, gold_outlook, training_waits_for
 
 ClientAs = Callable[[User | None], Client]
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -99,3 +99,20 @@ def test_what_is_said_follows_what_is_labelled(cast: Cast, client_as: ClientAs, 
     for questions in (1, 2):
         world.label(truths([questions]), source=LabelSource.ADJUDICATED, blind=True)
         assert f"{questions} of 10 questions" in client.get(reverse("models:models")).content.decode()
+
+
+def test_the_next_training_waits_for_labels_at_the_pace_of_the_last_month() -> None:
+    assert training_waits_for(new=60, need=50, gained=5).weeks == 0
+    assert training_waits_for(new=20, need=50, gained=60).weeks == 3, "thirty labels at sixty in thirty days"
+    assert training_waits_for(new=20, need=50, gained=0).weeks is None
+
+
+def test_a_larger_blind_share_is_proposed_where_gold_is_far_away() -> None:
+    far = outlook([gold(n, days_ago=10) for n in range(4)] + [gold(5, days_ago=3, role=Role.DISCARDED)])
+    assert far.weeks == 39
+    assert blind_share_wanted(far, share=0.05) == 25, "in 8 weeks instead of 39"
+    assert blind_share_wanted(far, share=0.5) is None, "more than half is asked of nobody"
+    assert blind_share_wanted(outlook([]), share=0.0) == 10, "where none comes, the least"
+    near = replace(far, weeks=8)
+    assert blind_share_wanted(near, share=0.05) is None
+    assert blind_share_wanted(replace(far, target=None), share=0.05) is None

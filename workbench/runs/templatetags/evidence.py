@@ -54,6 +54,7 @@ def _marked(part: Mapping[str, Any]) -> str:
 
 #: From here on a probability is called high, and medium.
 _HIGH, _MEDIUM = 0.6, 0.3
+_EVIDENCE, _NO_EVIDENCE = ("primary", "supporting"), ("tangential", "discarded")
 
 #: Rules by the names under which they are on record.
 _RULES = {
@@ -75,9 +76,13 @@ def decider_name(name: str) -> str:
 
 
 @register.filter
-def likelihood(probability: float) -> str:
-    """A probability in [0, 1] as people read it: ``17 %, low``."""
+def likelihood(probability: float, role: str | None = None) -> str:
+    """A probability in [0, 1] as people read it: ``17 %, low``. Where it speaks against the role, what it says is that
+    the verdict is uncertain: no primary is "low", and nothing discarded is "high"."""
     percent = {"percent": round(100 * probability)}
+    against = probability < _MEDIUM if role in _EVIDENCE else role in _NO_EVIDENCE and probability >= _HIGH
+    if against:
+        return _("%(percent)s %%, uncertain") % percent
     if probability >= _HIGH:
         return _("%(percent)s %%, high") % percent
     return (_("%(percent)s %%, medium") if probability >= _MEDIUM else _("%(percent)s %%, low")) % percent

@@ -1,4 +1,5 @@
-"""``manage.py create_demo``: the demo collection, its people and documents; safe to run at every start."""
+"""``manage.py create_demo``: the demo collection, its people and documents; safe to run at every start. A worker acts
+out its month (``demo_month``) behind it."""
 
 from __future__ import annotations
 
@@ -12,11 +13,22 @@ from workbench.accounts.selectors import system_user
 from workbench.documents.intake import Waiting, documents_await
 from workbench.documents.models import Document
 from workbench.infra.commands import JsonCommand, as_table
+from workbench.operations.demo.process import month_request
 from workbench.operations.demo.services import Demo, demo_create
 from workbench.rerankers.seed import seed_register
 
 #: Settings modules under which demo logins are expected.
 _SETTINGS_FOR_TRIALS = {"dev", "test"}
+
+
+def require_trial(*, is_sure: bool) -> None:
+    """Raises :class:`CommandError` under settings that are not for trials, unless the caller is sure."""
+    settings_module = os.environ.get("DJANGO_SETTINGS_MODULE", "")
+    if not is_sure and settings_module.rpartition(".")[2] not in _SETTINGS_FOR_TRIALS:
+        raise CommandError(
+            f"These are the settings {settings_module}. Demo logins are for trials: "
+            "run it with --yes if this installation is one."
+        )
 
 
 class Command(JsonCommand):
@@ -28,16 +40,12 @@ class Command(JsonCommand):
         parser.add_argument("--yes", action="store_true", help="also under production settings")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        settings_module = os.environ.get("DJANGO_SETTINGS_MODULE", "")
-        if not options["yes"] and settings_module.rpartition(".")[2] not in _SETTINGS_FOR_TRIALS:
-            raise CommandError(
-                f"These are the settings {settings_module}. Demo logins are for trials: "
-                "run it with --yes if this installation is one."
-            )
+        require_trial(is_sure=options["yes"])
         demo = demo_create(actor=system_user())
         seed_register()  # or else the first question loads the model that ships in a web process, which keeps it
         if options["wait"]:
             documents_await(document_ids=demo.document_ids, waiting=Waiting())
+        month_request()
         self.emit(_report(demo), human=_describe)
 
 
