@@ -7,18 +7,19 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
-from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.filtering import between_days, by_person, by_slug, by_word, one_of
 
 from .describing import LONGEST_TAG, MOST_TAGS, document_describe
 from .erasure_api import CollectionKeepingActions, DocumentErasureActions
-from .models import Collection, Document, OfferState, VersionOffer
+from .models import Collection, Document, DocumentStatus, OfferState, VersionOffer
 from .selectors import collection_for, document_for
 from .serializers import (
     CollectionCreateSerializer,
@@ -79,6 +80,7 @@ class CollectionViewSet(
 
     queryset = Collection.objects.none()
     serializer_class = CollectionSerializer
+    orderings = ("id", "name", "created_at")
     lookup_field = "slug"
     lookup_value_regex = "[-a-zA-Z0-9_]+"
 
@@ -94,7 +96,6 @@ class CollectionViewSet(
         return Response(CollectionSerializer(collection).data, status=status.HTTP_201_CREATED)
 
 
-@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class DocumentViewSet(
     DocumentErasureActions,
     mixins.ListModelMixin,
@@ -105,12 +106,18 @@ class DocumentViewSet(
 
     queryset = Document.objects.none()
     serializer_class = DocumentSerializer
+    filters = {
+        "collection": by_slug(),
+        "status": one_of("status", DocumentStatus),
+        "uploaded_by": by_person("uploaded_by", "Who uploaded it."),
+        "document_type": by_word("document_type", "Documents of this type."),
+        **between_days(),
+    }
+    orderings = ("id", "name", "status", "created_at")
 
     def get_queryset(self) -> QuerySet[Document]:
         """Only those visible to the caller."""
-        documents = Document.objects.visible_to(self.request.user).select_related("collection")
-        slug = self.request.query_params.get("collection")
-        return documents.filter(collection__slug=slug) if slug else documents
+        return Document.objects.visible_to(self.request.user).select_related("collection")
 
     @extend_schema(
         request={"multipart/form-data": DocumentUploadSerializer},

@@ -30,6 +30,8 @@ class DocumentSerializer(serializers.ModelSerializer[Document]):
     """A document and where it is on its way."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
+    warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
+    tags = serializers.ListField(child=serializers.CharField(), read_only=True)
 
     class Meta:
         model = Document
