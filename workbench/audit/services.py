@@ -61,8 +61,8 @@ def audit_record(
 
     A new kind of event is a new member of :class:`Action`. Give the object itself, or its type and id. Without
     ``collection_id`` it is the object's own. ``before`` and ``after`` hold what changed; long text is
-    replaced by its hash (``redaction.py``); a request that came with an API token adds ``api_token``, the token's key,
-    to ``after``. Without ``actor_kind`` it is a person, or the system for the
+    replaced by its hash (``redaction.py``); a request that came with a token adds the token's key, ``api_token`` or
+    ``directory_token``, to ``after``. Without ``actor_kind`` it is a person, or the system for the
     system user and nobody. Whoever listens to the action (``listeners.py``) writes in the same transaction.
 
     Raises :class:`RuntimeError` outside a transaction.
@@ -156,9 +156,10 @@ def _collection_of(obj: models.Model) -> int | None:
 
 
 def _with_token(after: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What changed and, where a program acted with somebody's token, the key of that token."""
-    token = structlog.contextvars.get_contextvars().get("api_token")
-    return after if token is None else {**(after or {}), "api_token": token}
+    """What changed and, where a program or a directory acted with a token, the key of that token."""
+    bound = structlog.contextvars.get_contextvars()
+    tokens = {name: bound[name] for name in ("api_token", "directory_token") if name in bound}
+    return {**(after or {}), **tokens} if tokens else after
 
 
 def _request_id() -> str:

@@ -35,6 +35,7 @@ INSTALLED_APPS = [
     "workbench.audit",
     "workbench.documents",
     "workbench.people",
+    "workbench.directory",
     "workbench.search",
     "workbench.trail",
     "workbench.runs",
@@ -175,4 +176,4 @@ from .security import *  # noqa: F403
 from .sources import *  # noqa: F403
 from .webhooks import *  # noqa: F403
 
-INSTALLED_APPS += OIDC_APPS  # noqa: F405
+INSTALLED_APPS += SIGN_ON_APPS  # noqa: F405
