@@ -10,6 +10,7 @@ from workbench.archives import api as archives
 from workbench.checklists import api as checklists
 from workbench.collection_settings.api import CollectionSettingsActions
 from workbench.collection_settings.threshold_api import CollectionThresholdActions
+from workbench.directory.api import CollectionGroupActions
 from workbench.documents import api as documents
 from workbench.exports import api as exports
 from workbench.exports import report_api as reports
@@ -33,6 +34,7 @@ from workbench.webhooks import api as webhooks
 # Several apps have acts at the address of a collection; they meet above them all.
 class CollectionViewSet(
     people.CollectionPeopleActions,
+    CollectionGroupActions,
     CollectionSettingsActions,
     CollectionThresholdActions,
     CollectionPolicyActions,

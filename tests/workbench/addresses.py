@@ -32,6 +32,8 @@ PACKAGES = ("accounts/", "backdoor/")
 LINK_TOKEN = "a-link-that-only-the-tests-know"
 #: Objects that only their own address needs, made when it is asked.
 MADE: dict[str, Callable[[Scene], object]] = {
+    "directory:group-remove": lambda scene: a_group_role(scene),
+    "api:collection-group-remove": lambda scene: a_group_role(scene),
     "api:signature-detail": lambda scene: signed(scene.run).pk,
     "review:view-delete": lambda scene: saved_view(scene),
     "review:bulk-checks": lambda scene: a_bulk_approval(scene),
@@ -102,6 +104,14 @@ MADE: dict[str, Callable[[Scene], object]] = {
     "models:progress": lambda scene: any_training().pk,
     "models:cancel": lambda scene: any_training().pk,
 }
+
+
+def a_group_role(scene: Scene) -> int:
+    """A role of a group of the directory."""
+    from workbench.directory.models import GroupRole
+
+    known = {"collection": scene.document.collection, "group": "Readers", "role": "analyst"}
+    return GroupRole.objects.get_or_create(**known, defaults={"created_by": _admin(scene)})[0].pk
 
 
 def a_comment(scene: Scene) -> int:
@@ -315,6 +325,7 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
     run = scene.run
     by_space: dict[str, Callable[[], object]] = {
         "accounts:": lambda: scene.run.requested_by_id,
+        "scim:": lambda: scene.run.requested_by_id,
         "documents:": lambda: scene.document.pk,
         "questions:evidence": lambda: run.candidates.first().pk,
         "questions:comparison": lambda: scene.comparison.pk,
@@ -369,6 +380,7 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "slug": scene.document.collection.slug,
         "pk": key,
         "number": 3 if address.name == "ops:tour" else key,
+        "row": key,
         "page_num": 1,
         "kind": "csv",
         "token": LINK_TOKEN,

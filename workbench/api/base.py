@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db import models, transaction
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
@@ -25,6 +26,8 @@ from rest_framework.serializers import Serializer
 from workbench.errors import Conflict
 from workbench.infra.addresses import number_in
 
+from .conditions import completed, when_unchanged
+from .filtering import Declares
 from .models import IdempotentRequest
 from .parameters import refuse_unknown
 
@@ -76,7 +79,7 @@ def checked(request: Request, shape: type[Serializer[Any]]) -> dict[str, Any]:
     return dict(form.validated_data)
 
 
-class ApiViewSet(viewsets.GenericViewSet[Row]):
+class ApiViewSet(Declares, viewsets.GenericViewSet[Row]):
     """A viewset whose POSTs may carry an idempotency key.
 
     The first request is carried out and its answer kept in the same transaction; the same one again is given that
@@ -89,9 +92,18 @@ class ApiViewSet(viewsets.GenericViewSet[Row]):
         """Refuses parameters that do not exist, and puts the memory before the handler of a POST."""
         super().initial(request, *args, **kwargs)
         refuse_unknown(self, request)
+        if request.method == "POST" and "If-Match" in request.headers:
+            self.post = partial(when_unchanged, self, self.post)
         key = idempotency_key(request)
         if request.method == "POST" and key is not None and self.remembers_posts:
             self.post = partial(_once, self.post, key)
+
+    def finalize_response(
+        self, request: Request, response: Any, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        """Adds where something was made, or which version was read."""
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        return completed(self, request, answer) if isinstance(answer, Response) else answer
 
     #: False where the service itself knows the key.
     remembers_posts = True
@@ -111,7 +123,9 @@ def _once(
             return _replayed(record, mark)
         response = handler(request, *args, **kwargs)
         body = json.loads(JSONRenderer().render(response.data)) if response.data is not None else None
-        mine.filter(pk=record.pk).update(status=response.status_code, body=body)
+        mine.filter(pk=record.pk).update(
+            status=response.status_code, body=body, location=response.get("Location", "")
+        )
     return response
 
 
@@ -120,7 +134,8 @@ def _replayed(record: IdempotentRequest, mark: str) -> Response:
         raise Conflict(
             _("This idempotency key belongs to another request. Use a new one."), code="idempotency_reused"
         )
-    return Response(record.body, status=record.status, headers={"Idempotency-Replayed": "true"})
+    headers = {"Idempotency-Replayed": "true"} | ({"Location": record.location} if record.location else {})
+    return Response(record.body, status=record.status, headers=headers)
 
 
 def _fingerprint(request: Request) -> str:

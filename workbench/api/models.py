@@ -48,6 +48,7 @@ class IdempotentRequest(models.Model):
     fingerprint = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField(null=True)
     body = models.JSONField(null=True)
+    location = models.CharField(max_length=200, blank=True, db_default="")
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -9,6 +9,8 @@ from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ValidationError
 
+from .filtering import parameter_names
+
 if TYPE_CHECKING:
     from rest_framework.request import Request
     from rest_framework.viewsets import GenericViewSet
@@ -22,6 +24,7 @@ def refuse_unknown(view: GenericViewSet[Any], request: Request) -> None:
     known = _declared(view, str(request.method))
     if request.method == "GET" and view.paginator is not None and view.action != "retrieve":
         known |= {view.paginator.cursor_query_param, view.paginator.page_size_query_param}
+    known |= parameter_names(view)
     unknown = sorted(set(request.query_params) - known)
     if unknown:
         there_are = ", ".join(sorted(known)) or _("none")

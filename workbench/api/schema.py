@@ -3,7 +3,21 @@ a form where files are sent."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+
+from drf_spectacular.openapi import AutoSchema
+
+from .conditions import is_versioned, reading_action
+from .examples import add_examples
+
+#: Acts whose name in the code is not the word that people use.
+_ACTS = {
+    "retrieve": "read", "absence": "decide not-found", "absence_undo": "undo not-found", "answer_anew": "new answer",
+    "take_in": "import", "pass_over": "pass", "wish": "e-mail settings", "grant_role": "grant role to person",
+    "revoke_role": "revoke role of person", "invite_again": "invite person again", "general": "settings",
+    "as_of": "at a moment", "again": "ask again",
+}  # fmt: skip
 
 PROBLEM = {
     "type": "object",
@@ -46,3 +60,75 @@ def describe_one_body(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             if "application/json" in content:
                 content.pop("multipart/form-data", None)
     return result
+
+
+IDEMPOTENCY_HEADER = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 80},
+    "description": "The same request with the same key again gives the same answer, for a day. At most 80 characters.",
+}
+IF_MATCH = {
+    "name": "If-Match",
+    "in": "header",
+    "schema": {"type": "string"},
+    "description": "The `ETag` you read. 412 where the object has changed since. Optional.",
+}
+IF_NONE_MATCH = {
+    "name": "If-None-Match",
+    "in": "header",
+    "schema": {"type": "string"},
+    "description": "The `ETag` you have. 304 where it is still the version you would read.",
+}
+ETAG = {"description": "The version, as you are shown it.", "schema": {"type": "string"}}
+LOCATION = {"description": "The address at which it is read.", "required": True, "schema": {"type": "string"}}
+
+
+class OperationSchema(AutoSchema):
+    """Names each operation in words, and says what all viewsets have in common: headers, examples, where things are
+    made."""
+
+    def get_summary(self) -> str | None:
+        """The thing and the act, such as "Run: cancel"; the description below it says what happens."""
+        view: Any = self.view
+        act, thing = str(getattr(view, "action", "") or ""), str(getattr(view, "basename", "") or "")
+        if not act or not thing:
+            return None
+        words = _ACTS.get(act, act.replace("_", " "))
+        if self.method == "POST" and "get" in (view.action_map or {}) and view.action_map["get"] == act:
+            words = f"change {words}"
+        return f"{thing.replace('-', ' ').capitalize()}: {words}"
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:  # type: ignore[override]
+        """As the framework describes it, with the rest."""
+        operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
+        if operation is None or not hasattr(self.view, "remembers_posts"):
+            return operation
+        headers = list(self._headers())
+        known = {parameter["name"] for parameter in operation.get("parameters", [])}
+        added = [header for header in headers if header["name"] not in known]
+        if added:
+            operation["parameters"] = [*operation.get("parameters", []), *added]
+        for code, response in operation["responses"].items():
+            if self.method == "GET" and code == "200" and IF_NONE_MATCH in headers:
+                response["headers"] = {"ETag": ETAG}
+            elif self.method == "POST" and code == "201":
+                response["headers"] = {"Location": LOCATION}
+        return add_examples(operation)
+
+    def _headers(self) -> Iterator[dict[str, Any]]:
+        view: Any = self.view
+        if self.method == "POST":
+            if view.remembers_posts:
+                yield IDEMPOTENCY_HEADER
+            if reading_action(view) is not None:
+                yield IF_MATCH
+        elif self.method == "GET" and is_versioned(view) and _is_json(self.get_response_serializers()):
+            yield IF_NONE_MATCH
+
+
+def _is_json(responses: Any) -> bool:
+    """Files have no version; their descriptions name a kind of file beside the status."""
+    if not isinstance(responses, dict):
+        return True
+    return all(not isinstance(code, tuple) or code[1] == "application/json" for code in responses)

@@ -9,13 +9,14 @@ from django.db.models import QuerySet
 from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers, status
+from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
 from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.conditions import address_of_object, created
 from workbench.api.reauthentication import asks_again, asks_again_to_read
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
@@ -101,5 +102,6 @@ class CollectionArchiveViewSet(ApiViewSet[Collection]):
         common = {"stream": given["file"], "slug": given.get("collection", ""), "most_bytes": MOST_UPLOADED}
         if given["dry_run"]:
             return Response(ArchiveFiguresSerializer(archive_inspect(**common)).data)
-        _collection, figures = collection_import(actor=request.user, **common)
-        return Response(ArchiveFiguresSerializer(figures).data, status=status.HTTP_201_CREATED)
+        collection, figures = collection_import(actor=request.user, **common)
+        at = address_of_object("collection", collection.slug)
+        return created(ArchiveFiguresSerializer(figures).data, at=at)

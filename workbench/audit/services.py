@@ -62,9 +62,9 @@ def audit_record(
 
     A new kind of event is a new member of :class:`Action`. Give the object itself, or its type and id. Without
     ``collection_id`` it is the object's own. ``before`` and ``after`` hold what changed; long text is
-    replaced by its hash (``redaction.py``); a request that came with an API token adds ``api_token``, the token's key,
-    to ``after``, an act of the demo's month the moment that it stands for. Without ``actor_kind`` it is a person, or
-    the system for the system user and nobody.
+    replaced by its hash (``redaction.py``); a request that came with a token adds the token's key, ``api_token`` or
+    ``directory_token``, to ``after``, an act of the demo's month the moment that it stands for. Without ``actor_kind``
+    it is a person, or the system for the system user and nobody.
     Whoever listens to the action (``listeners.py``) writes in the same transaction.
 
     Raises :class:`RuntimeError` outside a transaction.
@@ -159,13 +159,14 @@ def _collection_of(obj: models.Model) -> int | None:
 
 #: Under this name an event of the demo's month tells the moment that it stands for; its own time is the real one.
 DEMO_MOMENT = "demo_moment"
+_SOURCES = ("api_token", "directory_token", DEMO_MOMENT)
 
 
 def _with_source(after: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What changed and, where a program acted with somebody's token, the key of that token; of the demo's month, the
-    moment that was acted out."""
+    """What changed and, where a program or a directory acted with a token, the key of that token; of the demo's month,
+    the moment that was acted out."""
     known = structlog.contextvars.get_contextvars()
-    source = {name: known[name] for name in ("api_token", DEMO_MOMENT) if known.get(name) is not None}
+    source = {name: known[name] for name in _SOURCES if known.get(name) is not None}
     return {**(after or {}), **source} if source else after
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 from django.utils import timezone
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field, extend_schema_view
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked, number_parameter
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.filtering import between_days, by_key, by_person, by_slug, by_word
 from workbench.documents.models import Document
 from workbench.documents.selectors import collection_for
 from workbench.runs.services import MAX_QUESTION_CHARACTERS
@@ -133,18 +133,21 @@ class RoundCoverageSerializer(serializers.Serializer[Any]):
     counts = serializers.DictField(child=serializers.IntegerField())
 
 
-@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[QuestionSet]):
     """Saved checklists."""
 
     queryset = QuestionSet.objects.none()
     serializer_class = QuestionSetSerializer
+    filters = {
+        "collection": by_slug(),
+        "created_by": by_person("created_by", "Who made it."),
+        **between_days(),
+    }
+    orderings = ("id", "name", "created_at")
 
     def get_queryset(self) -> QuerySet[QuestionSet]:
         """Only those visible to the caller."""
         sets = QuestionSet.objects.visible_to(self.request.user)
-        slug = self.request.query_params.get("collection")
-        sets = sets.filter(collection__slug=slug) if slug else sets
         return sets.select_related("collection").prefetch_related(_ASKED)
 
     @extend_schema(
@@ -177,22 +180,23 @@ class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVi
         return Response(QuestionSetSerializer(question_set).data)
 
 
-@extend_schema_view(
-    list=extend_schema(
-        parameters=[OpenApiParameter("question_set", OpenApiTypes.INT, description="Key of a question set.")]
-    )
-)
 class RoundViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Round]):
     """Rounds of question sets, newest first."""
 
     queryset = Round.objects.none()
     serializer_class = RoundSerializer
+    filters = {
+        "collection": by_slug("question_set__collection__slug"),
+        "question_set": by_key("question_set", "Key of a question set."),
+        "strategy": by_word("strategy", "Name of a strategy."),
+        "asked_by": by_person("requested_by", "Who started it."),
+        **between_days(),
+    }
+    orderings = ("id", "strategy", "created_at")
 
     def get_queryset(self) -> QuerySet[Round]:
         """Only those visible to the caller."""
-        rounds = Round.objects.visible_to(self.request.user).select_related("question_set__collection")
-        key = number_parameter(self.request, "question_set")
-        return rounds.filter(question_set_id=key) if key is not None else rounds
+        return Round.objects.visible_to(self.request.user).select_related("question_set__collection")
 
     @extend_schema(parameters=[IDEMPOTENCY], request=RoundCreateSerializer, responses={201: RoundSerializer})
     def create(self, request: Request) -> Response:

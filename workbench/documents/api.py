@@ -15,7 +15,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
-from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.filtering import between_days, by_person, by_slug, one_of
 from workbench.errors import WorkbenchError
 
 from .describing import LONGEST_TAG, MOST_PARTIES, MOST_TAGS, document_describe
@@ -23,7 +24,7 @@ from .erasure_api import CollectionKeepingActions, DocumentErasureActions
 from .field_api import FIELD_FILTERS, CollectionFieldActions, own_fields
 from .field_page import filter_in
 from .fields import LONGEST_VALUE
-from .models import Collection, Document, OfferState, VersionOffer
+from .models import Collection, Document, DocumentStatus, OfferState, VersionOffer
 from .narrowing import narrowed
 from .selectors import collection_for, document_for
 from .serializers import (
@@ -96,6 +97,7 @@ class CollectionViewSet(
 
     queryset = Collection.objects.none()
     serializer_class = CollectionSerializer
+    orderings = ("id", "name", "created_at")
     lookup_field = "slug"
     lookup_value_regex = "[-a-zA-Z0-9_]+"
 
@@ -111,7 +113,7 @@ class CollectionViewSet(
         return Response(CollectionSerializer(collection).data, status=status.HTTP_201_CREATED)
 
 
-@extend_schema_view(list=extend_schema(parameters=[COLLECTION, *FIELD_FILTERS]))
+@extend_schema_view(list=extend_schema(parameters=FIELD_FILTERS))
 class DocumentViewSet(
     DocumentReadingActions,
     DocumentErasureActions,
@@ -123,12 +125,17 @@ class DocumentViewSet(
 
     queryset = Document.objects.none()
     serializer_class = DocumentSerializer
+    filters = {
+        "collection": by_slug(),
+        "status": one_of("status", DocumentStatus),
+        "uploaded_by": by_person("uploaded_by", "Who uploaded it."),
+        **between_days(),
+    }
+    orderings = ("id", "name", "status", "created_at")
 
     def get_queryset(self) -> QuerySet[Document]:
         """Only those visible to the caller."""
         documents = Document.objects.visible_to(self.request.user).select_related("collection")
-        slug = self.request.query_params.get("collection")
-        documents = documents.filter(collection__slug=slug) if slug else documents
         return narrowed(documents, filter_in(self.request.query_params)).prefetch_related(
             "fields__definition"
         )

@@ -64,6 +64,9 @@ class DocumentSerializer(serializers.ModelSerializer[Document]):
             [row for row in document.fields.all() if row.set_by_id is None], many=True
         ).data
 
+    warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
+    tags = serializers.ListField(child=serializers.CharField(), read_only=True)
+
     class Meta:
         model = Document
         fields = [

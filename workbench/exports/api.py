@@ -16,11 +16,12 @@ from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
 from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.filtering import between_days, by_key, by_person, by_slug, one_of
 from workbench.documents.selectors import collection_for
 from workbench.runs.selectors import run_for
 
 from .days import days_between
-from .models import Export, ExportFile, ExportKind
+from .models import Export, ExportFile, ExportKind, ExportState
 from .selectors import export_for
 from .services import MEDIA_TYPES, period_export, period_report, run_export
 from .views import file_response
@@ -83,6 +84,14 @@ class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
 
     queryset = Export.objects.none()
     serializer_class = ExportSerializer
+    filters = {
+        "collection": by_slug(),
+        "run": by_key("run", "Key of a run."),
+        "state": one_of("state", ExportState),
+        "asked_by": by_person("requested_by", "Who asked."),
+        **between_days(),
+    }
+    orderings = ("id", "state", "created_at")
 
     def get_queryset(self) -> QuerySet[Export]:
         """Those that the caller may fetch."""

@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import mixins, status
@@ -16,7 +17,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission, member_condition, member_condition_any
-from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.conditions import created
+from workbench.api.filtering import between_days, by_key, by_person, by_slug
 from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
@@ -33,18 +36,12 @@ from .projects import guideline_write, project_close, project_create, project_su
 from .supply import elusion_draw, pairs_add_from_runs
 
 
-def _of_collection(rows: QuerySet[Any], request: Request) -> QuerySet[Any]:
-    slug = request.query_params.get("collection")
-    return rows.filter(collection__slug=slug) if slug else rows
-
-
 def _set_of(project: Project, key: int | None) -> QuestionSet | None:
     """A question set of the project's collection; 404 for any other, as the page's form knows none."""
     sets = QuestionSet.objects.filter(collection=project.collection_id)
     return get_object_or_404(sets, pk=key) if key is not None else None
 
 
-@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class LabelingProjectViewSet(
     PairExchange, mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Project]
 ):
@@ -52,6 +49,12 @@ class LabelingProjectViewSet(
 
     queryset = Project.objects.none()
     serializer_class = shapes.ProjectSerializer
+    filters = {
+        "collection": by_slug(),
+        "created_by": by_person("created_by", "Who made it."),
+        **between_days(),
+    }
+    orderings = ("id", "name", "created_at")
 
     def get_queryset(self) -> QuerySet[Project]:
         """Those of the caller's collections; for the desk, of those where the caller labels."""
@@ -59,7 +62,7 @@ class LabelingProjectViewSet(
         projects = Project.objects.visible_to(
             self.request.user, Permission.LABEL if at_the_desk else Permission.VIEW
         )
-        return _of_collection(projects, self.request).select_related("collection")
+        return projects.select_related("collection")
 
     @extend_schema(
         parameters=[IDEMPOTENCY],
@@ -98,7 +101,9 @@ class LabelingProjectViewSet(
         given["question_set"] = _set_of(project, given["question_set"])
         sample = elusion_draw(actor=request.user, project=project, seed=secrets.randbits(32), **given)
         sample.refresh_from_db()
-        return Response(shapes.ElusionSampleSerializer(sample).data, status=status.HTTP_201_CREATED)
+        # What it comes to is among the trust figures of the collection.
+        at = reverse("api:collection-trust", args=[project.collection.slug])
+        return created(shapes.ElusionSampleSerializer(sample).data, at=at)
 
     @extend_schema(request=shapes.SupplySerializer, responses=shapes.ProjectSerializer)
     @action(detail=True, methods=["post"])
@@ -204,14 +209,19 @@ class DeskViewSet(mixins.RetrieveModelMixin, ApiViewSet[Slot]):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-@extend_schema_view(
-    list=extend_schema(parameters=[COLLECTION], responses=shapes.DisputeListSerializer(many=True))
-)
+@extend_schema_view(list=extend_schema(responses=shapes.DisputeListSerializer(many=True)))
 class DisputeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Pair]):
     """Pairs that wait for a third person: two disagree, or nobody could tell."""
 
     queryset = Pair.objects.none()
     serializer_class = shapes.DisputeSerializer
+    filters = {
+        "collection": by_slug(),
+        "project": by_key("project", "Key of a project."),
+        "document": by_key("document", "Key of a document."),
+        **between_days(),
+    }
+    orderings = ("id", "created_at")
 
     def get_serializer_class(self) -> type[Any]:
         """The list without the passages."""
@@ -220,7 +230,7 @@ class DisputeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     def get_queryset(self) -> QuerySet[Pair]:
         """The list is what the caller may decide; a key leads to any pair of a collection that they review."""
         if self.action == "list":
-            pairs = _of_collection(adjudication.disputes(user=self.request.user), self.request)
+            pairs = adjudication.disputes(user=self.request.user)
         else:
             pairs = Pair.objects.filter(
                 member_condition(self.request.user, Permission.REVIEW, prefix="collection")

@@ -12,6 +12,7 @@ what the request says.
 from __future__ import annotations
 
 import errno
+import json
 import re
 import resource
 import select
@@ -27,6 +28,8 @@ from typing import Any
 from gunicorn import http
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 
+from workbench.infra.stopping import STOPPING
+
 #: Seconds for the headers from their first byte on, and for a short body besides its bytes.
 HEADER_SECONDS, BODY_SECONDS = 10.0, 10.0
 #: Seconds that a long body may pause, and that a reader of an answer may.
@@ -40,11 +43,14 @@ SHORT_BODY = 1024 * 1024
 GATHERED_BYTES = 64 * 1024 * 1024
 #: Uploads that a process reads at once.
 UPLOAD_THREADS = 2
+#: Answers that go on (server-sent events) of a process at once; one more is refused.
+STREAM_THREADS = 16
 LINGER_SECONDS, LINGER_BYTES = 2.0, 64 * 1024
 _CHUNK = 64 * 1024
 #: Files of a process that are no connections of clients.
 _OTHER_FILES = 200
 _END_OF_HEADERS = b"\r\n\r\n"
+STREAM_KIND = b"text/event-stream"
 _EXPECT = re.compile(rb"\r\nexpect:[^\r\n]*", re.IGNORECASE)
 
 
@@ -98,13 +104,13 @@ class Connection(TConn):
         self.needed: int | None = None
         self.length = 0
         self.lingers = False
-        self.is_upload = False
+        self.is_upload = self.is_stream = False
         self.since = self.latest = 0.0
 
     def expect(self, *, received: bytes, seconds: float) -> None:
         """Begins to wait for a request. ``seconds`` for its first byte."""
         self.received = bytearray(received)
-        self.needed, self.length, self.is_upload = None, 0, False
+        self.needed, self.length, self.is_upload, self.is_stream = None, 0, False, False
         self.since = time.monotonic()
         self.latest = self.since + (HEADER_SECONDS if received else seconds)
 
@@ -129,6 +135,8 @@ class Connection(TConn):
             too_long = len(self.received) > HEADER_BYTES
             return "431 Request Header Fields Too Large" if too_long else ""
         head = bytes(self.received[: end + 2])
+        if 0 < self.cfg.limit_request_line < head.index(b"\r\n"):
+            return "414 URI Too Long"
         if _header(head, b"transfer-encoding"):
             # Django reads no more of a body than its length says, and this one says none.
             return "411 Length Required"
@@ -137,6 +145,7 @@ class Connection(TConn):
         self.length = int(lengths[0]) if len(lengths) == 1 and re.fullmatch(rb"\d{1,15}", lengths[0]) else 0
         self._continue(head)
         self.is_upload = self.length > SHORT_BODY
+        self.is_stream = any(STREAM_KIND in kinds for kinds in _header(head, b"accept"))
         self.needed = (
             self.received.index(_END_OF_HEADERS) + len(_END_OF_HEADERS) + min(self.length, SHORT_BODY)
         )
@@ -169,9 +178,16 @@ class GatheringWorker(ThreadWorker):
         self._waiting: dict[Connection, None] = {}  # in the order in which they began to wait
 
     def init_process(self) -> None:
-        """Makes the threads that read uploads."""
+        """Makes the threads that read uploads, and those that answer on and on."""
         self._upload_pool = ThreadPoolExecutor(max_workers=UPLOAD_THREADS)
+        self._stream_pool = ThreadPoolExecutor(max_workers=STREAM_THREADS)
+        self._streams = 0
         super().init_process()
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """Tells the answers that go on to end."""
+        STOPPING.set()
+        super().handle_exit(sig, frame)
 
     # --- a connection comes ---------------------------------------------------------------------------
 
@@ -242,8 +258,14 @@ class GatheringWorker(ThreadWorker):
         return True
 
     def enqueue_req(self, conn: Connection) -> None:
-        """A request is there: a thread takes it, for uploads one of their own."""
+        """A request is there: a thread takes it, for uploads and for answers that go on one of their own."""
         pool = self._upload_pool if conn.is_upload else self.tpool
+        if conn.is_stream and not conn.is_upload:
+            if self._streams >= STREAM_THREADS:
+                self._refuse(conn, "503 Service Unavailable")
+                return
+            self._streams += 1
+            pool = self._stream_pool
         pool.submit(self.handle, conn).add_done_callback(
             lambda done: self.method_queue.defer(self.finish_request, conn, done)
         )
@@ -252,6 +274,7 @@ class GatheringWorker(ThreadWorker):
 
     def finish_request(self, conn: Connection, done: Future[Any]) -> None:
         """Waits for the next request, part of which may be there already, or takes leave."""
+        self._streams -= conn.is_stream and not conn.is_upload
         stays = not done.cancelled() and done.exception() is None and bool(done.result())
         stays = stays and not conn.sent.is_cut_off
         if stays and (rest := conn.parser.unreader.take_buffered() + conn.sent.left_over()):
@@ -305,7 +328,7 @@ class GatheringWorker(ThreadWorker):
         self.log.debug("Refused a request of %s: %s", conn.client, status)
         self._forget(conn)
         with suppress(OSError):
-            conn.sock.send(f"HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".encode())
+            conn.sock.send(_refusal(status))
         self._take_leave(conn)
 
     def _drop(self, conn: Connection) -> None:
@@ -317,6 +340,20 @@ class GatheringWorker(ThreadWorker):
         self._waiting.pop(conn, None)
         with suppress(OSError, KeyError, ValueError):
             self.poller.unregister(conn.sock)
+
+
+def _refusal(status: str) -> bytes:
+    """An answer as the API's problems are, without the application."""
+    code, _, title = status.partition(" ")
+    problem = {"type": "about:blank", "title": title, "status": int(code), "code": "refused", "detail": title}
+    body = json.dumps(problem | {"request_id": None})
+    lines = (
+        f"HTTP/1.1 {status}",
+        "Connection: close",
+        "Content-Type: application/problem+json",
+        f"Content-Length: {len(body)}",
+    )
+    return "\r\n".join([*lines, "", body]).encode()
 
 
 def _header(head: bytes, name: bytes) -> list[bytes]:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
+from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers, status
@@ -17,6 +18,7 @@ from workbench.accounts.models import MemberRole, User
 from workbench.accounts.permissions import Permission
 from workbench.accounts.selectors import member_for, members_of, person_now, roles_here
 from workbench.api.base import IDEMPOTENCY, KEY, Actions, ApiViewSet, checked
+from workbench.api.conditions import created
 from workbench.api.reauthentication import asks_again
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
@@ -97,7 +99,8 @@ class CollectionPeopleActions(Actions):
             build_url=partial(public_address, request=request._request),
             **checked(request, InvitationSerializer),
         )
-        return _person(membership.user, collection, status.HTTP_201_CREATED)
+        shown = PersonSerializer(person_now(user=membership.user, collection=collection)).data
+        return created(shown, at=reverse("api:collection-people", args=[slug]))
 
     @extend_schema(parameters=[PERSON, IDEMPOTENCY], request=MemberRoleSerializer, responses=PersonSerializer)
     @action(detail=True, methods=["post"], url_path=f"{_ONE}/grant", url_name="person-grant")

@@ -23,6 +23,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked, number_parameter
+from workbench.api.filtering import between_days, by_key, by_person, one_of
 from workbench.api.reauthentication import asks_again
 from workbench.labeling.models import Label
 from workbench.review.models import Review
@@ -144,51 +145,38 @@ class ModelViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersView
         return _serving()
 
 
-@extend_schema_view(
-    list=extend_schema(
-        parameters=[
-            OpenApiParameter("model", OpenApiTypes.INT, description="Number of a model."),
-            OpenApiParameter(
-                "alias", OpenApiTypes.STR, enum=AliasName.values, description="One of the places."
-            ),
-        ]
-    )
-)
 class MoveViewSet(mixins.ListModelMixin, ReadersViewSet[AliasMove]):
     """The history of champions and of the shadow, newest first."""
 
     queryset = AliasMove.objects.none()
     serializer_class = shapes.MoveSerializer
+    filters = {
+        "model": by_key("version__number", "Number of a model."),
+        "alias": one_of("alias", AliasName, "One of the places."),
+        **between_days(),
+    }
+    orderings = ("id", "alias", "created_at")
 
     def get_queryset(self) -> QuerySet[AliasMove]:
-        """All, or those of a model or a place."""
-        moves = selectors.moves_all()
-        number, alias = (
-            number_parameter(self.request, "model"),
-            _choice(self.request, "alias", AliasName.values),
-        )
-        moves = moves.filter(version__number=number) if number is not None else moves
-        return moves.filter(alias=alias) if alias else moves
+        """All."""
+        return selectors.moves_all()
 
 
-@extend_schema_view(
-    list=extend_schema(
-        parameters=[
-            OpenApiParameter("state", OpenApiTypes.STR, enum=RunState.values, description="Where it is.")
-        ]
-    )
-)
 class TrainingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersViewSet[TrainingRun]):
     """Trainings, newest first; there is one at a time."""
 
     queryset = TrainingRun.objects.none()
     serializer_class = shapes.TrainingSerializer
+    filters = {
+        "state": one_of("state", RunState),
+        "asked_by": by_person("requested_by", "Who started it."),
+        **between_days(),
+    }
+    orderings = ("id", "state", "created_at")
 
     def get_queryset(self) -> QuerySet[TrainingRun]:
-        """All, or those in one state."""
-        trainings = selectors.trainings_all()
-        state = _choice(self.request, "state", RunState.values) if self.action == "list" else None
-        return trainings.filter(state=state) if state else trainings
+        """All."""
+        return selectors.trainings_all()
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: shapes.TrainingSerializer})
     def create(self, request: Request) -> Response:

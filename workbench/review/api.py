@@ -6,27 +6,31 @@ from functools import cache
 from typing import Any
 
 from django.db.models import QuerySet
+from django.http.response import HttpResponseBase
+from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import mixins, status
 from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
 from workbench.api.base import (
-    COLLECTION,
     IDEMPOTENCY,
-    RUN,
     ApiViewSet,
     checked,
     idempotency_key,
-    number_parameter,
 )
+from workbench.api.conditions import address_of_object, created
+from workbench.api.filtering import between_days, by_key, by_person, by_slug, by_word, one_of
 from workbench.documents.selectors import collection_for, document_for
+from workbench.infra.streams import MEDIA_TYPE, EventStreamRenderer, event_stream, require_asked_for
 from workbench.runs.estimates import question_estimate
-from workbench.runs.models import Candidate, Run
+from workbench.runs.following import run_look
+from workbench.runs.models import Candidate, ReviewState, Run, RunStatus
 from workbench.runs.selectors import run_for
 from workbench.runs.serializers import AskSerializer, EstimateQuerySerializer, EstimateSerializer
 from workbench.runs.services import question_ask, run_cancel
@@ -38,7 +42,7 @@ from .as_of_views import moment_in
 from .blindness import is_withheld, of_withheld_run, require_sight, reviews_shown
 from .candidates import candidate_for, candidates_of
 from .evidence import evidence_add
-from .models import ItemStage, QueueItem, Review, ReviewAction
+from .models import ItemStage, QueueItem, Review, ReviewAction, SecondReview
 from .receipts import receipt_of
 from .record import record_digest, signed_record
 from .regeneration import answer_regenerate
@@ -97,9 +101,8 @@ class QuestionViewSet(ApiViewSet[Run]):
         run = outcome.run
         run.is_withheld = is_withheld(user=request.user, run=run)
         code = status.HTTP_200_OK if outcome.is_cached else status.HTTP_201_CREATED
-        return Response(
-            {"cached": outcome.is_cached, "run": _run_shape().to_representation(run)}, status=code
-        )
+        body = {"cached": outcome.is_cached, "run": _run_shape().to_representation(run)}
+        return created(body, at=address_of_object("run", run.pk), code=code)
 
     @extend_schema(parameters=[EstimateQuerySerializer], responses=EstimateSerializer)
     @action(detail=False, methods=["get"], pagination_class=None)
@@ -125,18 +128,25 @@ def _run_shape() -> shapes.RunSerializer:
     return shapes.RunSerializer()
 
 
-@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Run]):
     """Runs, newest first."""
 
     queryset = Run.objects.none()
     serializer_class = shapes.RunSerializer
+    filters = {
+        "collection": by_slug(),
+        "document": by_key("question__document", "Key of the document that was asked."),
+        "status": one_of("status", RunStatus),
+        "review_state": one_of("review_state", ReviewState, "How far people are."),
+        "strategy": by_word("strategy", "Name of a strategy."),
+        "asked_by": by_person("requested_by", "Who asked."),
+        **between_days(),
+    }
+    orderings = ("id", "status", "review_state", "strategy", "created_at")
 
     def get_queryset(self) -> QuerySet[Run]:
         """Only those visible to the caller."""
         runs = Run.objects.visible_to(self.request.user).select_related("collection", "question")
-        slug = self.request.query_params.get("collection")
-        runs = runs.filter(collection__slug=slug) if slug else runs
         return runs.annotate(is_withheld=of_withheld_run(user=self.request.user, run="pk"))
 
     @extend_schema(responses={(200, "application/json"): OpenApiTypes.OBJECT})
@@ -193,7 +203,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
         )
         made = candidate_for(user=request.user, pk=candidate.pk)
         shape = shapes.CandidateSerializer(made, context=self.get_serializer_context())
-        return Response(shape.data, status=status.HTTP_201_CREATED)
+        return created(shape.data, at=address_of_object("candidate", made.pk))
 
     @extend_schema(
         parameters=[IDEMPOTENCY], request=shapes.NotFoundSerializer, responses={201: shapes.ReviewSerializer}
@@ -213,14 +223,14 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
                 else None
             )
             made = not_found_refute(actor=request.user, run=run, comment=given["comment"], candidate=near)
-        return Response(shapes.ReviewSerializer(made).data, status=status.HTTP_201_CREATED)
+        return created(shapes.ReviewSerializer(made).data, at=address_of_object("review", made.pk))
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={201: shapes.ReviewSerializer})
     @action(detail=True, methods=["post"], url_path="not-found/undo", url_name="not-found-undo")
     def absence_undo(self, request: Request, pk: str) -> Response:
         """Takes the caller's own last word on a not-found back, by a row of its own."""
         made = not_found_undo(actor=request.user, run=run_for(user=request.user, pk=int(pk)))
-        return Response(shapes.ReviewSerializer(made).data, status=status.HTTP_201_CREATED)
+        return created(shapes.ReviewSerializer(made).data, at=address_of_object("review", made.pk))
 
     @extend_schema(responses=shapes.AnswerSerializer)
     @action(detail=True, methods=["get"])
@@ -235,14 +245,24 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     def answer_anew(self, request: Request, pk: str) -> Response:
         """Asks for a new version of a stale answer; the older ones stay."""
         regeneration = answer_regenerate(actor=request.user, run=self.get_object())
-        return Response(shapes.RegenerationSerializer(regeneration).data, status=status.HTTP_202_ACCEPTED)
+        shown = shapes.RegenerationSerializer(regeneration).data
+        return created(shown, at=reverse("api:run-answer", args=[pk]), code=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(responses={(200, MEDIA_TYPE): OpenApiTypes.STR})
+    @action(detail=True, methods=["get"], renderer_classes=[JSONRenderer, EventStreamRenderer])
+    def events(self, request: Request, pk: str) -> HttpResponseBase:
+        """The progress of the run as server-sent events: `progress` with its status and the stages that are over, then
+        `end`. An answer lasts a minute at most; ask again to go on. Needs `Accept: text/event-stream`."""
+        run = self.get_object()
+        require_asked_for(request.headers.get("Accept", ""))
+        return event_stream(user_id=request.user.pk, look=run_look(user=request.user, pk=run.pk))
 
     @extend_schema(request=None, responses={201: shapes.RunSerializer})
     @action(detail=True, methods=["post"])
     def again(self, request: Request, pk: str) -> Response:
         """The same question again, afresh: a run of its own, to be compared with this one."""
         run = run_again(actor=request.user, run=run_for(user=request.user, pk=int(pk)))
-        return Response(self.get_serializer(run).data, status=status.HTTP_201_CREATED)
+        return created(self.get_serializer(run).data, at=address_of_object("run", run.pk))
 
     @extend_schema(
         parameters=[OpenApiParameter("at", OpenApiTypes.DATETIME, required=True)],
@@ -259,7 +279,6 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
         return Response(shapes.RunThenSerializer(run_as_of(run=run, at=moment)).data)
 
 
-@extend_schema_view(list=extend_schema(parameters=[RUN]))
 class CandidateViewSet(
     mixins.ListModelMixin,
     mixins.RetrieveModelMixin,
@@ -269,17 +288,21 @@ class CandidateViewSet(
 
     queryset = Candidate.objects.none()
     serializer_class = shapes.CandidateSerializer
+    filters = {
+        "run": by_key("run", "Key of a run."),
+        "document": by_key("document", "Key of a document."),
+        "collection": by_slug("run__collection__slug"),
+    }
+    orderings = ("id", "document")
 
     def get_queryset(self) -> QuerySet[Candidate]:
         """Only those of runs visible to the caller."""
         runs = Run.objects.visible_to(self.request.user)
-        candidates = (
+        return (
             Candidate.objects.filter(run__in=runs.values("pk"))
             .select_related("verdict", "text", "document", "queue_item", "run__collection")
             .prefetch_related(REVIEWS)
         )
-        run = number_parameter(self.request, "run")
-        return candidates.filter(run_id=run) if run is not None else candidates
 
     @extend_schema(request=shapes.ChoiceSerializer, responses={201: shapes.WordSerializer})
     @action(detail=True, methods=["post"])
@@ -292,7 +315,7 @@ class CandidateViewSet(
             row: Any = second_review_add(actor=request.user, candidate=candidate, **given)
         else:
             row = candidate_choose(actor=request.user, candidate=candidate, **given)
-        return Response(shapes.WordSerializer(row).data, status=status.HTTP_201_CREATED)
+        return _word(row)
 
     @extend_schema(request=shapes.ChoiceSerializer, responses={201: shapes.WordSerializer})
     @action(detail=True, methods=["post"])
@@ -306,14 +329,14 @@ class CandidateViewSet(
             role=given["role"],
             reason=given["comment"],
         )
-        return Response(shapes.WordSerializer(made.review).data, status=status.HTTP_201_CREATED)
+        return _word(made.review)
 
     @extend_schema(request=None, responses={201: shapes.WordSerializer})
     @action(detail=True, methods=["post"])
     def undo(self, request: Request, pk: str) -> Response:
         """Takes the caller's own last decision back, by a row of its own."""
         made = candidate_undo(actor=request.user, candidate=candidate_for(user=request.user, pk=int(pk)))
-        return Response(shapes.WordSerializer(made).data, status=status.HTTP_201_CREATED)
+        return _word(made)
 
     @extend_schema(responses={(200, "application/json"): OpenApiTypes.OBJECT})
     @action(detail=True, methods=["get"])
@@ -324,21 +347,36 @@ class CandidateViewSet(
         return Response(receipt_of(candidate_for(user=request.user, pk=candidate.pk)))
 
 
-@extend_schema_view(list=extend_schema(parameters=[RUN]))
+def _word(row: Review | SecondReview) -> Response:
+    """A decision is read at its own address, a second review with its candidate."""
+    is_review = isinstance(row, Review)
+    at = (
+        address_of_object("review", row.pk) if is_review else address_of_object("candidate", row.candidate_id)
+    )
+    return created(shapes.WordSerializer(row).data, at=at)
+
+
 class ReviewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Review]):
     """Decisions of people; each stays for ever. Those on cards that are hidden from the caller come once the caller
     has decided."""
 
     queryset = Review.objects.none()
     serializer_class = shapes.ReviewSerializer
+    filters = {
+        "run": by_key("run", "Key of a run."),
+        "candidate": by_key("candidate", "Key of a candidate."),
+        "collection": by_slug("run__collection__slug"),
+        "reviewer": by_person("reviewer", "Who decided."),
+        "action": one_of("action", ReviewAction, "What was done."),
+        **between_days(),
+    }
+    orderings = ("id", "action", "created_at")
 
     def get_queryset(self) -> QuerySet[Review]:
         """Only those of runs visible to the caller."""
         runs = Run.objects.visible_to(self.request.user)
         shown = reviews_shown(user=self.request.user)
-        reviews = shown.filter(run__in=runs.values("pk")).select_related("reviewer")
-        run = number_parameter(self.request, "run")
-        return reviews.filter(run_id=run) if run is not None else reviews
+        return shown.filter(run__in=runs.values("pk")).select_related("reviewer")
 
     @extend_schema(request=shapes.ReviewCreateSerializer, responses={201: shapes.ReviewSerializer})
     def create(self, request: Request) -> Response:

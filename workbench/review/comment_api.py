@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import IDEMPOTENCY, RUN, ApiViewSet, checked, number_parameter
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.filtering import between_days, by_key, by_person, one_of
 from workbench.runs.models import Run
 from workbench.runs.selectors import run_for
 
 from .blindness import comments_shown
 from .candidates import candidate_for
 from .comments import comment_add
-from .models import Comment, EmailWish, Notification
+from .models import Comment, EmailWish, Notification, NotificationKind
 from .notifications import notifications_read, wish_of, wish_set
 
 
@@ -66,20 +67,24 @@ class NotificationSerializer(serializers.ModelSerializer[Notification]):
         read_only_fields = fields
 
 
-@extend_schema_view(list=extend_schema(parameters=[RUN]))
 class CommentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Comment]):
     """What people say on runs and candidates."""
 
     queryset = Comment.objects.none()
     serializer_class = CommentSerializer
+    filters = {
+        "run": by_key("run", "Key of a run."),
+        "candidate": by_key("candidate", "Key of a candidate."),
+        "author": by_person("author", "Who wrote it."),
+        **between_days(),
+    }
+    orderings = ("id", "created_at")
 
     def get_queryset(self) -> QuerySet[Comment]:
         """Only those of runs visible to the caller."""
         runs = Run.objects.visible_to(self.request.user)
         rows = comments_shown(user=self.request.user)
-        rows = rows.filter(run__in=runs.values("pk")).select_related("author")
-        run = number_parameter(self.request, "run")
-        return rows if run is None else rows.filter(run_id=run)
+        return rows.filter(run__in=runs.values("pk")).select_related("author")
 
     @extend_schema(request=CommentCreateSerializer, responses={201: CommentSerializer})
     def create(self, request: Request) -> Response:
@@ -101,6 +106,12 @@ class NotificationViewSet(mixins.ListModelMixin, ApiViewSet[Notification]):
 
     queryset = Notification.objects.none()
     serializer_class = NotificationSerializer
+    filters = {
+        "run": by_key("run", "Key of a run."),
+        "kind": one_of("kind", NotificationKind, "What it is about."),
+        **between_days(),
+    }
+    orderings = ("id", "kind", "created_at")
 
     def get_queryset(self) -> QuerySet[Notification]:
         """The caller's own."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field, extend_schema_view
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.conditions import created
+from workbench.api.filtering import between_days, by_key, by_person, by_slug, by_word
 from workbench.documents.selectors import collection_for, document_for
 from workbench.runs.models import Comparison, EvaluationRun, RoleChoice
 from workbench.runs.services import MAX_QUESTION_CHARACTERS
@@ -92,18 +94,22 @@ class ComparisonDecisionSerializer(serializers.Serializer[Any]):
     comment = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
 
 
-@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Comparison]):
     """Comparisons, newest first."""
 
     queryset = Comparison.objects.none()
     serializer_class = ComparisonSerializer
+    filters = {
+        "collection": by_slug(),
+        "document": by_key("document", "Key of the document that was asked."),
+        "asked_by": by_person("requested_by", "Who asked."),
+        **between_days(),
+    }
+    orderings = ("id", "created_at")
 
     def get_queryset(self) -> QuerySet[Comparison]:
         """Only those visible to the caller."""
         comparisons = Comparison.objects.visible_to(self.request.user)
-        slug = self.request.query_params.get("collection")
-        comparisons = comparisons.filter(collection__slug=slug) if slug else comparisons
         return comparisons.select_related("collection").prefetch_related("runs")
 
     @extend_schema(
@@ -144,11 +150,15 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
         comparison = comparison_for(user=request.user, pk=int(pk))
         given = checked(request, ComparisonDecisionSerializer)
         reviews = comparison_decide(actor=request.user, comparison=comparison, **given)
-        return Response(ReviewSerializer(reviews, many=True).data, status=status.HTTP_201_CREATED)
+        at = reverse("api:comparison-candidates", args=[pk])
+        return created(ReviewSerializer(reviews, many=True).data, at=at)
 
 
 class EvaluationSerializer(serializers.ModelSerializer[EvaluationRun]):
     """An evaluation; ``report`` is what the command printed."""
+
+    options = serializers.DictField(read_only=True)
+    report = serializers.DictField(read_only=True)
 
     class Meta:
         model = EvaluationRun
@@ -156,15 +166,15 @@ class EvaluationSerializer(serializers.ModelSerializer[EvaluationRun]):
         read_only_fields = fields
 
 
-@extend_schema_view(list=extend_schema(parameters=[OpenApiParameter("dataset", OpenApiTypes.STR)]))
 class EvaluationViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[EvaluationRun]):
     """Evaluations of strategies on labelled sets, newest first; they belong to no collection and everybody signed in
     reads them, as on the Strategies page."""
 
     queryset = EvaluationRun.objects.all()
     serializer_class = EvaluationSerializer
+    filters = {"dataset": by_word("dataset", "Name of a labelled set."), **between_days()}
+    orderings = ("id", "dataset", "created_at")
 
     def get_queryset(self) -> QuerySet[EvaluationRun]:
-        """All, or those of one set."""
-        dataset = self.request.query_params.get("dataset")
-        return EvaluationRun.objects.filter(dataset=dataset) if dataset else EvaluationRun.objects.all()
+        """All."""
+        return EvaluationRun.objects.all()

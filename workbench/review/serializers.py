@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from arbitration.contracts import DecidedBy
 from workbench.runs.models import Candidate, RoleChoice, Run, RunStatus
 from workbench.runs.records import anchor_of, context_of
+from workbench.runs.serializers import ScopeFilterSerializer
 
 from .answer_standing import AnswerState
 from .blindness import Sight, is_withheld
@@ -35,15 +36,22 @@ _OUTCOME = (
 )
 
 
+@extend_schema_serializer(deprecate_fields=["question"])
 class RunSerializer(serializers.ModelSerializer[Run]):
     """A run: one question answered once by one strategy. While a card of it waits for the caller's blind decision,
     ``is_withheld`` is true and what the run came to is null: ``not_found``, ``not_found_reason``,
     ``no_strong_match``, ``confidence``, ``needs_person``, the calls of models, their ``cost`` and ``elapsed_ms``."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
-    question = serializers.CharField(source="question.text", read_only=True)
+    text = serializers.CharField(source="question.text", read_only=True, help_text="The question.")
+    question = serializers.CharField(
+        source="question.text", read_only=True, help_text="The same as ``text``."
+    )
     document = serializers.IntegerField(source="question.document_id", read_only=True, allow_null=True)
-    filters = serializers.JSONField(source="question.filters", read_only=True, allow_null=True)
+    filters = ScopeFilterSerializer(source="question.filters", read_only=True, allow_null=True)
+    methods_run = serializers.ListField(child=serializers.CharField(), read_only=True)
+    methods_skipped = serializers.ListField(child=serializers.CharField(), read_only=True)
+    skipped_reasons = serializers.DictField(child=serializers.CharField(), read_only=True)
     methods = serializers.ListField(
         source="settings.forced_methods", child=serializers.CharField(), read_only=True, default=list
     )
@@ -55,8 +63,8 @@ class RunSerializer(serializers.ModelSerializer[Run]):
     class Meta:
         model = Run
         fields = [
-            "id", "collection", "document", "filters", "methods", "follows", "question", "strategy", "status",
-            "review_state",
+            "id", "collection", "document", "filters", "methods", "follows", "text", "question", "strategy",
+            "status", "review_state",
             "text_changed_at", "methods_run", "methods_skipped", "skipped_reasons", "not_found", "not_found_reason",
             "no_strong_match", "confidence", "needs_person", "failure_reason", "llm_call_count", "cost",
             "unpriced_call_count", "elapsed_ms", "is_withheld", "created_at", "finished_at",
@@ -180,6 +188,17 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
     snippet = serializers.SerializerMethodField()
     text = serializers.SerializerMethodField()
     is_erased = serializers.SerializerMethodField()
+    methods = serializers.ListField(child=serializers.CharField(), read_only=True)
+    ranks = serializers.DictField(
+        child=serializers.IntegerField(allow_null=True), read_only=True, help_text="By method, the best is 1."
+    )
+    scores = serializers.DictField(
+        child=serializers.FloatField(allow_null=True), read_only=True, help_text="By method."
+    )
+    whys = serializers.DictField(
+        child=serializers.CharField(allow_blank=True), read_only=True, help_text="By method."
+    )
+    matched_keywords = serializers.ListField(child=serializers.CharField(), read_only=True)
     reviews = ReviewSerializer(many=True, read_only=True)
     is_hidden = serializers.SerializerMethodField()
 
@@ -258,7 +277,7 @@ class SigningSerializer(serializers.Serializer[Any]):
     """What would be signed now, and what must be decided first."""
 
     record_sha256 = serializers.CharField()
-    record = serializers.JSONField()
+    record = serializers.DictField()
     waiting = serializers.ListField(child=serializers.IntegerField(), help_text="Keys of queue items.")
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema, extend_schema_field, extend_schema_view
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import mixins, serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import RUN, ApiViewSet, checked, number_parameter
+from workbench.api.base import ApiViewSet, checked
+from workbench.api.conditions import address_of_object, created
+from workbench.api.filtering import between_days, by_key, by_person, by_slug, one_of
 from workbench.runs.models import Run
 from workbench.runs.selectors import run_for
 
@@ -55,7 +57,7 @@ class SignatureSerializer(serializers.ModelSerializer[Signature]):
         ]  # fmt: skip
         read_only_fields = fields
 
-    @extend_schema_field(serializers.JSONField(allow_null=True))
+    @extend_schema_field(serializers.DictField(allow_null=True))
     def get_record(self, signature: Signature) -> Any:
         """The signed record; null while a card of the run, opened again, is hidden from the caller."""
         return None if getattr(signature, "is_withheld", False) else signature.record
@@ -77,12 +79,19 @@ class ReopenSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=2000)
 
 
-@extend_schema_view(list=extend_schema(parameters=[RUN]))
 class SignatureViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Signature]):
     """Signatures under runs, with the signed record; each stays for ever."""
 
     queryset = Signature.objects.none()
     serializer_class = SignatureSerializer
+    filters = {
+        "run": by_key("run", "Key of a run."),
+        "collection": by_slug("run__collection__slug"),
+        "signer": by_person("signer", "Who signed."),
+        "meaning": one_of("meaning", SignatureMeaning, "What it stands for."),
+        **between_days("signed_at"),
+    }
+    orderings = ("id", "meaning", "signed_at")
     # The fingerprint of a request must not be made of a password; a run is signed once anyway.
     remembers_posts = False
 
@@ -91,9 +100,7 @@ class SignatureViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiView
         runs = Run.objects.visible_to(self.request.user)
         rows = Signature.objects.filter(run__in=runs.values("pk")).select_related("reopening__reopened_by")
         rows = rows.prefetch_related("text_changes")
-        rows = rows.annotate(is_withheld=of_withheld_run(user=self.request.user))
-        run = number_parameter(self.request, "run")
-        return rows if run is None else rows.filter(run_id=run)
+        return rows.annotate(is_withheld=of_withheld_run(user=self.request.user))
 
     @extend_schema(request=SignSerializer, responses={201: SignatureSerializer})
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -123,4 +130,5 @@ class ReopeningViewSet(ApiViewSet[Reopening]):
         run = run_for(user=request.user, pk=given["run"])
         reopening = run_reopen(actor=request.user, run=run, reason=given["reason"])
         reopening.refresh_from_db()
-        return Response(ReopeningSerializer(reopening).data, status=status.HTTP_201_CREATED)
+        at = address_of_object("signature", reopening.signature_id)
+        return created(ReopeningSerializer(reopening).data, at=at)

@@ -62,36 +62,4 @@ CSRF_COOKIE_SAMESITE = "Lax"
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 LANGUAGE_COOKIE_HTTPONLY = True
 
-# --- single sign-on, where the installation has it -----------------------------------------------------------
-
-OIDC_SERVER_URL = env.text("OIDC_SERVER_URL")
-OIDC_NAME = env.text("OIDC_NAME", "Single sign-on")
-OIDC_APPS = (
-    ["allauth.socialaccount", "allauth.socialaccount.providers.openid_connect"] if OIDC_SERVER_URL else []
-)
-if OIDC_SERVER_URL:
-    SOCIALACCOUNT_PROVIDERS = {
-        "openid_connect": {
-            "APPS": [
-                {
-                    "provider_id": "oidc",
-                    "name": OIDC_NAME,
-                    "client_id": env.required(
-                        "OIDC_CLIENT_ID", "The provider gives it with the registration."
-                    ),
-                    "secret": env.required(
-                        "OIDC_CLIENT_SECRET", "The provider gives it with the registration."
-                    ),
-                    "settings": {"server_url": OIDC_SERVER_URL},
-                }
-            ],
-            "OAUTH_PKCE_ENABLED": True,
-        }
-    }
-# The provider says who somebody is; whether they have an account is decided here, by invitation.
-SOCIALACCOUNT_ADAPTER = "workbench.people.adapters.SingleSignOnAdapter"
-SOCIALACCOUNT_ONLY = False
-SOCIALACCOUNT_AUTO_SIGNUP = False
-SOCIALACCOUNT_EMAIL_AUTHENTICATION = True
-SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
-SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+from .sign_on import *  # noqa: F403

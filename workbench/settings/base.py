@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "workbench.audit",
     "workbench.documents",
     "workbench.people",
+    "workbench.directory",
     "workbench.search",
     "workbench.trail",
     "workbench.runs",
@@ -179,4 +180,4 @@ from .security import *  # noqa: F403
 from .sources import *  # noqa: F403
 from .webhooks import *  # noqa: F403
 
-INSTALLED_APPS += OIDC_APPS  # noqa: F405
+INSTALLED_APPS += SIGN_ON_APPS  # noqa: F405

@@ -19,8 +19,9 @@ REST_FRAMEWORK = {
         "workbench.api.parsers.BoundedJSONParser",
         "rest_framework.parsers.MultiPartParser",
     ],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "workbench.api.schema.OperationSchema",
     "DEFAULT_PAGINATION_CLASS": "workbench.api.pagination.IdCursorPagination",
+    "DEFAULT_FILTER_BACKENDS": ["workbench.api.filtering.ListFilters"],
     "PAGE_SIZE": 50,
     "EXCEPTION_HANDLER": "workbench.infra.problems.problem_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -28,7 +29,13 @@ REST_FRAMEWORK = {
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "Arbiter Workbench API",
-    "DESCRIPTION": "Ask questions of documents and defend every passage that was used or left out.",
+    "DESCRIPTION": (
+        "Ask questions of documents and defend every passage that was used or left out.\n\n"
+        "What was made is read at the `Location` of the answer. What you read has an `ETag`: send it as `If-Match` with"
+        " a change, and the change is refused (412) if somebody was faster. Send an `Idempotency-Key` with a POST that"
+        " you may have to repeat. Lists take the filters named here, `ordering`, `page_size` and `cursor`;"
+        " other parameters and unknown values are refused. Refusals are problems (RFC 9457)."
+    ),
     "VERSION": "1.0.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from csp.constants import NONE, SELF
 
+from .sign_on import SIGN_ON_HOSTS
+
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -12,7 +14,8 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
-        "form-action": [SELF],
+        # A browser also holds what a form leads on to against this: the button of a provider of sign-ons.
+        "form-action": [SELF, *SIGN_ON_HOSTS],
         "frame-ancestors": [NONE],
         "base-uri": [NONE],
         "manifest-src": [SELF],

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
-from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked, number_parameter
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.filtering import between_days, by_key, by_slug, one_of
 from workbench.api.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
 
 from . import services
-from .models import FileState, Source, SourceFile
+from .models import FileState, Source, SourceFile, SourceState
 
 
 class SourceSerializer(serializers.ModelSerializer[Source]):
@@ -62,12 +62,13 @@ class SourceFileSerializer(serializers.ModelSerializer[SourceFile]):
         read_only_fields = fields
 
 
-@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Source]):
     """Sources: places that documents come from by themselves."""
 
     queryset = Source.objects.none()
     serializer_class = SourceSerializer
+    filters = {"collection": by_slug(), "state": one_of("state", SourceState), **between_days()}
+    orderings = ("id", "name", "state", "created_at")
 
     @property
     def remembers_posts(self) -> bool:  # type: ignore[override]
@@ -76,9 +77,7 @@ class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
 
     def get_queryset(self) -> QuerySet[Source]:
         """Those of collections that the caller manages."""
-        rows = Source.objects.visible_to(self.request.user).select_related("collection")
-        slug = self.request.query_params.get("collection")
-        return rows.filter(collection__slug=slug) if slug else rows
+        return Source.objects.visible_to(self.request.user).select_related("collection")
 
     @extend_schema(request=SourceCreateSerializer, responses={201: SourceSerializer})
     @asks_again
@@ -126,26 +125,22 @@ class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
         return Response(SourceSerializer(source).data, status=status.HTTP_202_ACCEPTED)
 
 
-@extend_schema_view(
-    list=extend_schema(
-        parameters=[
-            OpenApiParameter("source", OpenApiTypes.INT, description="Key of a source."),
-            OpenApiParameter("state", OpenApiTypes.STR, enum=[str(value) for value in FileState]),
-        ]
-    )
-)
 class SourceFileViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[SourceFile]):
     """What came from sources, or did not."""
 
     queryset = SourceFile.objects.none()
     serializer_class = SourceFileSerializer
+    filters = {
+        "source": by_key("source", "Key of a source."),
+        "state": one_of("state", FileState),
+        "document": by_key("document", "Key of a document."),
+        **between_days("at"),
+    }
+    orderings = ("id", "name", "state", "at")
 
     def get_queryset(self) -> QuerySet[SourceFile]:
         """As for sources."""
-        rows = SourceFile.objects.visible_to(self.request.user).select_related("source__collection")
-        source, state = number_parameter(self.request, "source"), self.request.query_params.get("state")
-        rows = rows if source is None else rows.filter(source_id=source)
-        return rows.filter(state=state) if state else rows
+        return SourceFile.objects.visible_to(self.request.user).select_related("source__collection")
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: SourceFileSerializer})
     @action(detail=True, methods=["post"])

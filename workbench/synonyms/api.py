@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.filtering import between_days, by_person, by_slug, one_of
 from workbench.documents.selectors import collection_for
 
 from .models import MAX_TERM, DictionaryEntry, EntryKind, EntryStatus, Language
@@ -43,26 +43,22 @@ class EntryCreateSerializer(serializers.Serializer[Any]):
     language = serializers.ChoiceField(choices=Language.choices, required=False, default=Language.EN)
 
 
-@extend_schema_view(
-    list=extend_schema(
-        parameters=[
-            COLLECTION,
-            OpenApiParameter("status", OpenApiTypes.STR, enum=[str(value) for value in EntryStatus]),
-        ]
-    )
-)
 class VocabularyViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[DictionaryEntry]):
     """Pairs of terms: those in use, proposed and rejected."""
 
     queryset = DictionaryEntry.objects.none()
     serializer_class = EntrySerializer
+    filters = {
+        "collection": by_slug(),
+        "status": one_of("status", EntryStatus),
+        "proposed_by": by_person("proposed_by", "Who proposed it."),
+        **between_days("proposed_at"),
+    }
+    orderings = ("id", "term", "status", "proposed_at")
 
     def get_queryset(self) -> QuerySet[DictionaryEntry]:
         """Only those visible to the caller."""
-        entries = DictionaryEntry.objects.visible_to(self.request.user).select_related("collection")
-        slug, wanted = (self.request.query_params.get(name) for name in ("collection", "status"))
-        entries = entries.filter(collection__slug=slug) if slug else entries
-        return entries.filter(status=wanted) if wanted else entries
+        return DictionaryEntry.objects.visible_to(self.request.user).select_related("collection")
 
     @extend_schema(parameters=[IDEMPOTENCY], request=EntryCreateSerializer, responses={201: EntrySerializer})
     def create(self, request: Request) -> Response:

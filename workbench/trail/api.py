@@ -31,6 +31,8 @@ class AuditEventSerializer(serializers.ModelSerializer[AuditEvent]):
 
     position = serializers.IntegerField(source="seal.position", default=None, read_only=True, allow_null=True)
     hash = serializers.CharField(source="seal.hash", default=None, read_only=True, allow_null=True)
+    before = serializers.DictField(read_only=True, allow_null=True, help_text="What changed, as it was.")
+    after = serializers.DictField(read_only=True, allow_null=True, help_text="What changed, as it is since.")
     previous_hash = serializers.CharField(
         source="seal.prev_hash", default=None, read_only=True, allow_null=True
     )

@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
-from workbench.api.base import COLLECTION, IDEMPOTENCY, ApiViewSet, checked, number_parameter
+from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.conditions import address_of_object, created
+from workbench.api.filtering import between_days, by_key, by_slug, one_of
 from workbench.api.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
 
 from . import services
 from .events import EVENTS
-from .models import MAX_URL, Attempt, Delivery, DeliveryState, Webhook, WebhookFormat
+from .models import MAX_URL, Attempt, Delivery, DeliveryState, Webhook, WebhookFormat, WebhookState
 
 
 class WebhookSerializer(serializers.ModelSerializer[Webhook]):
@@ -78,7 +79,7 @@ class AttemptSerializer(serializers.ModelSerializer[Attempt]):
 class DeliverySerializer(serializers.ModelSerializer[Delivery]):
     """A message to a webhook with its attempts; ``message_id`` is what the receiver saw as ``webhook-id``."""
 
-    payload = serializers.JSONField(read_only=True)
+    payload = serializers.DictField(read_only=True)
     log = AttemptSerializer(many=True, read_only=True)
 
     class Meta:
@@ -100,12 +101,13 @@ class RepeatedSerializer(serializers.Serializer[Any]):
 SECRET_ACTIONS = frozenset({"create", "secret"})
 
 
-@extend_schema_view(list=extend_schema(parameters=[COLLECTION]))
 class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Webhook]):
     """Webhooks: addresses that are told of events."""
 
     queryset = Webhook.objects.none()
     serializer_class = WebhookSerializer
+    filters = {"collection": by_slug(), "state": one_of("state", WebhookState), **between_days()}
+    orderings = ("id", "state", "created_at")
 
     @property
     def remembers_posts(self) -> bool:  # type: ignore[override]
@@ -116,9 +118,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
         """To read, those whose trail the caller reads; to change, those of collections the caller manages."""
         reads = self.request.method == "GET"
         permission = Permission.AUDIT if reads else Permission.MANAGE
-        rows = Webhook.objects.visible_to(self.request.user, permission).select_related("collection")
-        slug = self.request.query_params.get("collection")
-        return rows.filter(collection__slug=slug) if slug else rows
+        return Webhook.objects.visible_to(self.request.user, permission).select_related("collection")
 
     @extend_schema(request=WebhookCreateSerializer, responses={201: WebhookWithSecretSerializer})
     @asks_again
@@ -181,7 +181,8 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
         """Sends an event that tells of nothing."""
         delivery = services.webhook_test(actor=request.user, webhook=self.get_object())
         delivery.refresh_from_db()
-        return Response(DeliverySerializer(delivery).data, status=status.HTTP_202_ACCEPTED)
+        at = address_of_object("webhook-delivery", delivery.pk)
+        return created(DeliverySerializer(delivery).data, at=at, code=status.HTTP_202_ACCEPTED)
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: RepeatedSerializer})
     @action(detail=True, methods=["post"], url_path="repeat-missed")
@@ -191,28 +192,23 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
         return Response({"repeated": number}, status=status.HTTP_202_ACCEPTED)
 
 
-@extend_schema_view(
-    list=extend_schema(
-        parameters=[
-            OpenApiParameter("webhook", OpenApiTypes.INT, description="Key of a webhook."),
-            OpenApiParameter("state", OpenApiTypes.STR, enum=[str(value) for value in DeliveryState]),
-        ]
-    )
-)
 class WebhookDeliveryViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Delivery]):
     """The log: each message with its attempts."""
 
     queryset = Delivery.objects.none()
     serializer_class = DeliverySerializer
+    filters = {
+        "webhook": by_key("webhook", "Key of a webhook."),
+        "state": one_of("state", DeliveryState),
+        **between_days(),
+    }
+    orderings = ("id", "state", "created_at")
 
     def get_queryset(self) -> QuerySet[Delivery]:
         """As for webhooks."""
         reads = self.request.method == "GET"
         permission = Permission.AUDIT if reads else Permission.MANAGE
         rows = Delivery.objects.visible_to(self.request.user, permission)
-        webhook, state = number_parameter(self.request, "webhook"), self.request.query_params.get("state")
-        rows = rows if webhook is None else rows.filter(webhook_id=webhook)
-        rows = rows.filter(state=state) if state else rows
         return rows.select_related("webhook__collection").prefetch_related("log")
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: DeliverySerializer})
@@ -222,7 +218,8 @@ class WebhookDeliveryViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, A
         delivery = self.get_object()
         services.delivery_repeat(actor=request.user, delivery=delivery)
         delivery.refresh_from_db()
-        return Response(DeliverySerializer(delivery).data, status=status.HTTP_202_ACCEPTED)
+        at = address_of_object("webhook-delivery", delivery.pk)
+        return created(DeliverySerializer(delivery).data, at=at, code=status.HTTP_202_ACCEPTED)
 
 
 def _with_secret(webhook: Webhook, secret: str, status_code: int) -> Response:

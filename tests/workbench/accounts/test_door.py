@@ -297,7 +297,8 @@ import django; django.setup()
 from django.conf import settings
 from django.urls import reverse
 print("webauthn" in settings.MFA_SUPPORTED_TYPES, reverse("mfa_add_webauthn"), end=" ")
-print(reverse("openid_connect_login", args=["oidc"]))
+print(reverse("openid_connect_login", args=["oidc"]), reverse("saml_login", args=["saml"]), end=" ")
+print(*settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"][1:])
 from django.core.management import call_command
 call_command("check", "--deploy", "--fail-level", "WARNING")
 """
@@ -314,6 +315,9 @@ def test_passkeys_and_single_sign_on_are_settings() -> None:
         "OIDC_SERVER_URL": "https://idp.example/realms/house",
         "OIDC_CLIENT_ID": "workbench",
         "OIDC_CLIENT_SECRET": "between us",
+        "SAML_SSO_URL": "https://login.example/saml/sso",
+        "SAML_ENTITY_ID": "https://login.example/saml",
+        "SAML_CERTIFICATE": "MIIC",
     }
     done = subprocess.run(
         [sys.executable, "-c", OPTIONAL],
@@ -325,4 +329,7 @@ def test_passkeys_and_single_sign_on_are_settings() -> None:
         timeout=180,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0] == "True /accounts/2fa/webauthn/add/ /accounts/oidc/oidc/login/"
+    assert done.stdout.splitlines()[0] == (
+        "True /accounts/2fa/webauthn/add/ /accounts/oidc/oidc/login/ /accounts/saml/saml/login/"
+        " https://idp.example https://login.example"
+    )

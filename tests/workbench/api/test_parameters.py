@@ -25,7 +25,7 @@ def test_a_filter_with_a_slip_in_its_name_is_told(cast: Cast, client_as: ClientA
     assert (refused.status_code, refused["Content-Type"]) == (400, "application/problem+json")
     said = refused.json()["errors"]
     assert list(said) == ["colection"]
-    assert "collection, cursor, page_size" in said["colection"][0]
+    assert "asked_by, collection, cursor, document" in said["colection"][0]
     assert client.get("/api/v1/runs/?collection=alpha&page_size=5").status_code == 200
 
 

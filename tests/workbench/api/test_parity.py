@@ -90,6 +90,8 @@ BY_THE_API: dict[str, tuple[str, ...]] = {
     "ops:risk-compute": ("api:collection-compute-risk",),
     "ops:risk-apply": ("api:collection-apply-risk",),
     "ops:risk-remove": ("api:collection-remove-risk",),
+    "directory:groups": ("api:collection-groups",),
+    "directory:group-remove": ("api:collection-group-remove",),
     "accounts:invite": ("api:collection-people",),
     "accounts:grant": ("api:collection-person-grant",),
     "accounts:revoke": ("api:collection-person-revoke",),
@@ -160,8 +162,9 @@ NOT_BY_THE_API: dict[str, str] = {
 
 POSTS = {row.name for row in [*ROWS, *OTHERS] if row.method == "POST"}
 BY_PROGRAMS = {name for name in POSTS if name.startswith("api:")}
+#: SCIM is for directories, with a token of its own kind (tests/workbench/directory).
 #: The admin site takes second factors away from those who lost them: by an administrator, at a screen.
-OF_PAGES = {name for name in POSTS - BY_PROGRAMS if not name.startswith(("admin:", "backdoor/"))}
+OF_PAGES = {name for name in POSTS - BY_PROGRAMS if not name.startswith(("admin:", "backdoor/", "scim:"))}
 
 
 def wrong(

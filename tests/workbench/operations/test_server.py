@@ -29,6 +29,8 @@ import hashlib
 from workbench.operations import server
 {settings}
 def application(environ, start_response):
+    if environ["PATH_INFO"] == "/stream":
+        {stream}
     length = int(environ.get("CONTENT_LENGTH") or 0)
     body = environ["wsgi.input"].read(length) if environ["PATH_INFO"] != "/unread" else b""
     answer = "{{}} {{}} {{}} {{}}".format(
@@ -40,9 +42,9 @@ def application(environ, start_response):
 
 
 @contextmanager
-def server(folder: Path, settings: str = "") -> Iterator[int]:
+def server(folder: Path, settings: str = "", stream: str = "pass") -> Iterator[int]:
     """A server of one process with one thread; gives its port."""
-    (folder / "tiny.py").write_text(_APPLICATION.format(settings=settings))
+    (folder / "tiny.py").write_text(_APPLICATION.format(settings=settings, stream=stream))
     port = free_port("127.0.0.1")
     command = (
         *(sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--worker-class", WEB_WORKER),
@@ -208,6 +210,7 @@ def test_a_client_that_asks_first_is_told_once_to_go_on(port: int, connect: Conn
     [
         (b"GET / HTTP/1.1\r\nHost: here\r\nX: " + b"x" * HEADER_BYTES, 431),
         (b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411),
+        (b"GET /" + b"x" * 4095 + b" HTTP/1.1\r\nHost: here\r\n\r\n", 414),
         (b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", 400),
         (b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: -1\r\n\r\n", 400),
         (b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length : 1\r\n\r\nx", 400),
@@ -242,3 +245,24 @@ def test_a_late_upload_ends_as_if_the_client_had_gone(hasty: int, connect: Conne
     status, text = client.answer()
     assert (status, text.split()[2]) in {(0, ""), (200, str(len(UPLOAD) - 1))} or status == 400
     assert client.answer()[0] == 0
+
+
+class TestAnswersThatGoOn:
+    def test_they_hold_no_thread_of_pages(self, tmp_path: Path, connect: Connect) -> None:
+        """The only thread of pages answers while as many streams as there may be go on; one more is refused."""
+        waits = (
+            "server.STREAM_THREADS = 2\n"
+            "from workbench.infra.stopping import STOPPING\n"
+            "def endless(start_response):\n"
+            "    start_response('200 OK', [('Content-Type', 'text/event-stream')])\n"
+            "    yield b'data: 1\\n\\n'\n"
+            "    STOPPING.wait(20)\n"
+        )
+        with server(tmp_path, waits, stream="return endless(start_response)") as port:
+            kind = "Accept: text/event-stream"
+            streams = [connect(port).send(request("/stream", b"", kind)) for _ in range(2)]
+            for stream in streams:
+                assert stream.file.readline().startswith(b"HTTP/1.1 200")
+            assert connect(port).send(request("/page")).answer() == echo("/page")
+            assert connect(port).send(request("/stream", b"", kind)).answer()[0] == 503
+            assert connect(port).send(request("/again")).answer() == echo("/again")

@@ -16,8 +16,9 @@ from django.db import connection
 from django.test import Client, override_settings
 
 from tests.workbench.cast import Cast
-from workbench.accounts.models import User
+from workbench.accounts.models import Membership, User
 from workbench.audit.models import AuditEvent
+from workbench.directory.groups import group_role_add
 from workbench.people.adapters import SingleSignOnAdapter
 
 ISSUER = "https://idp.example/realms/house"
@@ -130,6 +131,25 @@ def test_who_has_an_account_comes_in(provider: Provider, cast: Cast) -> None:
     assert url == f"{ISSUER}/token"
     assert sent["code_verifier"]
     assert AuditEvent.objects.get(action="account.logged_in").actor == cast.analyst
+
+
+def test_groups_of_the_provider_are_roles(provider: Provider, cast: Cast) -> None:
+    """Those that the collection's admin named; without the claim everything stays as it is."""
+    group_role_add(actor=cast.admin, collection=cast.alpha, group="Legal", role="reviewer")
+    known = {"email": cast.analyst.email, "email_verified": True}
+
+    def held() -> set[str]:
+        return set(Membership.objects.filter(user=cast.analyst).values_list("role", flat=True))
+
+    with override_settings(OIDC_GROUPS_CLAIM="groups"):
+        come_back(provider, **known, groups=["Legal", "Everybody", 7])
+        assert held() == {"analyst", "reviewer"}
+        come_back(provider, **known)
+        assert held() == {"analyst", "reviewer"}
+        come_back(provider, **known, groups=[])
+        assert held() == {"analyst"}
+    come_back(provider, **known, groups=["Legal"])
+    assert held() == {"analyst"}
 
 
 def test_nobody_comes_in_by_an_address_that_the_provider_did_not_check(

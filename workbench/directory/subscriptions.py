@@ -1,0 +1,7 @@
+"""What a provider says at a sign-on is heard."""
+
+from __future__ import annotations
+
+from . import signals
+
+signals.connect()
