@@ -25,9 +25,9 @@ def directory(product: RunningProduct) -> Iterator[httpx.Client]:
         yield client
 
 
-def changed(client: httpx.Client, path: str, **operation: Any) -> Any:
+def changed(client: httpx.Client, at: str, /, **operation: Any) -> Any:
     body = {"schemas": [PATCH], "Operations": [operation]}
-    return client.patch(path, json=body)
+    return client.patch(at, json=body)
 
 
 def test_a_directory_makes_regroups_and_ends_somebody(
