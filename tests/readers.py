@@ -102,6 +102,7 @@ def _of_the_engine() -> dict[str, tuple[Reader, ...]]:
         following,
         grounding,
         injection,
+        particulars,
         prompting,
         sentences,
         shown,
@@ -146,6 +147,7 @@ def _of_the_engine() -> dict[str, tuple[Reader, ...]]:
             lambda t: grounding.check_quote(t[:900], (t, t[half:])),
         ),
         "arbitration.injection": (injection.injection_reasons,),
+        "arbitration.particulars": (lambda t: particulars.particulars_of(_body_lines(t)),),
         "arbitration.precedence.dates": (
             lambda t: list(dates.days_in(t)),
             dates.years_in,
@@ -237,6 +239,17 @@ def _of_the_engine() -> dict[str, tuple[Reader, ...]]:
     }
 
 
+def _body_lines(text: str) -> list[object]:
+    """One long line, and many short ones behind a word that names parties."""
+    from arbitration.documents import Line
+
+    rows = [text, "This agreement is made between ", *(text[at : at + 70] for at in range(0, 4000, 70))]
+    return [
+        Line(page_num=1, line_num=number, text=row, character_count=len(row))
+        for number, row in enumerate(rows, start=1)
+    ]
+
+
 def _facts(documents: object, text: str, name: str) -> object:
     from arbitration.pool import PoolDocument
 
@@ -285,6 +298,7 @@ def _of_the_parsers() -> dict[str, tuple[Reader, ...]]:
     from arbitration.parsing import (
         clauses,
         html_hidden,
+        labels,
         language,
         markdown,
         numbering,
@@ -314,6 +328,8 @@ def _of_the_parsers() -> dict[str, tuple[Reader, ...]]:
             lambda t: html_hidden.HiddenRules().add_sheet(t),
             lambda t: html_hidden.hides(html_hidden.declarations(f"opacity:{t};color:{t}")),
         ),
+        "arbitration.parsing.labels": (labels.names_nothing,),
+        "arbitration.parsing.rtf": (_parsed("rtf"),),
         "arbitration.parsing.language": (lambda t: language.guess_language([t]),),
         "arbitration.parsing.mail": (_parsed("eml"),),
         "arbitration.parsing.markdown": (_parsed("md"), markdown.plain),
@@ -335,7 +351,11 @@ def _parsed(ending: str) -> Reader:
     from arbitration.parsing.limits import ParseLimits
     from arbitration.parsing.registry import parse_here
 
-    head = {"html": "<!doctype html><html><body>", "eml": "From: a@b.example\nSubject: x\n\n"}.get(ending, "")
+    head = {
+        "html": "<!doctype html><html><body>",
+        "eml": "From: a@b.example\nSubject: x\n\n",
+        "rtf": "{\\rtf1\\ansi ",
+    }.get(ending, "")
 
     def read(text: str) -> object:
         with tempfile.NamedTemporaryFile(suffix=f".{ending}") as file:
@@ -367,7 +387,7 @@ def _asked(text: str) -> object:
 
 def _of_the_product() -> dict[str, tuple[Reader, ...]]:
     from workbench import direction
-    from workbench.documents import term_queries, versions
+    from workbench.documents import finding, likeness, term_queries, versions
     from workbench.erasure import erased_text
     from workbench.infra.diffs import line_diff
     from workbench.infra.storable import storable
@@ -385,6 +405,11 @@ def _of_the_product() -> dict[str, tuple[Reader, ...]]:
             lambda t: direction.is_steered(t.encode()),
         ),
         "workbench.erasure.erased_text": (lambda t: erased_text.Quotations([t]).are_in(t),),
+        "workbench.documents.finding": (
+            lambda t: finding._spans(t, "records kept", ["records", "kept"], "en"),
+            lambda t: finding._spans(_PLAIN, t, [], "en"),
+        ),
+        "workbench.documents.likeness": (lambda t: likeness.sketch_of([t]),),
         "workbench.documents.term_queries": (
             term_queries.parts,
             lambda t: term_queries.index_words(t, "en"),

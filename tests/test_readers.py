@@ -40,6 +40,8 @@ NOT_READERS = {
     "arbitration.questions.lexicon": "single words and negative cues, in the parser's reader",
     "arbitration.strategies.consensus": "a verdict at the beginning of a reply, and short ids",
     "workbench.operations.costs": "a month in an address",
+    "workbench.operations.demo.clock": "statements of our own database layer",
+    "workbench.operations.demo.grader": "our own prompts, in the demo's stand-in for a model",
     "workbench.operations.demo.pdf": "our own demo",
     "workbench.infra.metrics.files": "names of our own files",
     "workbench.settings.endpoints": "what the operator sets",
