@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from workbench.audit.export import ExportScope, audit_export
 from workbench.direction import shown_in_json
 from workbench.documents.models import Collection
-from workbench.review.run_page import record
+from workbench.review.run_tabs import record
 from workbench.runs.models import Run, RunQuerySet, RunStatus
 
 from .blocks import Facts, Report, Row, Section, Table, Text

@@ -11,7 +11,7 @@ from workbench.runs.records import anchor_of
 from .answer_standing import Standing, standing_of
 from .models import QueueItem
 from .nearest import near_terms, near_text, nearest_of
-from .run_page import statement_of
+from .run_answer import statement_of
 from .signing import is_being_written
 
 

@@ -27,6 +27,7 @@ from workbench.runs.selectors import run_for
 from . import cards
 from .blindness import hides, require_sight
 from .bulk import bulk_for, checks_of
+from .candidate_page import evidence_panel
 from .candidates import candidate_for
 from .enqueue import uncertainty
 from .filters import OPEN_WHY, QueueFilter
@@ -43,7 +44,7 @@ from .models import (
     ReviewAction,
 )
 from .queue import reviewers_of
-from .run_page import answer_of, evidence_panel
+from .run_answer import answer_of
 from .selectors import UNDO_WINDOW, queue_passed, standing_review, text_changes_of
 from .version_page import anchor_row
 from .waiting import number_told, waiting_for

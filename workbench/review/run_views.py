@@ -26,7 +26,7 @@ from workbench.runs.models import Candidate, dom_id_of
 from workbench.runs.strategies import strategy_for
 from workbench.runs.suggestions import drafted
 
-from . import comparison, run_page
+from . import candidate_page, comparison, run_answer, run_page, run_tabs
 from .ask_page import ask_page
 from .blindness import after_blind_decisions, require_sight
 from .candidates import candidate_for
@@ -137,7 +137,7 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         rest = run_page.rest_page(run=run, user=request.user, role=given["rest"], named=named)
         return render(request, "runs/run.html#rest", rest)
     if request.htmx and given.get("part") == "answer" and run.is_ended:
-        answer = run_page.answer_page(run=run, user=request.user)
+        answer = run_answer.answer_page(run=run, user=request.user)
         response = render(request, "runs/run.html#answer", answer)
         if answer.get("regeneration") or "answer" not in answer:
             return response
@@ -154,7 +154,7 @@ def run_json(request: HttpRequest, pk: int) -> HttpResponse:
     """The run in the audit format, as a file."""
     run = selectors.run_for(user=request.user, pk=pk)
     require_sight(user=request.user, runs=[run])
-    body = json.dumps(run_page.record(run), ensure_ascii=False, indent=2)
+    body = json.dumps(run_tabs.record(run), ensure_ascii=False, indent=2)
     response = HttpResponse(body, content_type="application/json; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="run-{run.pk}.json"'
     return response
@@ -168,9 +168,9 @@ def evidence(request: HttpRequest, pk: int) -> HttpResponse:
     candidate = candidate_for(user=request.user, pk=pk, as_card=True)
     page_num = _evidence_page(request, candidate)
     if request.htmx:
-        panel = run_page.evidence_panel(candidate=candidate, user=request.user, page_num=page_num)
+        panel = candidate_page.evidence_panel(candidate=candidate, user=request.user, page_num=page_num)
         return render(request, "runs/evidence.html#panel", panel)
-    context = run_page.evidence_page(candidate=candidate, query=request.GET, user=request.user)
+    context = candidate_page.evidence_page(candidate=candidate, query=request.GET, user=request.user)
     return render(request, "runs/evidence.html", context)
 
 

@@ -19,7 +19,7 @@ from .forms import SignForm
 from .models import QueueItem, Signature
 from .record import record_digest, signed_record
 from .results import candidate_role
-from .run_page import answer_of
+from .run_answer import answer_of
 from .selectors import text_changes_of
 from .signing import is_being_written, items_to_decide
 

@@ -29,7 +29,7 @@ from .filters import QueueFilter
 from .forms import ChoiceForm, DecisionForm, NotFoundForm, OverrideForm
 from .models import ItemStage, QueueItem
 from .queue import queue_claim_next, queue_undo, queue_undo_not_found
-from .run_page import writing_words
+from .run_answer import writing_words
 from .selectors import signing_of
 
 

@@ -25,7 +25,7 @@ from workbench.review.carry_over import anchors_carry_over
 from workbench.review.models import CarriedState, ItemState, Notification, NotificationKind, TextChange
 from workbench.review.notifications import mail_send, wish_set
 from workbench.review.results import candidate_role
-from workbench.review.run_page import record
+from workbench.review.run_tabs import record
 from workbench.review.selectors import queue_open
 from workbench.review.services import candidate_approve, candidate_override
 from workbench.review.signing import run_reopen, signature_holds
