@@ -135,7 +135,6 @@ def _of_the_engine() -> dict[str, tuple[Reader, ...]]:
         "arbitration.disguise": (disguise.encoded_run, disguise.hidden_characters, disguise.shown),
         "arbitration.expected_values": (
             expected_values.values_in,
-            lambda t: expected_values.holds_value(t, {"number"}),
             expected_values.expected_kinds,
             lambda t: expected_values.ExpectedValues(frozenset({"money"}), ("How much?",)).signal([t], "en"),
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arbitration.detection import detect
-from arbitration.expected_values import expected_kinds, holds_value, match_with_value, values_in
+from arbitration.expected_values import expected_kinds, values_in
 from tests.arbitration.engine.makers import RETENTION_POLICY, HashEmbedder, make_store
 
 
@@ -50,32 +50,6 @@ def test_the_kinds_of_value_that_a_question_asks_for(question: str, kinds: set[s
 )
 def test_values_of_a_text(text: str, values: list[tuple[str, str]]) -> None:
     assert [(value.kind, value.text) for value in values_in(text)] == values
-
-
-@pytest.mark.parametrize(
-    ("text", "holds"),
-    [
-        ("The board has 12 members.", True),
-        ("In 2022 forty suppliers were audited.", True),
-        ("three (3) persons sign", True),
-        ("In 2020 a candidate gathered enough signatures.", False),
-        ("Title 17 applies, and Section 4.2 of it, and No. 5.", False),
-        ("13.Procedure for removal", False),
-        ("2. Purpose", False),
-        ("(3) the vendor", False),
-        ("see § 4", False),
-    ],
-)
-def test_a_year_and_the_number_of_a_place_are_no_count(text: str, holds: bool) -> None:
-    assert holds_value(text, {"number"}) == holds
-
-
-def test_of_the_sentences_with_such_a_value_the_best_match_counts() -> None:
-    text = "Cards are free. A second card costs 5 euros. A third costs 9 euros."
-
-    assert match_with_value(text, (0.9, 0.4, 0.6), {"money"}) == 0.6
-    assert match_with_value(text, (0.9, 0.4, 0.6), {"percent"}) == 0.0
-    assert match_with_value(text, (), {"money"}) == 0.0
 
 
 def test_a_passage_that_holds_the_value_asked_for_is_told_from_one_that_does_not() -> None:

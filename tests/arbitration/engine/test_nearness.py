@@ -55,21 +55,6 @@ def test_the_answer_begins_with_the_sentence_that_matches_best() -> None:
     assert found.answer.sentences[0].text == "Staff who have misplaced equipment must tell the desk."
 
 
-def test_of_sentences_alike_the_one_with_the_value_asked_for_comes_first() -> None:
-    document = make_document(
-        SectionText("1 General", ("Staff who travel pay for their meals themselves.",)),
-        SectionText(
-            "2 Details",
-            ("Staff who travel pay for their meals often.", "Staff who travel pay for their meals 40 euros."),
-        ),
-    )
-
-    found = asked("How much do staff who travel pay for their meals?", document)
-
-    assert "40 euros" in found.result.candidates[0].text
-    assert "40 euros" in found.answer.sentences[0].text
-
-
 def test_no_bar_discards_the_nearest() -> None:
     lines = tuple(
         SectionText(f"{n} Rule", (f"Rule number {n} about the equipment of staff is read aloud.",))
