@@ -11,15 +11,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from arbitration.evidence import value_matches
-from arbitration.expected_values import ValueKind, expected_kinds
+from arbitration.expected_values import ValueKind, expected_kinds, values_in
 from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.sentences import sentences_of
 from arbitration.text import WORD, fold, is_stop_word
 
 #: Log-odds that the documents answer, with as many questions that they answer as not: intercept, per unit of the
 #: sentence's match, per unit of the cosine. And the probability below which there is no strong match.
 INTERCEPT, SENTENCE_WEIGHT, COSINE_WEIGHT = -2.758, 4.338, 1.589
 WEAK_BELOW = 0.341
+#: Of the candidates nearest by their tokens, so many are looked at for a value that is asked for.
+VALUES_SOUGHT_IN = 15
 #: Of the nearest, so many are what "the passages" speak of.
 SPOKEN_OF_BY = 3
 #: From this cosine on a word of the question is spoken of; below it the nearest word is another one.
@@ -68,12 +70,22 @@ def nearness(pool: CandidatePool) -> Nearness | None:
     kinds = expected_kinds(pool.question.normalised)
     if not kinds:
         return Nearness(max(map(_best_sentence, measured)), cosine)
-    with_value = max(value_matches(pool, kinds).values(), default=0.0)
+    nearest = sorted(measured, key=lambda c: -(c.signals.late or 0.0))[:VALUES_SOUGHT_IN]
+    with_value = max((_best_sentence_with(c, kinds) for c in nearest), default=0.0)
     return Nearness(with_value, cosine, lacks_value=with_value == 0.0)
 
 
 def _best_sentence(candidate: PoolCandidate) -> float:
     return max(candidate.sentence_matches, default=candidate.signals.late or 0.0)
+
+
+def _best_sentence_with(candidate: PoolCandidate, kinds: frozenset[ValueKind]) -> float:
+    pairs = zip(sentences_of(candidate.anchor_text), candidate.sentence_matches, strict=False)
+    # Best first: most texts are not read to the end.
+    for match, text in sorted(((match, sentence.text) for sentence, match in pairs), reverse=True):
+        if match > 0.0 and any(value.kind in kinds for value in values_in(text)):
+            return match
+    return 0.0
 
 
 def answerability(pool: CandidatePool, nearest: Sequence[PoolCandidate] = ()) -> Answerability:

@@ -16,8 +16,8 @@ from arbitration.answerability import answerability, in_words
 from arbitration.contracts import ConflictPair, QuoteCheck, Role
 from arbitration.decision import Decision
 from arbitration.differences import SaidBy, difference_in_words, headline, is_same_matter
-from arbitration.evidence import LATE_WEIGHT, VALUE_WEIGHT, log_odds
-from arbitration.expected_values import ValueKind, expected_kinds, holds_value, values_in
+from arbitration.evidence import LATE_WEIGHT, log_odds
+from arbitration.expected_values import ValueKind, expected_kinds, values_in
 from arbitration.pool import CandidatePool, PoolCandidate, Precedence, PrecedenceKind
 from arbitration.precedence.settle import precedence_of
 from arbitration.sentences import (
@@ -352,11 +352,7 @@ def _sentences(candidate: PoolCandidate, verdict: Verdict, rank: int, pool: Cand
     found = sentences_of(candidate.anchor_text)
     if len(candidate.sentence_matches) == len(found):
         estimate = log_odds(verdict.probability or 0.0)
-        kinds = expected_kinds(pool.question.normalised)
-        weights = [
-            (LATE_WEIGHT + VALUE_WEIGHT * holds_value(sentence.text, kinds)) * match + estimate
-            for sentence, match in zip(found, candidate.sentence_matches, strict=True)
-        ]
+        weights = [LATE_WEIGHT * match + estimate for match in candidate.sentence_matches]
     else:
         weights = _by_keywords(found, pool, language, rank)
     wanted = TermMatcher(pool.question.terms(), language)

@@ -8,10 +8,9 @@ document's own. Weights and scales are round numbers; a deployed model replaces 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from arbitration.expected_values import VALUES_SOUGHT_IN, ValueKind, expected_kinds, match_with_value
 from arbitration.pool import CandidatePool, CandidateSignals, PatternKind, PoolCandidate
 
 
@@ -44,9 +43,7 @@ EXACT_TITLE_FLOOR, BARE_TITLE_FLOOR = 0.35, 0.15
 #: it is shows in how much of the question's wording the best candidate holds. Log-odds per unit of late interaction;
 #: weight of the log-odds from the words where all are the document's; and the share of the wording up to which they are
 #: the asker's own. Any weights near these rank as well (docs/evaluation.md).
-LATE_WEIGHT, WORDS_WEIGHT, OWN_WORDS = 12.0, 2.0, 0.25
-#: Where a value is asked for: log-odds per unit of the match of a sentence that holds one.
-VALUE_WEIGHT = 1.0
+LATE_WEIGHT, WORDS_WEIGHT, OWN_WORDS = 12.0, 2.0, 0.3
 #: Intercept and slope from the log-odds of a candidate's share of all scores to how often such a passage is evidence.
 SHARE_INTERCEPT, SHARE_SLOPE = 0.1, 0.7
 
@@ -88,29 +85,16 @@ def _shares(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def match_scores(pool: CandidatePool, by_words: Mapping[str, float]) -> dict[str, float]:
-    """Late interaction, the words and the value asked for in one unbounded score by candidate id; a candidate without
-    vectors of tokens scores as the least of the others. Empty where none has any."""
+    """Late interaction and the words in one unbounded score by candidate id; a candidate without vectors of tokens
+    scores as the least of the others. Empty where none has any."""
     late = {c.candidate_id: c.signals.late for c in pool.candidates if c.signals.late is not None}
     if not late:
         return {}
     share, least = _own_words_share(pool), min(late.values())
-    valued = value_matches(pool, expected_kinds(pool.question.normalised))
     return {
-        name: LATE_WEIGHT * late.get(name, least)
-        + WORDS_WEIGHT * share * log_odds(estimate)
-        + VALUE_WEIGHT * valued.get(name, 0.0)
+        name: LATE_WEIGHT * late.get(name, least) + WORDS_WEIGHT * share * log_odds(estimate)
         for name, estimate in by_words.items()
     }
-
-
-def value_matches(pool: CandidatePool, kinds: Collection[ValueKind]) -> dict[str, float]:
-    """Of the candidates nearest by their tokens the best match of a sentence that holds a value of one of the kinds, by
-    candidate id; empty where none is asked for."""
-    if not kinds:
-        return {}
-    measured = [c for c in pool.candidates if c.signals.late is not None]
-    nearest = sorted(measured, key=lambda c: -(c.signals.late or 0.0))[:VALUES_SOUGHT_IN]
-    return {c.candidate_id: match_with_value(c.anchor_text, c.sentence_matches, kinds) for c in nearest}
 
 
 def _own_words_share(pool: CandidatePool) -> float:

@@ -7,20 +7,17 @@ in a sentence that has words of the question.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
 from arbitration.questions.model import ParsedQuestion
-from arbitration.sentences import sentences_of
 from arbitration.text import content_stems, normalise, words
 
 ValueKind = Literal["money", "percent", "duration", "date", "number"]
 
 #: Characters of a text that are read.
 MOST_CHARACTERS = 4000
-#: Of the candidates nearest by their tokens, so many are looked at for a value that is asked for.
-VALUES_SOUGHT_IN = 15
 
 _UNITS = (
     r"(?:seconds?|minutes?|hours?|(?:business |working |calendar )?days?|weeks?|fortnights?|months?|quarters?|years?"
@@ -102,16 +99,6 @@ _ASKED: tuple[tuple[frozenset[ValueKind], str], ...] = (
 )
 _QUESTIONS = tuple((kinds, re.compile(pattern, re.IGNORECASE)) for kinds, pattern in _ASKED)
 _SENTENCE = re.compile(r"(?<=[.?!;]) (?=\S)")
-_YEAR = re.compile(r"(?:19|20)\d\d")
-#: Before the number of a place, and behind that of an item at the beginning of a text.
-_PLACE_BEFORE = re.compile(
-    r"(?:\b(?:sections?|articles?|clauses?|titles?|parts?|chapters?|pages?|paragraphs?|items?|forms?|rules?|exhibits?"
-    r"|schedules?|annex(?:es)?|appendix|table|figure|note|version|phase|no|nos|secci[oó]n|art[íi]culo|cl[áa]usula"
-    r"|cap[íi]tulo|p[áa]gina|apartado|anexo|n[úu]m)\.? |§ ?|#|\()\Z",
-    re.IGNORECASE,
-)
-_ITEM_END = re.compile(r"[.)](?:\s|[A-Z]|\Z)")
-_PLACE_REACH = 16
 
 
 class Value(NamedTuple):
@@ -134,35 +121,6 @@ def values_in(text: str) -> list[Value]:
                 found.append(Value(kind, match[0], start))
                 taken.append((start, end))
     return sorted(found, key=lambda value: value.start)
-
-
-def holds_value(text: str, kinds: Collection[ValueKind]) -> bool:
-    """Whether a text holds a value of one of the kinds. A year counts nothing, nor does the number of a place, such as
-    "Section 4" or "(2)"; both are numbers wherever nothing is asked for."""
-    plain = text[:MOST_CHARACTERS]
-    return any(
-        value.kind in kinds and not (value.kind == "number" and _names_a_place(plain, value))
-        for value in values_in(plain)
-    )
-
-
-def match_with_value(text: str, matches: Sequence[float], kinds: Collection[ValueKind]) -> float:
-    """The best match of a sentence of a text that holds a value of one of the kinds; 0 where none does. ``matches`` are
-    those of its sentences, in order."""
-    pairs = zip(matches, sentences_of(text), strict=False)
-    # Best first: most texts are not read to the end.
-    for match, sentence in sorted(((match, sentence.text) for match, sentence in pairs), reverse=True):
-        if match > 0.0 and holds_value(sentence, kinds):
-            return match
-    return 0.0
-
-
-def _names_a_place(text: str, value: Value) -> bool:
-    if _YEAR.fullmatch(value.text):
-        return True
-    before, behind = text[: value.start], text[value.start + len(value.text) :]
-    is_item = not before.strip() and _ITEM_END.match(behind) is not None
-    return is_item or _PLACE_BEFORE.search(before[-_PLACE_REACH:]) is not None
 
 
 def expected_kinds(question: str) -> frozenset[ValueKind]:
