@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 import httpx2 as httpx
 import psutil
 import psycopg
+from psycopg.types.json import Jsonb
 
 from tests.fake_llm.server import FakeLLM
 from workbench.stack import state as stack_state
@@ -98,6 +99,13 @@ class RunningProduct:
             self._connected.close()
             self._connected = None
 
+    def allow_own_model(self) -> None:
+        """Collections that allow the model of the product this one is a copy of allow this one's instead."""
+        self._connection().execute(
+            "UPDATE documents_collection SET allowed_endpoints = %s WHERE allowed_endpoints <> '[]'",
+            [Jsonb([self.environment["OPENAI_BASE_URL"]])],
+        )
+
     def database_url(self) -> str:
         """The database, as its superuser."""
         state = stack_state.read(self.home.stack_state)
@@ -155,6 +163,8 @@ def running_product(extra: Mapping[str, str] | None = None) -> Iterator[RunningP
         if prepared := os.environ.get(PREPARED):
             subprocess.run(["cp", "-a", f"{_prepared_home(Path(prepared))}/.", folder], check=True)
         with _running(folder, extra or {}) as product:
+            if prepared:
+                product.allow_own_model()
             yield product
 
 

@@ -56,7 +56,7 @@ def _base64(path: Path) -> str:
 def ask(visitor: Visitor, question: str, *, title: str, strategy: str) -> str:
     """Asks one document a question and waits on the run page until it is answered; the page's path."""
     page = visitor.go("/collections/demo/")
-    page.get_by_role("link", name=title).click()
+    page.locator("#documents .row__title").get_by_role("link", name=title).click()
     page.get_by_role("link", name="Ask this document").click()
     page.get_by_label("Question").fill(question)
     page.get_by_text("Advanced", exact=True).click()

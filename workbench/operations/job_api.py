@@ -22,6 +22,8 @@ class JobSerializer(serializers.ModelSerializer[Job]):
     """Work on the installation and how far it is. ``result`` depends on the kind: of a verification the keys of
     ``verify_audit --json``, of vectors how many passages were completed and how many still lack one."""
 
+    result = serializers.DictField(read_only=True, allow_null=True)
+
     class Meta:
         model = Job
         fields = ["id", "kind", "state", "done", "total", "result", "failure", "created_at", "finished_at"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 from dataclasses import asdict, dataclass
 
@@ -13,6 +14,9 @@ from .errors import StackError
 from .home import Home, read_json, write_json
 
 LOOPBACK = "127.0.0.1"
+#: The system takes ports of connections from here on (Linux, ``ip_local_port_range``).
+_CONNECTIONS_FROM = 32_768
+_FIRST, _TRIES = 20_000, 50
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,12 @@ def choose_service_ports(home: Home) -> ServicePorts:
 
 
 def free_port(host: str) -> int:
-    """A port that the system has just found free."""
+    """A free port. One from below those that the system gives to connections: a connection could take it before the
+    server listens."""
+    for _ in range(_TRIES):
+        port = _FIRST + secrets.randbelow(_CONNECTIONS_FROM - _FIRST)
+        if is_free(host, port):
+            return port
     with socket.socket(_family(host), socket.SOCK_STREAM) as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])

@@ -99,7 +99,7 @@ class TestDesk:
         make_pairs(project, 1)
         page = client_as(cast.annotator).post(reverse("labeling:work", args=[project.pk]), follow=True)
 
-        here = [line.text for line in page.context["lines"] if line.is_passage]
+        here = [line["text"] for line in page.context["lines"] if line["mark"] == "anchor"]
         assert "Access records are kept for twenty-four months." in here
         assert len(page.context["lines"]) > len(here)
         assert page.context["breadcrumb"] == ("2 Retention",)

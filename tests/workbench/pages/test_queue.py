@@ -100,7 +100,7 @@ def test_a_not_found_waits_with_what_was_searched(
     assert f"<span>{not_found_run.question.document}</span>" in page, (
         "rows of one question differ by their document"
     )
-    assert "searched &#x27;cryptocurrency&#x27;" in page
+    assert "Searched &#x27;cryptocurrency&#x27;" in page
     assert "no_keyword_match" not in page, "a word for programs"
 
 

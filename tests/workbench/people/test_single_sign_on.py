@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import jwt
 import pytest
+from allauth.socialaccount import providers
 from django.conf import settings as project
 from django.contrib import admin
 from django.db import connection
@@ -91,6 +93,9 @@ class Provider:
 def provider(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     """An installation that was given a provider, and the provider."""
     fake, registered = Provider(), set(admin.site._registry)
+    # Providers are looked for once a process: another test may have had it done without this one.
+    monkeypatch.setattr(providers.registry, "loaded", False)
+    monkeypatch.setattr(providers.registry, "provider_map", OrderedDict())
     monkeypatch.setattr(SingleSignOnAdapter, "get_requests_session", lambda self: fake)
     with override_settings(
         INSTALLED_APPS=[*project.INSTALLED_APPS, *APPS],

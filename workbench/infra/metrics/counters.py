@@ -21,7 +21,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 logger = structlog.get_logger(__name__)
 
 #: Different values that a label has at most in a process; further ones are counted as "other".
-MOST_VALUES = {"view": 400, "task": 100, "endpoint": 20, "model": 20, "outcome": 40}
+MOST_VALUES = {"view": 800, "task": 100, "endpoint": 20, "model": 20, "outcome": 40}
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 #: Upper bounds, in seconds.
 REQUEST_SECONDS = (0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
