@@ -21,10 +21,15 @@ OF_THE_INSTALLATION = {
     name for name in MADE if name.startswith(("models:", "api:model-", "api:training-"))
 } - {"models:label"}
 #: Addresses without arguments that speak of no collection or show each person only their own.
-OWN_OR_PUBLIC = {"healthz", "readyz", "metrics"}
+OWN_OR_PUBLIC = {"healthz", "readyz", "metrics", "exports:shared"}
 #: Figures of the strategies belong to no collection: everybody signed in reads them. Nor do prompts, which are files of
 #: a release, and maintenance: both are read by those who operate, in any collection.
-OF_NO_COLLECTION = {"api:evaluation-detail", "api:prompt-detail", "api:maintenance-detail"}
+#: Steps of the tour are everybody's. A directory's addresses ask for a token of their own, whoever is signed in
+#: (``tests/workbench/directory``); a link shows its report to whoever holds it (``tests/workbench/exports``).
+OF_NO_COLLECTION = {
+    *("api:evaluation-detail", "api:prompt-detail", "api:maintenance-detail", "ops:tour", "exports:shared"),
+    *("scim:user", "scim:group", "scim:schema", "scim:resource-type"),
+}
 OBJECTS = [a for a in ALL if a.arguments and a.name not in OF_NO_COLLECTION]
 OF_A_COLLECTION = [a for a in OBJECTS if a.name not in OF_THE_INSTALLATION]
 

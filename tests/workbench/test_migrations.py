@@ -47,6 +47,7 @@ BEFORE_THE_FIRST_RELEASE = {
 REVIEWED: dict[str, str] = {
     "documents.0008_one_index_per_way": "drops indexes CONCURRENTLY, which waits for others and locks nobody out; "
     "each has another that begins with the same column",
+    "accounts.0005_tour_of_those_who_know": "one statement over people, of whom there are thousands at most",
     "audit.0003_functions_name_their_schema": "locks no table; the version before makes no temporary table either",
     "collection_settings.0002_same_question": "updates a few rows a collection in two tables that only admins write",
     "documents.0012_passage_tokens": "changes how a table that it makes is kept",

@@ -6,7 +6,7 @@ from typing import Any
 
 _ASK = {
     "collection": "contracts",
-    "text": "How long are access records kept?",
+    "text": "How long must invoices be kept?",
     "strategy": "offline",
     "filters": {"document_types": ["policy"], "effective_from": "2026-01-01"},
 }
@@ -36,7 +36,7 @@ REQUESTS: dict[str, Any] = {
     "question_sets_create": {
         "collection": "contracts",
         "name": "Data protection",
-        "questions": ["Who is the data controller?", "How long are access records kept?"],
+        "questions": ["Who is the data controller?", "How long must invoices be kept?"],
     },
     "rounds_create": _ROUND,
     "vocabulary_create": {"collection": "contracts", "term": "access log", "variant": "access record"},

@@ -34,7 +34,7 @@ class AnchorsForm(forms.Form):
         label=_("File of anchors"),
         required=False,
         allow_empty_file=True,
-        help_text=_("As the audit trail page or anchor_audit gave it."),
+        help_text=_("As the audit trail page gave it."),
     )
 
     def clean_anchors(self) -> dict[int, str]:

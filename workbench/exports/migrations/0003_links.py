@@ -3,6 +3,7 @@
 import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.conf import settings
+from django.contrib.postgres.operations import AddConstraintNotValid
 from django.db import migrations, models
 
 
@@ -36,15 +37,15 @@ class Migration(migrations.Migration):
             name='kind',
             field=models.CharField(choices=[('record', 'record'), ('report', 'period report'), ('link', 'report behind a link')], db_default='record', default='record', max_length=8),
         ),
-        migrations.AddConstraint(
+        AddConstraintNotValid(
             model_name='export',
             constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['record', 'report', 'link'])), name='export_kind_is_known'),
         ),
-        migrations.AddConstraint(
+        AddConstraintNotValid(
             model_name='export',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'link'), _negated=True), ('run__isnull', False), _connector='OR'), name='link_shows_a_run'),
         ),
-        migrations.AddConstraint(
+        AddConstraintNotValid(
             model_name='export',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'report'), _negated=True), ('run__isnull', True), _connector='OR'), name='report_is_of_a_period'),
         ),
