@@ -76,7 +76,7 @@ def test_controls_and_focus_can_be_seen(theme: str, mark: str, ground: str) -> N
 
 def test_boxes_can_be_seen_on_a_white_page_image() -> None:
     boxes = dict(re.findall(r"--(box-[\w-]+):\s*(#[0-9a-f]{6});", CSS))
-    assert set(boxes) == {"box-anchor", "box-context", "box-hover"}
+    assert set(boxes) == {"box-anchor", "box-context", "box-hover", "box-hit"}
     for name, colour in boxes.items():
         assert contrast(colour, "#ffffff") >= CONTROL_MINIMUM, name
 
