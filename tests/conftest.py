@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from pytest_django.plugin import blocking_manager_key
 from xdist.scheduler import LoadScopeScheduling
+
+from tests.standing import STANDING, begins_with_the_scene
 
 if TYPE_CHECKING:
     from tests.product import RunningProduct
@@ -47,8 +50,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of the running product come first, although they use no test database: they wait most of the time, and at
-    the end nobody would be left to fill the other core."""
-    items.sort(key=lambda item: not asks_the_product(str(item.path.relative_to(ROOT))))
+    the end nobody would be left to fill the other core. Then those that begin with the scene, in a row."""
+    items.sort(
+        key=lambda item: (
+            not asks_the_product(str(item.path.relative_to(ROOT))),
+            not begins_with_the_scene(item),
+        )
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The scene of earlier tests does not stand where another begins without it."""
+    if not begins_with_the_scene(item):
+        with item.config.stash[blocking_manager_key].unblock():
+            STANDING.end()
 
 
 def pytest_collection_finish() -> None:
@@ -90,11 +106,13 @@ def django_db_modify_db_settings(
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """No thread keeps a session in the test database when it is dropped."""
     yield
     from arbitration.detection import end_threads
 
+    with django_db_blocker.unblock():
+        STANDING.end()
     end_threads()
     gc.collect()  # a connection that its thread left is closed with its last reference
 

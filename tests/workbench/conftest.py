@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.standing import STANDING, begins_with_the_scene
 from tests.workbench.database import let_tests_empty_the_trail
 
 if TYPE_CHECKING:
@@ -37,11 +38,28 @@ def _fresh_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def cast(db: None) -> Cast:
+def _scene_stands(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any) -> None:
+    if begins_with_the_scene(request.node):
+        with django_db_blocker.unblock():
+            STANDING.ensure()
+
+
+@pytest.fixture
+def _django_db_helper(_scene_stands: None, _django_db_helper: None) -> None:
+    """The scene stands before a test's own transaction begins."""
+
+
+@pytest.fixture
+def _standing(db: None, tmp_path: Path) -> tuple[Cast, Scene] | None:
+    return STANDING.copy(tmp_path)
+
+
+@pytest.fixture
+def cast(_standing: tuple[Cast, Scene] | None) -> Cast:
     """Collections alpha and beta with a member of each role, and staff (``cast.py``)."""
     from tests.workbench.cast import create_cast
 
-    return create_cast()
+    return _standing[0] if _standing else create_cast()
 
 
 @pytest.fixture
@@ -69,8 +87,8 @@ def here(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None
 
 
 @pytest.fixture
-def scene(cast: Cast, here: None) -> Scene:
+def scene(_standing: tuple[Cast, Scene] | None, cast: Cast, here: None) -> Scene:
     """A finished run of alpha with a decision on it, a comparison and a round of a question set."""
     from tests.workbench.scene import make_scene
 
-    return make_scene(cast)
+    return _standing[1] if _standing else make_scene(cast)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from django.test import Client
 
 from tests.workbench.addresses import ALL, MADE, Address, path_of
 from tests.workbench.cast import Cast
-from tests.workbench.scene import Scene, standing_scene
+from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 
 ClientAs = Callable[[User | None], Client]
@@ -32,25 +31,6 @@ OF_NO_COLLECTION = {
 }
 OBJECTS = [a for a in ALL if a.arguments and a.name not in OF_NO_COLLECTION]
 OF_A_COLLECTION = [a for a in OBJECTS if a.name not in OF_THE_INSTALLATION]
-
-
-@pytest.fixture(scope="module")
-def standing(
-    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Cast, Scene]]:
-    """The same people and objects for all these tests, which only look, or are refused."""
-    with django_db_blocker.unblock(), standing_scene(tmp_path_factory.mktemp("border")) as made:
-        yield made
-
-
-@pytest.fixture
-def cast(standing: tuple[Cast, Scene], db: None) -> Cast:
-    return standing[0]
-
-
-@pytest.fixture
-def scene(standing: tuple[Cast, Scene], db: None) -> Scene:
-    return standing[1]
 
 
 @pytest.mark.parametrize("address", OF_A_COLLECTION, ids=lambda a: a.name)
