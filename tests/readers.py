@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-#: Characters of each text: what backtracks shows it at a tenth of the size too, and `make faults` takes all.
-SIZE = 100_000 if os.environ.get("WORKBENCH_FUZZ") == "full" else 10_000
+#: Characters of each text: what backtracks shows it at a fraction of the size too, and `make faults` takes all.
+SIZE = 100_000 if os.environ.get("WORKBENCH_FUZZ") == "full" else 4_000
 Reader = Callable[[str], object]
 
 #: What is repeated, with what stands before and behind it. Each has hung, or could hang, one kind of pattern.

@@ -1,9 +1,10 @@
 """``python -m workbench.stack.gate check|test|test-all``: everything that must hold before a change lands.
 
-`check` needs no services. `test` is `check`, then services of its own on free ports, and against them
-Django's deployment and migration checks, the tests, and beside these the browser tests as a run of their own.
-`test-all` adds the tests marked `long` and `faults`, each at full size. Every step runs, so that one look shows
-all that is wrong; any failure fails the whole. `test ROOM` runs the tests of one app or folder, and nothing else.
+`check` needs no services, and leaves out tests that read whole files of strangers or start programs. `test` runs these
+too, then services of its own on free ports, and against them Django's deployment and migration checks, the tests, and
+beside these the browser tests as a run of their own. `test-all` adds the tests marked `long` and `faults`, each at full
+size. Every step runs, so that one look shows all that is wrong; any failure fails the whole. `test ROOM` runs the tests
+of one app or folder, and nothing else.
 """
 
 from __future__ import annotations
@@ -43,6 +44,15 @@ UNIT_TESTS = (
     "tests/test_repository.py",
     "tests/test_secrets.py",
     "tests/package",
+)
+#: Of these, what reads whole files of strangers or starts programs: half the time. `test` runs them.
+SLOW_UNIT_TESTS = (
+    "tests/arbitration/parsing",
+    "tests/arbitration/adapters/test_telemetry.py",
+    "tests/arbitration/test_library_docs.py",
+    "tests/package",
+    "tests/test_readers.py",
+    "tests/workbench/stack/test_containers.py",
 )
 #: The tests that start the product wait most of the time: they come first, and the others fill the other core.
 SERVICE_TESTS = ("tests/integration", "tests/faults", "tests/workbench")
@@ -112,10 +122,11 @@ def static_steps(root: Path) -> list[Step]:
     return steps
 
 
-def unit_step(*, everything: bool = False) -> Step:
-    """Tests that need no service."""
+def unit_step(*, everything: bool = False, quick: bool = False) -> Step:
+    """Tests that need no service; the quick ones alone for `check`."""
     marks = _marks("not integration", "not e2e", everything=everything)
-    return Step("unit tests", _pytest("-n", "2", "-m", marks, *UNIT_TESTS), _size(everything))
+    left_out = (f"--ignore={path}" for path in SLOW_UNIT_TESTS if quick)
+    return Step("unit tests", _pytest("-n", "2", "-m", marks, *left_out, *UNIT_TESTS), _size(everything))
 
 
 def service_steps(*, everything: bool = False) -> list[Step]:
@@ -189,7 +200,7 @@ def summarise(outcomes: Sequence[Outcome]) -> int:
     return 1 if failed else 0
 
 
-def check(project: Project, *, everything: bool = False) -> list[Outcome]:
+def check(project: Project, *, everything: bool = False, quick: bool = False) -> list[Outcome]:
     """The steps without services: the static ones beside the tests, and told of after them."""
     environment = bytecode.kept(clean_environment(), project.root)
 
@@ -213,7 +224,7 @@ def check(project: Project, *, everything: bool = False) -> list[Outcome]:
     apart = ThreadPoolExecutor(1)
     try:
         ended = list(map(apart.submit, repeat(run_apart), steps))
-        tested = run_steps([unit_step(everything=everything)], lambda step: run(step).returncode)
+        tested = run_steps([unit_step(everything=everything, quick=quick)], lambda step: run(step).returncode)
         outcomes = [tell(step, future.result()) for step, future in zip(steps, ended, strict=True)]
     finally:
         apart.shutdown(cancel_futures=True)
@@ -360,7 +371,7 @@ def main(argv: Sequence[str], project: Project | None = None) -> int:
         if rooms:
             return summarise(room(project, rooms[0]))
         everything = what == "test-all"
-        outcomes = check(project, everything=everything)
+        outcomes = check(project, everything=everything, quick=what == "check")
         if what != "check":
             outcomes += test(project, everything=everything)
     except StackError as error:

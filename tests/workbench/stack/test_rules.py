@@ -305,6 +305,14 @@ def test_the_long_tail_is_left_to_test_all() -> None:
     assert short == [f"{words} and not long and not faults" for words in full]
 
 
+def test_what_check_leaves_out_test_runs() -> None:
+    whole, quick = gate.unit_step(), gate.unit_step(quick=True)
+    left_out = [word.removeprefix("--ignore=") for word in quick.argv if word not in whole.argv]
+    assert left_out == list(gate.SLOW_UNIT_TESTS)
+    assert all((ROOT / path).exists() for path in left_out)
+    assert not any("--ignore" in word for word in whole.argv)
+
+
 def test_a_room_is_an_app_or_a_folder_of_tests() -> None:
     assert gate.room_paths(ROOT, "review") == ["tests/workbench/review"]
     assert gate.room_paths(ROOT, "training") == ["tests/training"]
