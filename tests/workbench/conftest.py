@@ -28,10 +28,13 @@ def _trail_can_be_emptied() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _fresh_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing an earlier test of this process had cached, since limits of attempts are counted across tests. And what
-    the shell keeps for ten seconds is kept as long as a test: it would run out in the middle of a count of queries."""
+    """Nothing an earlier test of this process had cached, since limits of attempts are counted across tests, nor its
+    language. And what the shell keeps for ten seconds is kept as long as a test: it would run out in the middle of a
+    count of queries."""
     from django.core.cache import caches
+    from django.utils import translation
 
+    translation.deactivate()
     for cache in caches.all():
         cache.clear()
     monkeypatch.setattr(caches["process"], "get_backend_timeout", lambda *_, **__: None)
