@@ -10,6 +10,7 @@ from typing import Any
 
 from django.contrib.messages import ERROR, SUCCESS
 from django.contrib.messages.storage.base import Message
+from django.templatetags.static import static
 
 from workbench.review.models import ReasonCode
 
@@ -226,7 +227,7 @@ def _page() -> dict[str, Any]:
             }
         )
     return {
-        "page": {"number": 6, "image_url": "/static/img/styleguide-page.svg", "width": 595, "height": 780},
+        "page": {"number": 6, "image_url": static("img/styleguide-page.svg"), "width": 595, "height": 780},
         "lines": lines,
         "hits": {"index": 2, "count": 5, "previous_url": "#p6-l2", "next_url": "#p6-l4"},
         "previous_page_url": "#page-5",

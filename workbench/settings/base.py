@@ -6,6 +6,7 @@ from pathlib import Path
 
 import environ
 from django.utils.translation import gettext_lazy as _
+from whitenoise.compress import Compressor
 
 from workbench import paths
 
@@ -158,6 +159,10 @@ USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.text("WORKBENCH_STATIC_ROOT", str(WORKBENCH_HOME / "static")))
 STATICFILES_DIRS = [paths.STATIC]
+# Pages name files by the hash of their content alone, and nobody waits for a source map: to compress all of them was
+# half of a first start.
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 STORAGES = {
     "default": file_storage(env.text("WORKBENCH_MEDIA_ROOT", str(WORKBENCH_HOME / "files"))),
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
