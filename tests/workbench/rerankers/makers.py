@@ -23,7 +23,9 @@ from workbench.rerankers.services import training_claimed_here
 from workbench.rerankers.trainings import run_training
 
 #: One small architecture: what these tests are about is not how well it learns.
-QUICK = TrainingConfig(architectures=("mlp-64-32",), members=1, epochs=3)
+QUICK = TrainingConfig(architectures=("mlp-64-32",), members=1, epochs=3, steps=150)
+#: As many steps as ordinary trainings make, for what depends on a small difference.
+THOROUGH = QUICK.model_copy(update={"steps": 600})
 PAIRS = 6
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.workbench.rerankers.makers import PAIRS, QUICK, World, retrained, truths
+from tests.workbench.rerankers.makers import PAIRS, QUICK, THOROUGH, World, retrained, truths
 from training.labels import LabelSource
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
@@ -58,19 +58,19 @@ def test_the_first_model_replaces_the_rules_when_it_is_better(gold: World, syste
 def test_better_labels_make_a_better_model_and_worse_ones_do_not(gold: World, system: User) -> None:
     pairs = truths(range(80), noise=0.25)
     labels = gold.label(pairs, flip=noisy(len(pairs), share=0.25))
-    first = retrained(system)
+    first = retrained(system, THOROUGH)
     assert first.decision.outcome == "deployed", first.decision.reasons
     rows = dataset_get(first.decision.gold_hash)
     former = champion_model().probabilities(rows.features)
 
     gold.label(pairs, source=LabelSource.ADJUDICATED)
-    second = retrained(system)
+    second = retrained(system, THOROUGH)
     assert second.decision.outcome == "deployed", second.decision.reasons
     assert alias_version() == second.challenger
 
     shuffled = noisy(len(pairs), share=1.0, seed=3)[: len(pairs) // 2]
     gold.label(pairs, source=LabelSource.ADJUDICATED, flip=shuffled)
-    third = retrained(system)
+    third = retrained(system, THOROUGH)
     assert third.decision.outcome == "kept"
     assert "falls" in third.decision.reasons[0]
     assert alias_version() == second.challenger
@@ -255,9 +255,9 @@ def test_a_challenger_compared_with_a_former_champion_is_not_deployed(
 
     pairs = truths(range(80), noise=0.25)
     gold.label(pairs, flip=noisy(len(pairs), share=0.25))
-    first = retrained(system).challenger
+    first = retrained(system, THOROUGH).challenger
     gold.label(pairs[: len(pairs) // 2], source=LabelSource.ADJUDICATED)
-    second = retrained(system)
+    second = retrained(system, THOROUGH)
     gold.label(pairs, source=LabelSource.ADJUDICATED)
     judge = trainings.judge
 
@@ -268,7 +268,7 @@ def test_a_challenger_compared_with_a_former_champion_is_not_deployed(
 
     monkeypatch.setattr(trainings, "judge", judge_while_somebody_rolls_back)
     assert second.decision.outcome == "deployed", "labels half mended make a better model"
-    run = retrained(system)
+    run = retrained(system, THOROUGH)
 
     assert run.state == RunState.FAILED
     assert "changed while this training ran" in run.failure_reason
