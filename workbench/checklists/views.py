@@ -68,7 +68,7 @@ def set_change(request: HttpRequest, pk: int) -> HttpResponse:
 def round_start(request: HttpRequest, pk: int) -> HttpResponse:
     """Asks the set of the chosen documents."""
     question_set = selectors.question_set_for(user=request.user, pk=pk)
-    form = RoundForm(request.POST, question_set=question_set)
+    form = RoundForm(request.POST, question_set=question_set, user=request.user)
     if not form.is_valid():
         context = presenters.set_page(question_set=question_set, user=request.user, round_form=form)
         return render(request, "checklists/set.html", context, status=422)
