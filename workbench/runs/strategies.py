@@ -19,7 +19,7 @@ from workbench.collection_settings.bars import engine_changes
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
 
-from .gateway import cross_encoder_allowed, endpoint_allowed, endpoint_configured, model_choice
+from .gateway import ModelChoice, cross_encoder_allowed, endpoint_allowed, endpoint_configured, model_choice
 from .words import STRATEGY_WORDS
 
 
@@ -119,12 +119,19 @@ def engine_state(*, strategy: str, collection: Collection) -> dict[str, str]:
     choice = model_choice(collection) if may_ask_model(strategy) else None
     return {
         "code": engine_digest(),
-        "model": f"{choice.name} {settings.LLM_REASONING_EFFORT}".strip() if choice else "",
+        "model": _model_state(choice, strategy) if choice else "",
     } | (
         {"cross_encoder": f"{settings.RERANK_BASE_URL} {settings.RERANK_MODEL}"}
         if cross_encoder_allowed(collection)
         else {}
     )
+
+
+def _model_state(choice: ModelChoice, strategy: str) -> str:
+    reasoning = choice.endpoint.reasoning_for(strategy)
+    is_own = reasoning.tokens != settings.LLM_REASONING_TOKENS
+    parts = (choice.name, reasoning.effort or "", f"{reasoning.tokens} tokens" if is_own else "")
+    return " ".join(filter(None, parts))
 
 
 @lru_cache(maxsize=1)

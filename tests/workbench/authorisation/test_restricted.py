@@ -1,4 +1,4 @@
-"""A restricted document and all that rests on it reach nobody but those named and the admins: every address is asked."""
+"""A restricted document and all that rests on it reach those named and the admins alone: every address is asked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.workbench.addresses import ALL, MADE, Address, path_of
+from tests.workbench.addresses import ALL, Address, path_of
 from tests.workbench.cast import PASSWORD, Cast
 from tests.workbench.scene import Scene, standing_scene
 from workbench.accounts.models import MemberRole, Membership, User
@@ -27,7 +27,9 @@ def standing(
         named, other = _member(cast, "named"), _member(cast, "other")
         for address in ALL:
             path_of(address, scene)  # what an address needs is made while everybody sees it
-        restriction_set(actor=cast.admin, document=scene.document, readers=[named.pk], reason="Personal data.")
+        restriction_set(
+            actor=cast.admin, document=scene.document, readers=[named.pk], reason="Personal data."
+        )
         yield cast, scene, named, other
 
 

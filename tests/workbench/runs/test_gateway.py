@@ -22,6 +22,7 @@ from tests.fake_llm.wire import FakeReply, FakeRequest
 from tests.workbench.cast import Cast, create_cast
 from tests.workbench.scene import make_document
 from workbench.documents.models import Collection, Document
+from workbench.infra.model_endpoints import ModelEndpoint, Reasoning
 from workbench.runs import gateway
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 from workbench.runs.models import (
@@ -36,7 +37,8 @@ from workbench.runs.models import (
 )
 from workbench.runs.services import question_ask
 from workbench.runs.strategies import engine_state
-from workbench.settings import engine, env
+from workbench.settings import env
+from workbench.settings.endpoints import REASONING_EFFORTS, reasoning_of_all
 
 pytest_plugins = ["tests.fake_llm.plugin"]
 
@@ -364,6 +366,48 @@ class TestModelsThatReason:
         finished(asked(cast, document))
         assert LLMCall.objects.filter(stage="probe").count() == probes
 
+    @pytest.mark.django_db(transaction=True)
+    def test_each_strategy_has_its_level_and_its_room(
+        self, cast: Cast, document: Document, endpoint: FakeLLM, settings
+    ) -> None:
+        settings.LLM_REASONING = reasoning_of_all(
+            '{"arbiter": {"effort": "high", "tokens": 900}, "pointwise": {"effort": "low"}}'
+        )
+        endpoint.without("temperature")  # as models refuse it that think
+        sent, probes = {}, []
+        for strategy in ("arbiter", "pointwise", "arbiter"):
+            run = finished(asked(cast, document, strategy=strategy, use_cache=False))
+            assert run.status == RunStatus.DONE, run.failure_reason
+            sent[strategy] = LLMCall.objects.filter(run=run).exclude(stage="probe").first().parameters
+            probes.append(LLMCall.objects.filter(stage="probe").count())
+        found = {name: (each["effort"], each["thinking_tokens"]) for name, each in sent.items()}
+        assert found == {"arbiter": ("high", 900), "pointwise": ("low", 4096)}
+        assert probes[1] == probes[0] + 1, "of another level only whether it is taken"
+        assert probes[2] == probes[1]
+        assert LLMEndpoint.objects.get().capabilities["levels"] == {"high": True, "low": True}
+
+    @pytest.mark.parametrize(
+        ("given", "why"),
+        [
+            ("high", "not JSON"),
+            ('{"arbiter": "high"}', "is an object"),
+            ('{"arbitrator": {"effort": "high"}}', "no strategy: arbitrator"),
+            ('{"arbiter": {"effort": "very"}}', "one of none"),
+            ('{"arbiter": {"tokens": -1}}', "a number up to"),
+            ('{"arbiter": {}}', "both, and nothing else"),
+        ],
+    )
+    def test_a_setting_that_means_nothing_stops_the_start(self, given: str, why: str) -> None:
+        with pytest.raises(ImproperlyConfigured, match=why):
+            reasoning_of_all(given)
+
+    def test_an_endpoint_goes_before_the_installation(self, settings) -> None:
+        settings.LLM_REASONING_EFFORT, settings.LLM_REASONING_TOKENS = "low", 4096
+        own = reasoning_of_all('{"default": {"effort": "medium"}, "arbiter": {"tokens": 50}}')
+        other = ModelEndpoint("own", "https://models.example/v1", ("m",), reasoning=own)
+        assert other.reasoning_for("arbiter") == Reasoning("medium", 50)
+        assert other.reasoning_for("pointwise") == Reasoning("medium", 4096)
+
     def test_the_level_of_effort_is_part_of_what_answers_are_kept_under(
         self, cast: Cast, endpoint: FakeLLM, settings
     ) -> None:
@@ -372,7 +416,7 @@ class TestModelsThatReason:
         assert engine_state(strategy="arbiter", collection=cast.alpha) != before
 
     def test_the_levels_of_the_setting_are_those_of_the_engine(self) -> None:
-        assert get_args(Effort) == engine.REASONING_EFFORTS
+        assert get_args(Effort) == REASONING_EFFORTS
 
     @pytest.mark.parametrize("given", ["", "low", "very"])
     def test_the_setting_is_a_level_or_stops_the_start(
@@ -381,9 +425,9 @@ class TestModelsThatReason:
         monkeypatch.setenv("LLM_REASONING_EFFORT", given)
         if given == "very":
             with pytest.raises(ImproperlyConfigured, match="must be one of none"):
-                env.choice("LLM_REASONING_EFFORT", engine.REASONING_EFFORTS)
+                env.choice("LLM_REASONING_EFFORT", REASONING_EFFORTS)
         else:
-            assert env.choice("LLM_REASONING_EFFORT", engine.REASONING_EFFORTS) == given
+            assert env.choice("LLM_REASONING_EFFORT", REASONING_EFFORTS) == given
 
 
 @pytest.mark.django_db(transaction=True)
