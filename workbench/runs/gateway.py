@@ -34,6 +34,7 @@ from arbitration.adapters.probe import probe
 from arbitration.adapters.rerank_endpoint import EndpointReranker
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatModel, ChatReply, ChatRequest, CrossEncoder
+from workbench.documents.embedding import local_reranker
 from workbench.documents.models import Collection
 from workbench.infra.calls import observe_call
 from workbench.infra.model_endpoints import ModelEndpoint, default_address, is_local, model_endpoints
@@ -134,10 +135,10 @@ def cross_encoder_allowed(collection: Collection) -> bool:
 
 @contextmanager
 def cross_encoder(*, run: Run) -> Iterator[CrossEncoder | None]:
-    """The cross-encoder for a run, or None where none is configured or allowed; closed at the end. Its calls pass the
-    same switch, budgets and ledger as those of a language model."""
+    """The cross-encoder for a run: that of the endpoint, closed at the end, else that of the folder, to which no text
+    leaves, else None. Calls of the endpoint pass the same switch, budgets and ledger as those of a language model."""
     if not cross_encoder_allowed(run.collection):
-        yield None
+        yield local_reranker()
         return
     known = ModelEndpoint(
         "rerank", settings.RERANK_BASE_URL, (settings.RERANK_MODEL,), settings.RERANK_API_KEY

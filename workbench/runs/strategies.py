@@ -16,6 +16,7 @@ from arbitration.settings import EngineSettings
 from arbitration.strategies import base
 from arbitration.strategies.registry import STRATEGIES
 from workbench.collection_settings.bars import engine_changes
+from workbench.documents.embedding import local_reranker_state
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
 
@@ -117,14 +118,13 @@ def engine_state(*, strategy: str, collection: Collection) -> dict[str, str]:
     """What of the installation changes an answer: the engine's own code and prompts, and the language model that the
     collection asks."""
     choice = model_choice(collection) if may_ask_model(strategy) else None
+    crossed = local_reranker_state()
+    if cross_encoder_allowed(collection):
+        crossed = f"{settings.RERANK_BASE_URL} {settings.RERANK_MODEL}"
     return {
         "code": engine_digest(),
         "model": _model_state(choice, strategy) if choice else "",
-    } | (
-        {"cross_encoder": f"{settings.RERANK_BASE_URL} {settings.RERANK_MODEL}"}
-        if cross_encoder_allowed(collection)
-        else {}
-    )
+    } | ({"cross_encoder": crossed} if crossed else {})
 
 
 def _model_state(choice: ModelChoice, strategy: str) -> str:

@@ -44,6 +44,9 @@ RERANK_API_KEY = env.text("RERANK_API_KEY")
 #: "cohere" also for Jina, vLLM, LiteLLM and llama.cpp; "tei" for Hugging Face's Text Embeddings Inference.
 RERANK_DIALECT = env.choice("RERANK_DIALECT", ("cohere", "tei")) or "cohere"
 
+#: Folder with model.onnx and tokenizer.json of a cross-encoder that scores here, where none above may. Empty: none.
+RERANK_FOLDER = env.text("RERANK_FOLDER")
+
 MAX_UPLOAD_BYTES = env.integer("MAX_UPLOAD_BYTES", 200 * 1024 * 1024)
 PARSER_MEMORY_BYTES = env.integer("PARSER_MEMORY_BYTES", 2 * 1024**3)
 PARSER_SECONDS = env.integer("PARSER_SECONDS", 300)

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, replace
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -17,6 +18,7 @@ from arbitration.adapters.breaker import forget_breakers
 from arbitration.adapters.endpoints import Effort, Endpoint, EndpointCapabilities
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatReply, ChatRequest
+from tests.arbitration.adapters.tiny_onnx import write_cross_encoder
 from tests.fake_llm.server import FakeLLM
 from tests.fake_llm.wire import FakeReply, FakeRequest
 from tests.workbench.cast import Cast, create_cast
@@ -459,9 +461,9 @@ def test_a_model_is_told_which_version_it_reads(cast: Cast, document: Document) 
 
 
 def test_a_cross_encoder_scores_where_the_collection_allows_it(
-    cast: Cast, document: Document, fake_llm: FakeLLM, settings
+    cast: Cast, document: Document, fake_llm: FakeLLM, settings, tmp_path: Path
 ) -> None:
-    """Its calls are on the ledger; where its address is not allowed no text goes there."""
+    """Its calls are on the ledger. Where its address is not allowed no text goes there, and that of a folder scores."""
     ModelPrice.objects.create(model="fake-rerank", input=1, cached_input=1, output=0)
     before = engine_state(strategy="offline", collection=document.collection)
     settings.RERANK_BASE_URL, settings.RERANK_MODEL = fake_llm.base_url, "fake-rerank"
@@ -477,3 +479,12 @@ def test_a_cross_encoder_scores_where_the_collection_allows_it(
     assert again.status == RunStatus.DONE
     assert again.pool.body["cross_encoder"] is None
     assert not LLMCall.objects.filter(run=again).exists()
+
+    settings.RERANK_FOLDER = str(write_cross_encoder(tmp_path / "tiny", {"twenty": 3.0}))
+    here = finished(asked(cast, document, strategy="offline", use_cache=False))
+    assert here.pool.body["cross_encoder"].startswith("tiny@")
+    scores = {c.text.anchor: c.features["cross_encoder"] for c in here.candidates.select_related("text")}
+    best = max(scores, key=scores.__getitem__)
+    assert "twenty-four" in best
+    assert not LLMCall.objects.filter(run=here).exists()
+    assert engine_state(strategy="offline", collection=document.collection)["cross_encoder"] != ""
