@@ -24,8 +24,8 @@ class Comment:
 
 
 def sheet_comments(archive: Archive, part: str) -> list[Comment]:
-    """The comments of a sheet, in the order of the file. Where a cell has a thread, the older form holds a copy of it for
-    old programs, which is left out."""
+    """The comments of a sheet, in the order of the file. Where a cell has a thread, the older form holds a copy of it
+    for old programs, which is left out."""
     people = {
         person.get("id"): person.get("displayName")
         for root in _roots(archive, [name for name in archive.names if name.startswith("xl/persons/")])

@@ -76,8 +76,10 @@ def test_the_page_restricts_and_says_so(cast: Cast, document: Document, client_a
     assert admin.post(f"{address}restrict/", {**given, "reason": ""}).status_code == 422
     assert admin.post(f"{address}restrict/", given).status_code == 302
     page = admin.get(address).content.decode()
-    assert f'value="{cast.reviewer.pk}" id="id_restriction_readers' in page
-    assert page.count(" checked") == 2
+    shown = page[page.index('id="id_restriction_is_restricted"') - 200 : page.index("id_restriction_reason")]
+    assert shown.count(" checked") == 2
+    assert f'value="{cast.reviewer.pk}"' in shown
+    assert cast.admin.email not in shown, "admins see it anyway"
     assert "Restricted: only some people" in client_as(cast.reviewer).get(address).content.decode()
     listed = client_as(cast.analyst).get(cast.alpha.get_absolute_url()).content.decode()
     assert document.name not in listed
