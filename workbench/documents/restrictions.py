@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.db import models
 from django.db.models import Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models.functions import Cast, Now
 
 from workbench.accounts.models import Membership
 from workbench.accounts.permissions import Permission, roles_with
@@ -59,6 +59,12 @@ def hidden_documents(*, user: User, collection: Collection) -> frozenset[int]:
     """Keys of the documents of a collection that are restricted to others than the person."""
     keys = hidden_from(user).filter(document__collection=collection).values_list("pk", flat=True)
     return frozenset(keys)
+
+
+def events_hidden(user: User | AnonymousUser) -> Q:
+    """The condition of the events of the trail that are about documents restricted to others: they name the file."""
+    keys = hidden_from(user).annotate(key=Cast("pk", models.CharField())).values("key")
+    return Q(object_type="document", object_id__in=keys)
 
 
 def collection_open_to(user: User | AnonymousUser, path: str) -> Q:

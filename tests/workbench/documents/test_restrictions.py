@@ -87,6 +87,8 @@ def test_the_page_restricts_and_says_so(cast: Cast, document: Document, client_a
     shown = client_as(cast.reviewer).get(api).json()
     assert shown["is_restricted"] is True
     assert [one["id"] for one in admin.get(f"{api}restriction/").json()["readers"]] == [cast.reviewer.pk]
+    assert "An investigation." in client_as(cast.admin).get("/audit/").content.decode()
+    assert "An investigation." not in client_as(cast.auditor).get("/audit/").content.decode()
     given = {"is_restricted": False, "reason": "It is over."}
     opened = admin.post(f"{api}restriction/", given, content_type="application/json")
     assert opened.json() == {"is_restricted": False, "readers": []}
