@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import certifi
 import httpx2 as httpx
 import psutil
 import psycopg
@@ -213,6 +214,10 @@ def _running(folder: str, extra: Mapping[str, str]) -> Iterator[RunningProduct]:
             "OPENAI_API_KEY": "sk-test",
             "OPENAI_MODEL": "fake-model",
             "DEFAULT_STRATEGY": "offline",
+            "SOURCE_FOLDERS": str(Path(folder) / "arriving"),
+            "SOURCE_NETWORKS": "127.0.0.0/8",
+            # What the product trusts: a test adds the certificate of a server of its own.
+            "SSL_CERT_FILE": shutil.copy(certifi.where(), Path(folder) / "trusted.pem"),
             **extra,
         }
         process = subprocess.Popen(

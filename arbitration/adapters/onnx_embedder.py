@@ -93,9 +93,9 @@ class OnnxEmbedder:
         max_tokens: int = MAX_TOKENS,
         tokens_per_batch: int = TOKENS_PER_BATCH,
     ) -> None:
-        checksum = _checked_sum(model, expected=sha256)
-        self._tokenizer = _load_tokenizer(tokenizer, max_tokens=max_tokens)
-        self._session = _load_session(model, threads=threads or available_cores())
+        checksum = checked_sum(model, expected=sha256)
+        self._tokenizer = load_tokenizer(tokenizer, max_tokens=max_tokens)
+        self._session = load_session(model, threads=threads or available_cores())
         self._inputs = frozenset(node.name for node in self._session.get_inputs())
         self._output, self._width, self._gives_tokens = _sentence_output(self._session)
         self._tokens_per_batch = tokens_per_batch
@@ -172,8 +172,8 @@ class OnnxEmbedder:
         """One forward pass after another: the rows of the texts it took, their encodings, output and mask."""
         if not texts:
             return
-        encodings = self._tokenizer.encode_batch([_encodable(text) for text in texts])
-        for rows in _batches([len(encoding.ids) for encoding in encodings], budget=self._tokens_per_batch):
+        encodings = self._tokenizer.encode_batch([encodable(text) for text in texts])
+        for rows in batches([len(encoding.ids) for encoding in encodings], budget=self._tokens_per_batch):
             of_rows = [encodings[row] for row in rows]
             yield rows, of_rows, *self._forward([encoding.ids for encoding in of_rows])
 
@@ -190,7 +190,7 @@ class OnnxEmbedder:
         return np.asarray(self._session.run([self._output], feed)[0]), mask
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """The text without lone surrogates, which the tokenizer cannot take."""
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
@@ -224,7 +224,7 @@ def _unit(vectors: npt.NDArray[Any]) -> Vectors:
     return unit
 
 
-def _batches(lengths: Sequence[int], *, budget: int) -> Iterator[list[int]]:
+def batches(lengths: Sequence[int], *, budget: int) -> Iterator[list[int]]:
     """Row numbers grouped by similar length, each group at most ``budget`` tokens once padded."""
     batch: list[int] = []
     for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
@@ -236,7 +236,7 @@ def _batches(lengths: Sequence[int], *, budget: int) -> Iterator[list[int]]:
         yield batch
 
 
-def _checked_sum(model: Path, *, expected: str | None) -> str:
+def checked_sum(model: Path, *, expected: str | None) -> str:
     """SHA-256 of the model file; refuses a missing file and one that is not the expected one."""
     try:
         with model.open("rb") as stream:
@@ -253,7 +253,7 @@ def _checked_sum(model: Path, *, expected: str | None) -> str:
     return checksum
 
 
-def _load_tokenizer(path: Path, *, max_tokens: int) -> Tokenizer:
+def load_tokenizer(path: Path, *, max_tokens: int) -> Tokenizer:
     """The tokenizer with our own truncation, and no padding: batches are padded as they are formed."""
     if not path.is_file():
         raise EmbedderUnavailable(f"no tokenizer at {path}; an encoder folder needs tokenizer.json")
@@ -266,7 +266,7 @@ def _load_tokenizer(path: Path, *, max_tokens: int) -> Tokenizer:
     return tokenizer
 
 
-def _load_session(model: Path, *, threads: int) -> InferenceSession:
+def load_session(model: Path, *, threads: int) -> InferenceSession:
     options = SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

@@ -148,13 +148,15 @@ class Prober:
 def probe(
     endpoint: Endpoint,
     *,
+    known: EndpointCapabilities | None = None,
     ledger: Ledger | None = None,
     guard: Guard | None = None,
     breaker: CircuitBreaker | None = None,
     address_rule: AddressRule | None = None,
     timeout_s: float = 30.0,
 ) -> EndpointCapabilities:
-    """What the endpoint can do, by about six tiny calls; a seventh where a level of effort is set.
+    """What the endpoint can do, by about six tiny calls; a seventh where a level of effort is set. Where all else is
+    ``known``, that one alone.
 
     Raises ``LLMFailure`` when it cannot be said: unreachable, key refused, too busy, unknown model.
     """
@@ -166,6 +168,8 @@ def probe(
         address_rule=address_rule,
         timeout_s=timeout_s,
     )
+    if known is not None:
+        return prober.with_effort(replace(known, effort=False, effort_tried=endpoint.effort))
     basics = prober.basics()  # first: the guard is asked before anything at all is sent
     # Before the others, which a model that thinks at length may not finish within their limit.
     if endpoint.effort is not None:

@@ -1,4 +1,5 @@
-"""PPTX to lines, read with python-pptx: a slide is a page and a section, its notes stand below it.
+"""PPTX to lines, read with python-pptx: a slide is a page and a section, its notes stand below it, and its
+comments with their author, which are not searched.
 
 Pictures, charts, animations, embedded files and linked media are not opened.
 """
@@ -15,6 +16,7 @@ from arbitration.parsing.archive import Archive
 from arbitration.parsing.drafts import Draft
 from arbitration.parsing.flow import Flow
 from arbitration.parsing.limits import ParseLimits
+from arbitration.parsing.office_comments import slide_comments
 from arbitration.parsing.package import checked_package, damage_reported, opened_package
 from arbitration.parsing.table_rows import is_header, named_cells
 
@@ -30,6 +32,7 @@ class _Findings:
     hidden: list[int] = field(default_factory=list)
     wordless: list[int] = field(default_factory=list)
     pictured: list[int] = field(default_factory=list)
+    comments: int = 0
 
     def warnings(self) -> Iterator[str]:
         for numbers, said in (
@@ -41,6 +44,8 @@ class _Findings:
                 listed = ", ".join(map(str, numbers[:_MAX_LISTED]))
                 more = f" and {len(numbers) - _MAX_LISTED} more" if len(numbers) > _MAX_LISTED else ""
                 yield f"slide{'s' if len(numbers) > 1 else ''} {listed}{more}: {said}"
+        if self.comments:
+            yield f"{self.comments} comments on slides are shown with their author; they are not searched"
 
 
 def draft_of_pptx(data: bytes, *, limits: ParseLimits, password: str | None = None) -> Draft:
@@ -55,12 +60,12 @@ def draft_of_pptx(data: bytes, *, limits: ParseLimits, password: str | None = No
         raise ParseFailure("type_mismatch", "The name says PPTX, but the file holds no presentation.")
     flow, found = Flow("pptx", limits.max_characters, page_lines=_SLIDE_LINES), _Findings()
     with damage_reported("a presentation program"):
-        title = _read(data, flow, found, limits)
+        title = _read(data, archive, flow, found, limits)
     warnings = [*found.warnings(), *_warnings(archive, flow)]
     return Draft("pptx", flow.pages, flow.lines, flow.toc, "markup", title, warnings)
 
 
-def _read(data: bytes, flow: Flow, found: _Findings, limits: ParseLimits) -> str | None:
+def _read(data: bytes, archive: Archive, flow: Flow, found: _Findings, limits: ParseLimits) -> str | None:
     from pptx import Presentation
 
     presentation = Presentation(io.BytesIO(data))
@@ -75,6 +80,9 @@ def _read(data: bytes, flow: Flow, found: _Findings, limits: ParseLimits) -> str
         before = len(flow.lines)
         if _Slide(flow, hidden=hidden).write(slide):
             found.pictured.append(number)
+        for comment in slide_comments(archive, str(slide.part.partname)):
+            line = flow.add_note(comment.words, mark="comment", author=comment.author, hidden=hidden)
+            found.comments += line is not None
         if hidden:
             found.hidden.append(number)
         if len(flow.lines) == before:
@@ -138,8 +146,6 @@ class _Slide:
 
 def _warnings(archive: Archive, flow: Flow) -> Iterator[str]:
     names = archive.names
-    if any(name.startswith("ppt/comments/") for name in names):
-        yield "comments on slides were not read"
     if any(name.startswith("ppt/embeddings/") for name in names):
         yield "embedded files were not opened"
     if "ppt/vbaproject.bin" in names:

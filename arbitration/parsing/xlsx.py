@@ -1,7 +1,8 @@
 """XLSX to lines, read with openpyxl: a sheet is a section, a row is a line that names its columns.
 
 Formulas are not computed: what the program that saved the file stored as their result is read. Hidden sheets, rows and
-columns are flagged lines. Macros, charts, pictures and links to other workbooks are not opened.
+columns are flagged lines. Comments stand below their row with their author, and are not searched. Macros, charts,
+pictures and links to other workbooks are not opened.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from arbitration.parsing.drafts import Draft
 from arbitration.parsing.finish import within_count
 from arbitration.parsing.flow import Flow
 from arbitration.parsing.limits import ParseLimits
+from arbitration.parsing.office_comments import Comment, sheet_comments
 from arbitration.parsing.package import checked_package, damage_reported, opened_package
 from arbitration.parsing.table_rows import HeaderFinder, named_cells
 
@@ -33,6 +35,7 @@ class _Count:
     cells: int = 0
     hidden: int = 0
     uncomputed: int = 0
+    comments: int = 0
 
 
 def draft_of_xlsx(data: bytes, *, limits: ParseLimits, password: str | None = None) -> Draft:
@@ -48,12 +51,12 @@ def draft_of_xlsx(data: bytes, *, limits: ParseLimits, password: str | None = No
     flow, count = Flow("xlsx", limits.max_characters), _Count()
     with damage_reported("a spreadsheet program"), python_warnings.catch_warnings():
         python_warnings.simplefilter("ignore")
-        title = _read(data, flow, count, limits)
+        title = _read(data, archive, flow, count, limits)
     warnings = list(_warnings(archive, count, flow))
     return Draft("xlsx", flow.pages, flow.lines, flow.toc, "markup", title, warnings)
 
 
-def _read(data: bytes, flow: Flow, count: _Count, limits: ParseLimits) -> str | None:
+def _read(data: bytes, archive: Archive, flow: Flow, count: _Count, limits: ParseLimits) -> str | None:
     from openpyxl.reader.excel import load_workbook
 
     workbook = load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
@@ -63,19 +66,50 @@ def _read(data: bytes, flow: Flow, count: _Count, limits: ParseLimits) -> str | 
         flow.page_break()
         flow.add(sheet.title, level=None if is_hidden else 1, hidden=is_hidden, bold=True)
         headers = HeaderFinder()
+        comments = _Comments(flow, sheet_comments(archive, sheet._worksheet_path), hidden=is_hidden)
         for row in _rows(sheet, percents, count):
             hidden = is_hidden or row.is_hidden
             flow.add_row(named_cells(headers.take(row.cells), row.cells), hidden=hidden)
             if row.aside:
                 flow.add_row(row.aside, hidden=True)
             count.hidden += hidden or bool(row.aside)
+            count.comments += comments.write(until=row.number)
             within_count("lines", len(flow.lines), limits.max_lines)
+        count.comments += comments.write()
+        within_count("lines", len(flow.lines), limits.max_lines)
     return workbook.properties.title or None
+
+
+class _Comments:
+    """Writes the comments of a sheet, each below the row of its cell."""
+
+    def __init__(self, flow: Flow, comments: list[Comment], *, hidden: bool) -> None:
+        self._flow = flow
+        self._hidden = hidden
+        self._left = sorted(comments, key=lambda comment: _row_of(comment.place))[::-1]
+
+    def write(self, until: int | None = None) -> int:
+        """Those up to a row that are not written yet, or all that are left; gives their number."""
+        written = 0
+        while self._left and (until is None or _row_of(self._left[-1].place) <= until):
+            comment = self._left.pop()
+            words = f"{comment.place}: {comment.words}" if comment.words else ""
+            line = self._flow.add_note(words, mark="comment", author=comment.author, hidden=self._hidden)
+            written += line is not None
+        return written
+
+
+def _row_of(cell: str) -> int:
+    """The row of a cell such as B12; 0 for what names none."""
+    digits = cell.lstrip("$ABCDEFGHIJKLMNOPQRSTUVWXYZ")[:7]
+    return int(digits) if digits.isascii() and digits.isdecimal() else 0
 
 
 @dataclass(slots=True)
 class _Row:
     """A row's cells by column; ``aside`` holds the words of hidden columns."""
+
+    number: int
 
     cells: Mapping[int, str]
     aside: Sequence[str]
@@ -115,15 +149,16 @@ def _rows(sheet: Any, percents: frozenset[int], count: _Count) -> Iterator[_Row]
                     f"The workbook has more than {_MOST_CELLS:,} cells. Split it and upload the parts.",
                 )
             hidden = _is_on(parser.row_dimensions.pop(str(number), {}).get("hidden"))
-            row = _row(cells, _hidden_columns(parser.column_dimensions), percents, is_hidden=hidden)
+            row = _row(number, cells, _hidden_columns(parser.column_dimensions), percents, is_hidden=hidden)
             if number > last + 1 or not (row.cells or row.aside):
-                yield _Row({}, (), is_hidden=False)
+                yield _Row(last, {}, (), is_hidden=False)
             if row.cells or row.aside:
                 yield row
             last = number
 
 
 def _row(
+    number: int,
     cells: Sequence[Mapping[str, Any]],
     hidden_columns: Sequence[tuple[int, int]],
     percents: frozenset[int],
@@ -140,7 +175,7 @@ def _row(
             aside.append(words)
         else:
             shown[cell["column"]] = words
-    return _Row(shown, aside, is_hidden)
+    return _Row(number, shown, aside, is_hidden)
 
 
 def _hidden_columns(dimensions: Mapping[str, Mapping[str, str]]) -> list[tuple[int, int]]:
@@ -188,8 +223,8 @@ def _warnings(archive: Archive, count: _Count, flow: Flow) -> Iterator[str]:
         yield f"{count.hidden} rows are hidden or have hidden cells; those are flagged and not searched"
     if count.uncomputed:
         yield f"{count.uncomputed} formulas have no stored result; the formula itself was read"
-    if any(name.startswith(("xl/comments", "xl/threadedcomments")) for name in names):
-        yield "comments on cells were not read"
+    if count.comments:
+        yield f"{count.comments} comments on cells are shown with their author; they are not searched"
     if any(name.startswith(("xl/charts/", "xl/media/")) for name in names):
         yield "charts and pictures were not read"
     if any(name.startswith("xl/externallinks/") for name in names):

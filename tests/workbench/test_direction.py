@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from io import BytesIO
 
+import docx
 import pytest
 from django.core import mail
 from django.db import transaction
@@ -161,7 +162,7 @@ class TestTheProduct:
         assert STEERED in json.dumps(response.json(), ensure_ascii=False)
 
     def test_rounds_too(self, steered: Scene, cast: Cast, client_as: ClientAs) -> None:
-        for kind in ("csv", "jsonl", "xlsx"):
+        for kind in ("csv", "jsonl", "xlsx", "docx"):
             response = client_as(cast.admin).get(
                 reverse("question_sets:export", kwargs={"pk": steered.round.pk, "kind": kind})
             )
@@ -170,6 +171,10 @@ class TestTheProduct:
             if kind == "xlsx":
                 rows = load_workbook(BytesIO(content)).active.iter_rows(values_only=True)
                 content = repr(list(rows)).encode()
+            if kind == "docx":
+                file = docx.Document(BytesIO(content))
+                cells = [cell.text for table in file.tables for row in table.rows for cell in row.cells]
+                content = "\n".join([*cells, *(line.text for line in file.paragraphs)]).encode()
             assert not is_steered(content)
 
     def test_and_mails(self, steered: Scene, cast: Cast) -> None:

@@ -69,6 +69,8 @@ class DocumentEntry(_Part):
     #: The document that this one is the next version of; it stands before this one.
     version_of: Sha256 | None = None
     version_number: Annotated[int, Field(ge=1, le=100_000)] = 1
+    #: Only some members might see it. Where it arrives, its admins alone do until they name others.
+    is_restricted: bool = False
 
     @property
     def entry(self) -> str:

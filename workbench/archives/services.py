@@ -29,6 +29,7 @@ from workbench.collection_settings.services import collection_change, proposal_c
 from workbench.documents.erasure import hold_set, retention_set
 from workbench.documents.fields import field_add, own_values, values_replace
 from workbench.documents.models import Collection, Document
+from workbench.documents.restricting import restriction_set
 from workbench.documents.services import collection_create, document_upload
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import GuidelineVersion, Label, LabelImport, SourceChoice
@@ -293,6 +294,9 @@ def _documents_in(
         if document.sha256 != entry.sha256:
             raise BadArchive(_("A document changed while it was being taken in."))
         _describe(actor, document, entry, taken)
+        if entry.is_restricted:
+            why = _("It was restricted where the archive comes from.")
+            restriction_set(actor=actor, document=document, readers=[], reason=why)
         taken[entry.sha256] = document
     return taken
 

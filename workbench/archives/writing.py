@@ -19,6 +19,7 @@ from workbench.collection_settings.models import CollectionGates
 from workbench.collection_settings.selectors import criteria_weights_of
 from workbench.documents.fields import carried
 from workbench.documents.models import DELETED_STATUSES, Collection, Document
+from workbench.documents.restrictions import Restriction
 from workbench.errors import WorkbenchError
 from workbench.labeling.models import GuidelineVersion, Label
 from workbench.synonyms.models import DictionaryEntry, EntryStatus
@@ -162,6 +163,8 @@ def _documents(collection: Collection) -> list[Document]:
 def _entries(documents: Sequence[Document]) -> list[DocumentEntry]:
     sha_of = {document.pk: document.sha256 for document in documents}
     values = carried(documents)
+    rows = Restriction.objects.filter(document__in=documents)
+    restricted = set(rows.values_list("pk", flat=True))
     return [
         DocumentEntry(
             sha256=document.sha256,
@@ -177,6 +180,7 @@ def _entries(documents: Sequence[Document]) -> list[DocumentEntry]:
             # A version whose predecessor was deleted begins a line of its own.
             version_of=sha_of.get(document.version_of_id) if document.version_of_id else None,
             version_number=document.version_number,
+            is_restricted=document.pk in restricted,
         )
         for document in documents
     ]

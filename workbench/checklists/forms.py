@@ -52,7 +52,12 @@ class RoundForm(forms.Form):
         label=_("Due on"), required=False, widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})
     )
 
-    def __init__(self, *args: Any, question_set: QuestionSet, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, question_set: QuestionSet, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["documents"].queryset = question_set.collection.documents.ready().order_by("name")
+        self.fields["documents"].queryset = (
+            Document.objects.visible_to(user, Permission.ASK)
+            .ready()
+            .filter(collection=question_set.collection)
+            .order_by("name")
+        )
         self.fields["strategy"].choices = [("", _("Default of the collection")), *strategy_choices()]

@@ -52,7 +52,7 @@ def set_page(*, question_set: QuestionSet, user: User, round_form: RoundForm | N
         "coverage": _coverage_chart(coverage(rounds=reversed(rounds))) if rounds else None,
         "may_ask": may_ask,
         "questions_form": QuestionsForm(initial={"questions": questions}) if may_ask else None,
-        "round_form": (round_form or RoundForm(question_set=question_set)) if may_ask else None,
+        "round_form": (round_form or RoundForm(question_set=question_set, user=user)) if may_ask else None,
         "crumbs": [
             {"label": _("Question sets"), "url": reverse("question_sets:sets")},
             {"label": question_set.name},

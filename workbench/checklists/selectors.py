@@ -15,9 +15,11 @@ from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Document
+from workbench.documents.restrictions import open_to
 from workbench.review.blindness import of_withheld_run
 from workbench.review.models import ItemState, QueueItem, Review, ReviewAction
 from workbench.runs.models import ENDED, Candidate, ReviewState, RoleChoice, RunStatus
+from workbench.runs.restrictions import runs_open_to
 
 from .models import Cell, Entry, QuestionSet, QuestionSetQuerySet, Round
 
@@ -44,10 +46,8 @@ def round_for(*, user: User, pk: int, permission: Permission = Permission.VIEW) 
 
 def cell_for(*, user: User, pk: int, permission: Permission = Permission.ASK) -> Cell:
     """The cell, if the user may do this with its round; else 404."""
-    cells = Cell.objects.filter(round__in=Round.objects.visible_to(user, permission)).select_related(
-        "round__question_set__collection"
-    )
-    return get_object_or_404(cells, pk=pk)
+    cells = Cell.objects.filter(*_open_to(user), round__in=Round.objects.visible_to(user, permission))
+    return get_object_or_404(cells.select_related("round__question_set__collection"), pk=pk)
 
 
 def question_sets_visible(*, user: User) -> QuestionSetQuerySet:
@@ -171,12 +171,19 @@ def coverage(*, rounds: Iterable[Round]) -> list[RoundCoverage]:
 def _cells(round_: Round, viewer: User) -> list[Cell]:
     """Cells with their run and what people did with it, counted in the database."""
     return list(
-        _with_states(round_.cells.select_related("entry", "document", "run")).annotate(
+        _with_states(
+            round_.cells.filter(*_open_to(viewer)).select_related("entry", "document", "run")
+        ).annotate(
             survives=Exists(_with_role(RoleChoice.PRIMARY, RoleChoice.SUPPORTING, RoleChoice.TANGENTIAL)),
             is_undecided=Exists(_effective().filter(effective__isnull=True)),
             is_withheld=of_withheld_run(user=viewer),
         )
     )
+
+
+def _open_to(user: User) -> tuple[Q, Q]:
+    """The filters that keep cells of documents, and with runs, that the person may see."""
+    return open_to(user, "document"), runs_open_to(user, "run")
 
 
 def _with_states(cells: QuerySet[Cell]) -> QuerySet[Cell]:

@@ -12,6 +12,7 @@ from workbench.accounts.permissions import Permission, permissions_in
 from workbench.errors import WorkbenchError
 
 from . import export, presenters, selectors, services
+from .docx import round_docx
 from .forms import QuestionSetForm, QuestionsForm, RoundForm
 
 
@@ -68,7 +69,7 @@ def set_change(request: HttpRequest, pk: int) -> HttpResponse:
 def round_start(request: HttpRequest, pk: int) -> HttpResponse:
     """Asks the set of the chosen documents."""
     question_set = selectors.question_set_for(user=request.user, pk=pk)
-    form = RoundForm(request.POST, question_set=question_set)
+    form = RoundForm(request.POST, question_set=question_set, user=request.user)
     if not form.is_valid():
         context = presenters.set_page(question_set=question_set, user=request.user, round_form=form)
         return render(request, "checklists/set.html", context, status=422)
@@ -99,21 +100,25 @@ def round_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, template, context)
 
 
-_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_OFFICE = "application/vnd.openxmlformats-officedocument"
 
 
 @require_GET
 def round_export(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
-    """The grid as CSV, JSON lines or a workbook."""
+    """The grid as CSV, JSON lines, a workbook or a document."""
     round_ = selectors.round_for(user=request.user, pk=pk)
     grid = selectors.grid(round_=round_, today=timezone.localdate(), viewer=request.user)
     if kind == "csv":
         response = HttpResponse(export.round_csv(grid=grid), content_type="text/csv; charset=utf-8")
     elif kind == "xlsx":
-        response = HttpResponse(export.round_xlsx(round_=round_, grid=grid), content_type=_XLSX)
+        body = export.round_xlsx(round_=round_, grid=grid)
+        response = HttpResponse(body, content_type=f"{_OFFICE}.spreadsheetml.sheet")
+    elif kind == "docx":
+        body = round_docx(round_=round_, grid=grid)
+        response = HttpResponse(body, content_type=f"{_OFFICE}.wordprocessingml.document")
     else:
-        body = export.round_jsonl(round_=round_, grid=grid)
-        response = HttpResponse(body, content_type="application/x-ndjson; charset=utf-8")
+        lines = export.round_jsonl(round_=round_, grid=grid)
+        response = HttpResponse(lines, content_type="application/x-ndjson; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="round-{round_.pk}.{kind}"'
     return response
 

@@ -26,6 +26,7 @@ from .field_page import filter_in
 from .fields import LONGEST_VALUE
 from .models import Collection, Document, DocumentStatus, OfferState, VersionOffer
 from .narrowing import narrowed
+from .restriction_api import DocumentRestrictionActions
 from .selectors import collection_for, document_for
 from .serializers import (
     CollectionCreateSerializer,
@@ -36,7 +37,7 @@ from .serializers import (
 )
 from .services import collection_create, document_cancel, document_retry, document_upload
 from .unpacking import files_upload, is_archive
-from .versions import version_accept, version_decline, versions_of
+from .versions import version_accept, version_decline, versions_seen
 from .viewer_api import DocumentReadingActions
 from .views import original_response
 
@@ -117,6 +118,7 @@ class CollectionViewSet(
 class DocumentViewSet(
     DocumentReadingActions,
     DocumentErasureActions,
+    DocumentRestrictionActions,
     mixins.ListModelMixin,
     mixins.RetrieveModelMixin,
     ApiViewSet[Document],
@@ -135,7 +137,7 @@ class DocumentViewSet(
 
     def get_queryset(self) -> QuerySet[Document]:
         """Only those visible to the caller."""
-        documents = Document.objects.visible_to(self.request.user).select_related("collection")
+        documents = Document.objects.visible_to(self.request.user).select_related("collection", "restriction")
         return narrowed(documents, filter_in(self.request.query_params)).prefetch_related(
             "fields__definition"
         )
@@ -213,7 +215,8 @@ class DocumentViewSet(
         """Every version, oldest first."""
         document = document_for(user=request.user, pk=int(pk))
         offer = getattr(document, "version_offer", None)
-        return Response(VersionsSerializer({"versions": versions_of(document), "offer": offer}).data)
+        seen = versions_seen(document=document, user=request.user)
+        return Response(VersionsSerializer({"versions": seen, "offer": offer}).data)
 
     @extend_schema(
         parameters=[IDEMPOTENCY], request=VersionDecisionSerializer, responses=VersionOfferSerializer

@@ -28,6 +28,7 @@ from .fields import (
     values_replace,
 )
 from .models import DELETED_STATUSES, Collection, Document, DocumentStatus
+from .restrictions import open_to
 from .services import index_epoch_bump
 
 MOST_TAGS, LONGEST_TAG = 20, 80
@@ -140,7 +141,7 @@ def documents_describe(
         raise WorkbenchError(_("Say what to change."), code="nothing_to_change")
     with transaction.atomic():
         rows = Document.objects.select_for_update(of=("self",)).select_related("collection")
-        locked = list(rows.filter(collection=collection, pk__in=keys).order_by("pk"))
+        locked = list(rows.filter(open_to(actor), collection=collection, pk__in=keys).order_by("pk"))
         if len(locked) < len(keys):
             raise WorkbenchError(
                 _("One of these documents is not in the collection."), code="document_elsewhere"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from django.utils.translation import gettext as _
 from arbitration.adapters.endpoints import Endpoint
 from arbitration.adapters.openai_embedder import OpenAIEmbedder
 from arbitration.errors import ArbitrationError
-from arbitration.protocols import Embedder
+from arbitration.protocols import CrossEncoder, Embedder
 from workbench.infra.model_endpoints import default_address
 from workbench.infra.outbound import model_rule
 
@@ -38,6 +39,34 @@ def current_embedder() -> Embedder:
     from arbitration.adapters.onnx_embedder import default_embedder
 
     return default_embedder(folder=Path(settings.EMBEDDER_FOLDER) if settings.EMBEDDER_FOLDER else None)
+
+
+def local_reranker() -> CrossEncoder | None:
+    """The cross-encoder on this machine's processor; None where no folder is named."""
+    if not settings.RERANK_FOLDER:
+        return None
+    # As above: only workers score.
+    from arbitration.adapters.onnx_reranker import reranker_of
+
+    return reranker_of(Path(settings.RERANK_FOLDER))
+
+
+def local_reranker_state() -> str:
+    """Folder and file of that cross-encoder, for keys of what depends on it; empty where there is none."""
+    if not settings.RERANK_FOLDER:
+        return ""
+    model = Path(settings.RERANK_FOLDER) / "model.onnx"
+    try:
+        facts = model.stat()
+    except OSError:
+        return f"{model.parent.name} missing"
+    return f"{model.parent.name} {_sum_of(model, facts.st_mtime_ns, facts.st_size)}"
+
+
+@lru_cache(maxsize=4)
+def _sum_of(model: Path, _changed_ns: int, _size: int) -> str:
+    with model.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def active_space() -> EmbeddingSpace:

@@ -8,6 +8,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from workbench.accounts.models import User
+
 from .describing import Changes
 from .fields import LONGEST_NAME, LONGEST_VALUE
 from .models import CollectionField, FieldKind
@@ -157,6 +159,20 @@ class ReasonForm(forms.Form):
     """Why a deletion is taken back."""
 
     reason = forms.CharField(label=_("Reason"), max_length=500, help_text=_("It goes on record."))
+
+
+class RestrictionForm(forms.Form):
+    """Who may see a document."""
+
+    is_restricted = forms.BooleanField(label=_("Only some people may see this document"), required=False)
+    readers = forms.TypedMultipleChoiceField(
+        label=_("People"), coerce=int, required=False, widget=forms.CheckboxSelectMultiple()
+    )
+    reason = forms.CharField(label=_("Reason"), max_length=500, help_text=_("It goes on record."))
+
+    def __init__(self, *args: Any, people: Sequence[User], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["readers"].choices = [(person.pk, f"{person} · {person.email}") for person in people]
 
 
 class DeletionForm(ReasonForm):

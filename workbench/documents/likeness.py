@@ -18,8 +18,10 @@ from django.db import transaction
 from django.db.models import Q
 
 from arbitration.text import normalise
+from workbench.accounts.models import User
 
 from .models import Document, DocumentStatus, Likeness, Line, Sketch
+from .restrictions import open_to
 
 #: Hashes of a sketch, words of a run, and the share of common runs from which two texts are nearly the same.
 SIZE, RUN, NEAR = 128, 5, 0.5
@@ -90,11 +92,12 @@ def _likenesses(sketch: Sketch) -> list[Likeness]:
     ]
 
 
-def likenesses_of(documents: Iterable[Document]) -> dict[int, list[tuple[Document, float]]]:
+def likenesses_of(documents: Iterable[Document], *, user: User) -> dict[int, list[tuple[Document, float]]]:
     """For each document the others of its collection that are nearly the same, most alike first, of those that are
-    there; versions of one another are not told, as people know of them. One query."""
+    there and that the person may see; versions of one another are not told, as people know of them. One query."""
     keys = {document.pk for document in documents}
     rows = Likeness.objects.filter(Q(first__in=keys) | Q(second__in=keys)).select_related("first", "second")
+    rows = rows.filter(open_to(user, "first"), open_to(user, "second"))
     found: dict[int, list[tuple[Document, float]]] = {}
     for row in rows.order_by("-share", "pk"):
         for own, other in ((row.first, row.second), (row.second, row.first)):

@@ -15,6 +15,9 @@ from pgvector.django import VectorField
 
 from workbench.accounts.permissions import Permission, member_condition
 
+from .restrictions import Restriction as Restriction
+from .restrictions import open_to
+
 if TYPE_CHECKING:
     from workbench.accounts.models import User
 
@@ -97,8 +100,8 @@ class DocumentQuerySet(models.QuerySet["Document"]):
     """Documents, filtered by what a user may do."""
 
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> DocumentQuerySet:
-        """Those in collections where the user holds the permission."""
-        return self.filter(member_condition(user, permission, prefix="collection"))
+        """Those in collections where the user holds the permission, without those restricted to others."""
+        return self.filter(member_condition(user, permission, prefix="collection"), open_to(user))
 
     def ready(self) -> DocumentQuerySet:
         """Those that can be asked."""

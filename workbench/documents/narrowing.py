@@ -17,8 +17,11 @@ from django.utils.translation import ngettext
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from workbench.accounts.models import User
+
 from .fields import LONGEST_NAME, LONGEST_VALUE, MOST_FIELDS, carrying, read_in_text, values_that_count
 from .models import Collection, Document, DocumentField, DocumentQuerySet, Particular
+from .restrictions import open_to
 
 MOST_VALUES = 40
 MOST_DOCUMENTS = 200
@@ -175,9 +178,9 @@ def fields_chosen(given: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return chosen
 
 
-def facts_of(*, collections: list[Collection]) -> Facts:
-    """What the readable documents of some collections carry. Two queries."""
-    rows = Document.objects.filter(collection__in=collections).ready()
+def facts_of(*, collections: list[Collection], user: User) -> Facts:
+    """What the readable documents of some collections carry that the person may see. Two queries."""
+    rows = Document.objects.filter(open_to(user), collection__in=collections).ready()
     found: list[tuple[Any, ...]] = list(
         rows.values_list("document_type", "jurisdiction", "language", "tags", "effective_date").distinct()
     )

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
+from workbench.accounts.models import User
 from workbench.infra.addresses import words_in
 
 from .models import Collection, Document
+from .restrictions import open_to
 
 #: Documents offered beside those chosen; more are found by their titles.
 MOST_OFFERED = 12
@@ -26,10 +28,14 @@ class Picker:
     has_more: bool
 
 
-def picker(*, collection: Collection, find: str = "", chosen: Keys[int] = ()) -> Picker:
+def picker(*, collection: Collection, user: User, find: str = "", chosen: Keys[int] = ()) -> Picker:
     """The documents chosen, and the newest versions whose title or file name holds every word of ``find``. At most two
     queries. The caller has checked that the person may ask the collection."""
-    ready = Document.objects.filter(collection=collection).ready().only("name", "title", "collection")
+    ready = (
+        Document.objects.filter(open_to(user), collection=collection)
+        .ready()
+        .only("name", "title", "collection")
+    )
     ready = ready.order_by("title", "name", "pk")
     found = ready.newest().exclude(pk__in=chosen) if chosen else ready.newest()
     for word in words_in(find).split()[:_MOST_WORDS]:

@@ -18,10 +18,12 @@ from workbench.accounts.permissions import Permission, permissions_in
 from . import selectors
 from .beside import beside_url
 from .field_page import about, filter_fields, filter_in, scope_query
-from .forms import BulkForm, DeletionForm, DescribeForm, ReasonForm
+from .forms import BulkForm, DeletionForm, DescribeForm, ReasonForm, RestrictionForm
 from .likeness import likenesses_of
 from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
 from .narrowing import facts_of
+from .restricting import readers_to_choose
+from .restrictions import Restriction
 from .selectors import OutlineEntry
 from .services import UploadOutcome
 from .unpacking import ARCHIVE
@@ -44,9 +46,9 @@ def line_url(*, document: int, page: int, line: int) -> str:
     return f"{reverse('documents:document', args=[document])}?page={page}#p{page}-l{line}"
 
 
-def uploaded_row(outcome: UploadOutcome) -> dict[str, Any]:
+def uploaded_row(outcome: UploadOutcome, *, user: User) -> dict[str, Any]:
     """The row of a file that was just uploaded, which may be here already."""
-    row = document_row(outcome.document, may_upload=True, is_listed=True)
+    row = document_row(outcome.document, user=user, may_upload=True, is_listed=True)
     if outcome.is_duplicate:
         row |= {"duplicate_of": {"title": str(outcome.document), "url": outcome.document.get_absolute_url()}}
     return row
@@ -55,6 +57,7 @@ def uploaded_row(outcome: UploadOutcome) -> dict[str, Any]:
 def document_row(
     document: Document,
     *,
+    user: User,
     may_upload: bool,
     is_listed: bool = False,
     alike: Sequence[tuple[Document, float]] | None = None,
@@ -62,7 +65,7 @@ def document_row(
     """One document of a list (``_document_row.html``); of a collection's own list it can be chosen. ``alike`` are those
     that are nearly the same, where they are known already."""
     if alike is None:
-        alike = likenesses_of([document]).get(document.pk, [])
+        alike = likenesses_of([document], user=user).get(document.pk, [])
     state = _STATES.get(DocumentStatus(document.status), "running")
     ended_badly = state in {"failed", "cancelled"}
     return {
@@ -86,6 +89,7 @@ def document_row(
         if document.is_working and may_upload
         else "",
         "tags": document.tags,
+        "is_restricted": is_restricted(document),
         "version": document.version_number,
         "version_offer": offer_box(document) if may_upload else None,
         "alike": [
@@ -112,9 +116,10 @@ def _alike(document: Document, other: Document, share: float) -> dict[str, Any]:
 
 
 def offer_box(document: Document) -> dict[str, Any] | None:
-    """The question whether this is a new version of another document (``_version_offer.html``); None without."""
+    """The question whether this is a new version of another document (``_version_offer.html``); None without, and where
+    the person may not see that one. The document is from :mod:`.selectors`, which says so."""
     offer = open_offer(document)
-    if offer is None:
+    if offer is None or not getattr(document, "sees_offer", False):
         return None
     return {
         "older": offer.older,
@@ -146,21 +151,24 @@ def collection_page(
     given = filter_in(query)
     page = selectors.document_page(
         collection=collection,
+        user=user,
         before=query.get("before"),
         text=text,
         statuses=STATUS_FILTERS.get(status),
         given=given,
     )
-    facts = facts_of(collections=[collection])
+    facts = facts_of(collections=[collection], user=user)
     may_describe = Permission.UPLOAD in may and bool(page.items)
-    alike = likenesses_of(page.items)
+    alike = likenesses_of(page.items, user=user)
     address = collection.get_absolute_url()
     return {
         "collection": collection,
         "may": may,
         "people_url": reverse("accounts:people", args=[collection.slug]) if Permission.AUDIT in may else "",
         "documents": [
-            document_row(d, may_upload=Permission.UPLOAD in may, is_listed=True, alike=alike.get(d.pk, ()))
+            document_row(
+                d, user=user, may_upload=Permission.UPLOAD in may, is_listed=True, alike=alike.get(d.pk, ())
+            )
             | {"is_chosen": d.pk in chosen}
             for d in page.items
         ],
@@ -267,9 +275,10 @@ def document_page(
     query: QueryDict,
     deletion: ReasonForm | None = None,
     describe: DescribeForm | None = None,
+    restriction: RestrictionForm | None = None,
 ) -> dict[str, Any]:
     """A document: facts, outline, one page as image and text, search. Of a deleted one, only what became of it;
-    ``deletion`` and ``describe`` are forms that were refused."""
+    ``deletion``, ``describe`` and ``restriction`` are forms that were refused."""
     address = document.get_absolute_url()
     is_gone = document.status in DELETED_STATUSES
     is_shown = bool(document.page_count) and not is_gone
@@ -279,8 +288,8 @@ def document_page(
     may = permissions_in(user, document.collection)
     return {
         "document": document,
-        "row": document_row(document, may_upload=Permission.UPLOAD in may),
-        **_versions_link(document),
+        "row": document_row(document, user=user, may_upload=Permission.UPLOAD in may),
+        **_versions_link(document, user=user),
         "collection": document.collection,
         "may": may,
         "facts": _facts(document),
@@ -292,6 +301,7 @@ def document_page(
         "original_url": "" if is_gone else reverse("documents:original", args=[document.pk]),
         "is_gone": is_gone,
         **_deletion(document, may_manage=Permission.MANAGE in may, form=deletion),
+        "restriction": _restriction(document, form=restriction) if Permission.MANAGE in may else None,
         "ask_url": f"{reverse('questions:ask')}?collection={document.collection.slug}&document={document.pk}"
         if Permission.ASK in may and document.status == DocumentStatus.READY
         else "",
@@ -301,6 +311,31 @@ def document_page(
             {"label": str(document)},
         ],
     }
+
+
+def restriction_form(*, document: Document, data: QueryDict | None = None) -> RestrictionForm:
+    """The form that says who may see the document, as things stand. Two queries."""
+    known = Restriction.objects.filter(document=document).prefetch_related("readers").first()
+    named = [person.pk for person in known.readers.all()] if known else []
+    return RestrictionForm(
+        data,
+        people=readers_to_choose(collection=document.collection),
+        initial={"is_restricted": known is not None, "readers": named},
+        auto_id="id_restriction_%s",
+    )
+
+
+def _restriction(document: Document, *, form: RestrictionForm | None) -> dict[str, Any]:
+    return {
+        "form": form or restriction_form(document=document),
+        "is_restricted": is_restricted(document),
+        "url": reverse("documents:restrict", args=[document.pk]),
+    }
+
+
+def is_restricted(document: Document) -> bool:
+    """Whether only some people may see it; without a query for a document from :mod:`.selectors`."""
+    return hasattr(document, "restriction")
 
 
 def _deletion(document: Document, *, may_manage: bool, form: ReasonForm | None) -> dict[str, Any]:
@@ -318,8 +353,8 @@ def _deletion(document: Document, *, may_manage: bool, form: ReasonForm | None) 
     }
 
 
-def _versions_link(document: Document) -> dict[str, Any]:
-    replaced_by = document.later_versions.ready().first()
+def _versions_link(document: Document, *, user: User) -> dict[str, Any]:
+    replaced_by = document.later_versions.visible_to(user).ready().first()
     has_versions = replaced_by is not None or document.version_of_id is not None
     return {
         "versions_url": reverse("documents:versions", args=[document.pk]) if has_versions else "",

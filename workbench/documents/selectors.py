@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.shortcuts import get_object_or_404
 
@@ -26,6 +26,7 @@ from .models import (
     Section,
 )
 from .narrowing import ScopeFilter, narrowed
+from .restrictions import hidden_from, open_to
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -44,15 +45,21 @@ def collection_for(*, user: User, slug: str, permission: Permission = Permission
 def document_for(*, user: User, pk: int, permission: Permission = Permission.VIEW) -> Document:
     """The document, if the user may do this with it; else 404, as if it did not exist."""
     documents = Document.objects.visible_to(user, permission).select_related(
-        "collection", "uploaded_by", "deleted_by", "version_offer__older"
+        "collection", "uploaded_by", "deleted_by", "version_offer__older", "restriction"
     )
-    return get_object_or_404(documents, pk=pk)
+    return get_object_or_404(documents.annotate(sees_offer=_sees_offer(user)), pk=pk)
 
 
-def documents_of(*, collection: Collection) -> DocumentQuerySet:
-    """A collection's documents, newest first."""
-    return Document.objects.filter(collection=collection).select_related(
-        "uploaded_by", "version_offer__older"
+def _sees_offer(user: User) -> Exists:
+    """Whether the person may see the document that another was offered for as a new version."""
+    return ~Exists(hidden_from(user).filter(pk=OuterRef("version_offer__older")))
+
+
+def documents_of(*, collection: Collection, user: User) -> DocumentQuerySet:
+    """The documents of a collection of theirs that the person may see, newest first."""
+    documents = Document.objects.filter(open_to(user), collection=collection)
+    return documents.select_related("uploaded_by", "version_offer__older", "restriction").annotate(
+        sees_offer=_sees_offer(user)
     )
 
 
@@ -86,25 +93,27 @@ class Slice(Generic[T]):
 
 def collections_with_counts(*, user: User) -> CollectionQuerySet:
     """The user's collections, each with the number of its documents and of those not ready."""
+    seen = open_to(user, "documents")
     return Collection.objects.visible_to(user).annotate(
-        document_count=Count("documents"),
-        failed_count=Count("documents", filter=Q(documents__status=DocumentStatus.FAILED)),
-        working_count=Count("documents", filter=Q(documents__status__in=WORKING_STATUSES)),
+        document_count=Count("documents", filter=seen),
+        failed_count=Count("documents", filter=seen & Q(documents__status=DocumentStatus.FAILED)),
+        working_count=Count("documents", filter=seen & Q(documents__status__in=WORKING_STATUSES)),
     )
 
 
 def document_page(
     *,
     collection: Collection,
+    user: User,
     before: str | None = None,
     text: str = "",
     statuses: Sequence[str] | None = None,
     given: ScopeFilter | None = None,
     size: int = 100,
 ) -> Slice[Document]:
-    """Documents of a collection, newest first, from a cursor on; filtered by name or title, by status and by what they
-    carry."""
-    documents = documents_of(collection=collection).order_by("-id")
+    """Documents of a collection that the person sees, newest first, from a cursor on; filtered by name or title, by
+    status and by what they carry."""
+    documents = documents_of(collection=collection, user=user).order_by("-id")
     cursor = number_in(before)
     if cursor is not None:
         documents = documents.filter(pk__lt=cursor)

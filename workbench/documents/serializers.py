@@ -64,6 +64,14 @@ class DocumentSerializer(serializers.ModelSerializer[Document]):
             [row for row in document.fields.all() if row.set_by_id is None], many=True
         ).data
 
+    is_restricted = serializers.SerializerMethodField(
+        help_text="Whether only some members of the collection may see it."
+    )
+
+    def get_is_restricted(self, document: Document) -> bool:
+        """The people named are told by ``restriction/``."""
+        return hasattr(document, "restriction")
+
     warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
     tags = serializers.ListField(child=serializers.CharField(), read_only=True)
 
@@ -73,8 +81,8 @@ class DocumentSerializer(serializers.ModelSerializer[Document]):
             "id", "collection", "name", "title", "kind", "size", "sha256", "status", "stage_done", "stage_total",
             "failure_code", "failure_reason", "warnings", "page_count", "line_count", "section_count",
             "section_depth", "passage_count", "language", "document_type", "issuer",
-            "jurisdiction", "effective_date", "tags", "parties", "fields", "read", "created_at",
-            "finished_at",
+            "jurisdiction", "effective_date", "tags", "parties", "fields", "read", "is_restricted",
+            "created_at", "finished_at",
         ]  # fmt: skip
         read_only_fields = fields
 

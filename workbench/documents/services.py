@@ -26,6 +26,7 @@ from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.model_endpoints import model_endpoints
 
 from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
+from .restrictions import hidden_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,6 +99,7 @@ def document_upload(
     size, sha256 = _measure(file)
     existing = _living(collection, sha256)
     if existing:
+        _require_open(existing, actor)
         return UploadOutcome(existing, is_duplicate=True)
     stored = _store(file, path=_path_of(collection, sha256), size=size)
     try:
@@ -116,6 +118,7 @@ def document_upload(
         existing = Document.objects.get(collection=collection, sha256=sha256, erased_at__isnull=True)
         if existing.file.name != stored:
             default_storage.delete(stored)
+        _require_open(existing, actor)
         return UploadOutcome(existing, is_duplicate=True)
     return UploadOutcome(document, is_duplicate=False)
 
@@ -141,6 +144,17 @@ def document_row_for(*, actor: User, collection: Collection, name: str, content:
             after={"name": name, "sha256": sha256, "size": len(content)},
         )
     return document
+
+
+def _require_open(existing: Document, actor: User) -> None:
+    """Who has the bytes may know that they are here; what the document is called and carries stays with its readers."""
+    if hidden_from(actor).filter(pk=existing.pk).exists():
+        raise Conflict(
+            _(
+                "This file is here already as a document that you may not see. Ask an admin of the collection."
+            ),
+            code="restricted",
+        )
 
 
 def _living(collection: Collection, sha256: str) -> Document | None:

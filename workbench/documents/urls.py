@@ -20,6 +20,7 @@ urlpatterns = [
     path("documents/<int:pk>/delete/", erasure_views.document_delete, name="delete"),
     path("documents/<int:pk>/keep/", erasure_views.document_keep, name="keep"),
     path("documents/<int:pk>/describe/", views.document_describe, name="describe"),
+    path("documents/<int:pk>/restrict/", views.document_restrict, name="restrict"),
     path("documents/<int:pk>/original/", views.document_original, name="original"),
     path("documents/<int:pk>/beside/<int:other>/", views.documents_beside, name="beside"),
     path("documents/<int:pk>/citation/", views.document_citation, name="citation"),

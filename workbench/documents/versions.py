@@ -22,6 +22,7 @@ from workbench.errors import Conflict, NotAllowed
 from workbench.infra.dispatch import dispatch_on_commit
 
 from .models import Document, DocumentStatus, OfferState, VersionOffer
+from .restricting import restriction_inherit
 from .services import index_epoch_bump
 
 #: What tells versions apart in a file name: "v2", "2024-05-01", "final", "(1)".
@@ -98,6 +99,7 @@ def version_accept(*, actor: User, document: Document) -> VersionOffer:
         )
         offer.older = older
         offer.save(update_fields=["older"])
+        restriction_inherit(actor=actor, document=document, older=older)
         _decided(actor=actor, offer=offer, state=OfferState.ACCEPTED, action=Action.VERSION_ACCEPTED)
         index_epoch_bump(collection_ids=[document.collection_id])
         dispatch_on_commit("documents.carry_over", document_id=document.pk)
@@ -131,6 +133,14 @@ def versions_of(document: Document) -> list[Document]:
     while following := chain[-1].later_versions.select_related("uploaded_by").first():
         chain.append(following)
     return chain
+
+
+def versions_seen(*, document: Document, user: User) -> list[Document]:
+    """The versions of the chain that the person may see, oldest first."""
+    chain = versions_of(document)
+    keys = {version.pk for version in chain}
+    seen = set(Document.objects.visible_to(user).filter(pk__in=keys).values_list("pk", flat=True))
+    return [version for version in chain if version.pk in seen]
 
 
 def open_offer(document: Document) -> VersionOffer | None:

@@ -227,7 +227,7 @@ class DocumentReadingActions(Actions):
         document = self._readable(request, pk)
         rows = [
             {"document": other.pk, "name": other.name, "title": other.title, "share": share}
-            for other, share in likenesses_of([document]).get(document.pk, [])
+            for other, share in likenesses_of([document], user=request.user).get(document.pk, [])
         ]
         return Response(AlikeSerializer(rows, many=True).data)
 

@@ -18,6 +18,7 @@ from workbench.infra.addresses import number_in
 from . import beside, citing, describing, drawings, field_page, fields, presenters, selectors, services
 from .forms import BulkForm, CollectionForm, DescribeForm, FieldForm, UploadForm
 from .models import DELETED_STATUSES, Document, DrawingState
+from .restricting import restriction_set
 from .unpacking import files_upload
 from .viewer import sheet, small_sheet
 
@@ -87,7 +88,7 @@ def _uploaded_rows(
         return HttpResponse(
             taken + " ".join(refusals[:_MOST_REFUSALS]), status=422, content_type="text/plain; charset=utf-8"
         )
-    rows = [presenters.uploaded_row(outcome) for outcome in outcomes]
+    rows = [presenters.uploaded_row(outcome, user=request.user) for outcome in outcomes]
     return render(request, "documents/_uploaded_rows.html", {"rows": rows})
 
 
@@ -108,7 +109,10 @@ def document_status(request: HttpRequest, pk: int) -> HttpResponse:
 def _row(request: HttpRequest, document: Document) -> HttpResponse:
     may = permissions_in(request.user, document.collection)
     row = presenters.document_row(
-        document, may_upload=Permission.UPLOAD in may, is_listed="listed" in request.GET
+        document,
+        user=request.user,
+        may_upload=Permission.UPLOAD in may,
+        is_listed="listed" in request.GET,
     )
     return render(request, "partials/_document_row.html", {"document": row})
 
@@ -200,6 +204,28 @@ def collection_fields(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("documents:fields", slug=slug)
     context = field_page.fields_page(collection=collection, user=request.user, form=form)
     return render(request, "documents/fields.html", context, status=422 if is_change else 200)
+
+
+@require_POST
+@asks_again
+def document_restrict(request: HttpRequest, pk: int) -> HttpResponse:
+    """Restricts a document to some members of its collection, or opens it to all."""
+    document = selectors.document_for(user=request.user, pk=pk, permission=Permission.MANAGE)
+    form = presenters.restriction_form(document=document, data=request.POST)
+    if form.is_valid():
+        given = form.cleaned_data
+        readers = given["readers"] if given["is_restricted"] else None
+        try:
+            restriction_set(actor=request.user, document=document, readers=readers, reason=given["reason"])
+        except WorkbenchError as error:
+            form.add_error(None, error.message)
+        else:
+            messages.success(request, _("Saved. It holds from now on, also for what rests on the document."))
+            return redirect(document)
+    context = presenters.document_page(
+        document=document, user=request.user, query=request.GET, restriction=form
+    )
+    return render(request, "documents/document.html", context, status=422)
 
 
 @require_GET

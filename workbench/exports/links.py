@@ -25,6 +25,7 @@ from workbench.infra.shared_cache import count_hit
 from workbench.review.blindness import require_sight
 from workbench.review.signing import standing_signature
 from workbench.runs.models import Run
+from workbench.runs.restrictions import runs_open_to
 
 from .models import Export, ExportFile, ExportKind, ExportState, ReportLink
 from .services import export_ask
@@ -40,7 +41,8 @@ _MINUTE = 60
 
 
 class LinkClosed(WorkbenchError):
-    """The token opens nothing: unknown, expired, revoked, or its signature was set aside. The answer is one for all."""
+    """The token opens nothing: unknown, expired, revoked, its signature was set aside, or its maker may not
+    see a document any more. The answer is one for all."""
 
     code = "link_closed"
     status = 404
@@ -156,10 +158,15 @@ def _living(token: str) -> ReportLink:
         expires_at__gt=Now(),
         signature__reopening__isnull=True,
     )
-    link = links.select_related("export").first()
-    if link is None:
+    link = links.select_related("export", "made_by").first()
+    if link is None or not _is_open_to_maker(link):
         raise LinkClosed(closed_words())
     return link
+
+
+def _is_open_to_maker(link: ReportLink) -> bool:
+    """Whether whoever made the link may still see all that the run rests on: nobody shows what they may not see."""
+    return Run.objects.filter(runs_open_to(link.made_by), pk=link.run_id).exists()
 
 
 def _count(key: str) -> None:
@@ -195,6 +202,8 @@ def link_state(link: ReportLink) -> str:
         return "expired"
     if hasattr(link.signature, "reopening"):
         return "reopened"
+    if not _is_open_to_maker(link):
+        return "restricted"
     return export_states.get(ExportState(link.export.state), "removed")
 
 

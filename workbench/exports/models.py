@@ -16,8 +16,10 @@ from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection
+from workbench.documents.restrictions import collection_open_to
 from workbench.review.models import Signature
 from workbench.runs.models import Run
+from workbench.runs.restrictions import runs_open_to
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -44,11 +46,14 @@ class ExportQuerySet(models.QuerySet["Export"]):
     """Exports, filtered by what a user may do."""
 
     def visible_to(self, user: User) -> ExportQuerySet:
-        """A person's own, where they may still read the collection, and all in collections that they audit."""
+        """A person's own, where they may still read the collection, and all in collections that they audit; of runs
+        that are open to them, and of periods where no document is restricted to others, as a period is told whole."""
         own = Q(requested_by=user) & member_condition(user, Permission.VIEW, prefix="collection")
         # What tells of a period tells of the trail: only those who may read it.
         own &= Q(run__isnull=False) | member_condition(user, Permission.AUDIT, prefix="collection")
-        return self.filter(own | member_condition(user, Permission.AUDIT, prefix="collection"))
+        whole = Q(run__isnull=False) | collection_open_to(user, "collection")
+        mine = own | member_condition(user, Permission.AUDIT, prefix="collection")
+        return self.filter(mine, whole, runs_open_to(user, "run"))
 
     def listed(self) -> ExportQuerySet:
         """Without what links show: those have a page of their own."""
@@ -142,9 +147,9 @@ class ReportLinkQuerySet(models.QuerySet["ReportLink"]):
     """Links, filtered by what a user may do."""
 
     def visible_to(self, user: User) -> ReportLinkQuerySet:
-        """Those of runs in collections that the person reviews, administers or audits."""
+        """Those of runs that are open to the person, in collections that they review, administer or audit."""
         seen = (member_condition(user, permission, prefix="collection") for permission in LINK_READERS)
-        return self.filter(reduce(or_, seen))
+        return self.filter(reduce(or_, seen), runs_open_to(user, "run"))
 
 
 class ReportLink(models.Model):

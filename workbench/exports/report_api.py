@@ -26,7 +26,7 @@ from .models import ReportLink
 from .period_figures import period_figures
 from .services import require_period
 
-LINK_STATES = ("open", "preparing", "revoked", "expired", "reopened", "removed")
+LINK_STATES = ("open", "preparing", "revoked", "expired", "reopened", "restricted", "removed")
 
 
 class MissedEvidenceSerializer(serializers.Serializer[Any]):

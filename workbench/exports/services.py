@@ -19,6 +19,7 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
+from workbench.documents.restrictions import hidden_documents
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
@@ -96,6 +97,14 @@ def require_period(*, actor: User, collection: Collection, since: datetime, unti
     if not has_permission(actor, collection, Permission.AUDIT):
         raise NotAllowed(_("Only auditors and admins of this collection may export a period."))
     require_sight_of_collection(user=actor, collection=collection)
+    if hidden_documents(user=actor, collection=collection):
+        raise NotAllowed(
+            _(
+                "Some documents of this collection are restricted to others, and a period is told whole. "
+                "Ask an admin to name you on them, or to make the export."
+            ),
+            code="restricted",
+        )
     if since >= until:
         raise WorkbenchError(_("The first day must not be after the last."), code="period_empty")
 

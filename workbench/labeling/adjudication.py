@@ -13,6 +13,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission, member_condition
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
+from workbench.documents.restrictions import open_to
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.runs.models import RoleChoice
 
@@ -29,7 +30,9 @@ def disputes(*, user: User) -> QuerySet[Pair]:
     own = Slot.objects.filter(pair=OuterRef("pk"), person=user, is_check=False)
     labelled = Slot.objects.filter(pair=OuterRef("pk"), is_check=False, state=SlotState.LABELLED)
     pairs = Pair.objects.filter(
-        member_condition(user, Permission.REVIEW, prefix="collection"), state__in=TO_ADJUDICATE
+        member_condition(user, Permission.REVIEW, prefix="collection"),
+        open_to(user, "document"),
+        state__in=TO_ADJUDICATE,
     ).exclude(Exists(own))
     return pairs.annotate(
         in_favour=Exists(labelled.filter(label__binary_label=1)),

@@ -22,6 +22,7 @@ from workbench.api.conditions import created
 from workbench.api.filtering import between_days, by_key, by_person, by_slug
 from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
+from workbench.documents.restrictions import open_to
 from workbench.documents.selectors import collection_for
 
 from . import adjudication, work
@@ -180,7 +181,9 @@ class DeskViewSet(mixins.RetrieveModelMixin, ApiViewSet[Slot]):
     def get_queryset(self) -> QuerySet[Slot]:
         """The caller's own, of collections where they label."""
         condition = member_condition(self.request.user, Permission.LABEL, prefix="pair__collection")
-        own = Slot.objects.filter(condition, person=self.request.user)
+        own = Slot.objects.filter(
+            condition, open_to(self.request.user, "pair__document"), person=self.request.user
+        )
         return own.select_related("pair__document", "pair__project__collection")
 
     @extend_schema(parameters=[IDEMPOTENCY], request=shapes.RoleSerializer, responses=shapes.DeskSerializer)
@@ -233,7 +236,8 @@ class DisputeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
             pairs = adjudication.disputes(user=self.request.user)
         else:
             pairs = Pair.objects.filter(
-                member_condition(self.request.user, Permission.REVIEW, prefix="collection")
+                member_condition(self.request.user, Permission.REVIEW, prefix="collection"),
+                open_to(self.request.user, "document"),
             )
         return pairs.select_related("collection", "document", "project")
 

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection, Document
+from workbench.documents.restrictions import open_to
 from workbench.review.models import Review
 from workbench.runs.models import Candidate, RoleChoice
 
@@ -94,8 +95,8 @@ class LabelQuerySet(models.QuerySet["Label"]):
     """Labels, filtered by what a user may read."""
 
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> LabelQuerySet:
-        """Those in collections where the user holds the permission."""
-        return self.filter(member_condition(user, permission, prefix="collection"))
+        """Those in collections where the user holds the permission, of documents that are open to the user."""
+        return self.filter(member_condition(user, permission, prefix="collection"), open_to(user, "document"))
 
     def standing(self) -> LabelQuerySet:
         """Without those that were taken back."""

@@ -14,6 +14,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition, permissions_anywhere, permissions_in
 from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
+from workbench.documents.restrictions import open_to
 from workbench.documents.viewer import viewer
 from workbench.runs.models import RoleChoice
 
@@ -47,7 +48,9 @@ def project_for(*, user: User, pk: int, permission: Permission = Permission.VIEW
 
 def slot_for(*, user: User, pk: int) -> Slot:
     """A place of a pair in a collection where the user labels; else 404."""
-    slots = Slot.objects.filter(member_condition(user, Permission.LABEL, prefix="pair__collection"))
+    slots = Slot.objects.filter(
+        member_condition(user, Permission.LABEL, prefix="pair__collection"), open_to(user, "pair__document")
+    )
     return get_object_or_404(slots.select_related("pair__project__collection"), pk=pk)
 
 
@@ -229,7 +232,9 @@ def adjudication_page(*, user: User) -> dict[str, Any]:
 
 def pair_for_adjudication(*, user: User, pk: int) -> Pair:
     """A pair of a collection where the user reviews; else 404."""
-    pairs = Pair.objects.filter(member_condition(user, Permission.REVIEW, prefix="collection"))
+    pairs = Pair.objects.filter(
+        member_condition(user, Permission.REVIEW, prefix="collection"), open_to(user, "document")
+    )
     return get_object_or_404(pairs.select_related("document", "project", "collection"), pk=pk)
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition
+from workbench.documents.restrictions import open_to
 
 from .models import Label, Pair, PairState, Pass, PassKind, Project, Slot, SlotState, SourceChoice
 from .work import free_slots
@@ -115,7 +116,8 @@ def pair_counts(*, project: Project) -> dict[str, int]:
 def corrections(*, user: User, limit: int = 200) -> list[Correction]:
     """Where this person was corrected, the latest first: by an adjudicator, by a reviewer's decision on the same
     candidate, or by a known answer. Three queries."""
-    slots = Slot.objects.filter(person=user, state=SlotState.LABELLED).select_related("pair__document")
+    slots = Slot.objects.filter(open_to(user, "pair__document"), person=user, state=SlotState.LABELLED)
+    slots = slots.select_related("pair__document")
     adjudicated = slots.filter(is_check=False, pair__adjudication__isnull=False).exclude(
         role=F("pair__adjudication__label__role")
     )
@@ -173,6 +175,7 @@ def pairs_waiting(*, user: User) -> int:
         Slot.objects.filter(
             mine_or_free,
             member_condition(user, Permission.LABEL, prefix="pair__collection"),
+            open_to(user, "pair__document"),
             pair__project__is_open=True,
             pair__state=PairState.OPEN,
             is_check=False,

@@ -21,6 +21,7 @@ from workbench.accounts.permissions import Permission, has_permission, roles_wit
 from workbench.audit.actions import Action
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
+from workbench.documents.restrictions import open_to
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.runs.models import RoleChoice
 
@@ -46,7 +47,9 @@ UNSURE_PEOPLE = 2
 
 def slot_held(*, actor: User, project: Project) -> Slot | None:
     """The pair that is on this person's desk; None when there is none."""
-    held = Slot.objects.filter(pair__project=project, person=actor, state=SlotState.HELD)
+    held = Slot.objects.filter(
+        open_to(actor, "pair__document"), pair__project=project, person=actor, state=SlotState.HELD
+    )
     return held.select_related("pair__document", "pair__project", "pair__collection").order_by("id").first()
 
 
@@ -184,7 +187,11 @@ def free_slots(*, actor: User, project: Project) -> QuerySet[Slot]:
     own = Slot.objects.filter(pair=OuterRef("pair"), person=actor)
     free = Q(state=SlotState.WAITING) | Q(state=SlotState.HELD, held_until__lt=Now())
     return Slot.objects.filter(
-        free, pair__project=project, pair__state=PairState.OPEN, is_check=False
+        free,
+        open_to(actor, "pair__document"),
+        pair__project=project,
+        pair__state=PairState.OPEN,
+        is_check=False,
     ).exclude(Exists(own))
 
 
@@ -192,7 +199,7 @@ def _take_check(*, actor: User, project: Project) -> Slot | None:
     """A known answer that this person has not met, in a place of its own."""
     own = Slot.objects.filter(pair=OuterRef("pk"), person=actor)
     passed = Pass.objects.filter(pair=OuterRef("pk"), person=actor)
-    known = Pair.objects.filter(project=project, gold_role__isnull=False)
+    known = Pair.objects.filter(open_to(actor, "document"), project=project, gold_role__isnull=False)
     known = known.exclude(Exists(own)).exclude(Exists(passed))
     # A pair that still waits for labels is given out as work, not as a check.
     known = known.exclude(Exists(Slot.objects.filter(pair=OuterRef("pk"), is_check=False).exclude(

@@ -130,19 +130,20 @@ def public_address_is_one(**_: Any) -> list[CheckMessage]:
 @register
 def encoder_is_there(**_: Any) -> list[CheckMessage]:
     """A folder named as encoder must hold one."""
-    if not settings.EMBEDDER_FOLDER:
-        return []
-    folder = Path(settings.EMBEDDER_FOLDER)
-    missing = [name for name in ("model.onnx", "tokenizer.json") if not (folder / name).is_file()]
-    if not missing:
-        return []
-    return [
-        Error(
-            f"EMBEDDER_FOLDER is {folder}, which has no {' and no '.join(missing)}.",
-            hint="Name a folder with model.onnx and tokenizer.json, or leave it empty for the shipped encoder.",
-            id="ops.E005",
-        )
-    ]
+    others = {"EMBEDDER_FOLDER": "for the shipped encoder", "RERANK_FOLDER": "for none"}
+    found: list[CheckMessage] = []
+    for name, other in others.items():
+        folder = Path(getattr(settings, name) or ".")
+        missing = [file for file in ("model.onnx", "tokenizer.json") if not (folder / file).is_file()]
+        if getattr(settings, name) and missing:
+            found.append(
+                Error(
+                    f"{name} is {folder}, which has no {' and no '.join(missing)}.",
+                    hint=f"Name a folder with model.onnx and tokenizer.json, or leave it empty {other}.",
+                    id="ops.E005",
+                )
+            )
+    return found
 
 
 def _may_be_asked(host: str, scheme: str) -> bool:

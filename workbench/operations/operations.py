@@ -24,11 +24,13 @@ from workbench.audit.actions import Action
 from workbench.audit.models import AuditEvent
 from workbench.checklists.models import Cell
 from workbench.documents.models import Collection, Document, DocumentStatus
+from workbench.documents.restrictions import open_to
 from workbench.infra.dates import day_in_words, days_between
 from workbench.infra.model_endpoints import model_endpoints
 from workbench.infra.plots import BarPlot, Chart, bar_plot, chart, over
 from workbench.runs.gateway import llm_control, spent_this_month
 from workbench.runs.models import LLMCall, Run, RunStatus
+from workbench.runs.restrictions import runs_open_to
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -128,11 +130,12 @@ def _failures(user: User, held: dict[int, frozenset[Permission]]) -> list[dict[s
     member = member_condition(user, Permission.AUDIT, prefix="collection")
     uploads = {key for key, may in held.items() if Permission.UPLOAD in may}
     asks = {key for key, may in held.items() if Permission.ASK in may}
-    documents = Document.objects.filter(member, status=DocumentStatus.FAILED)
-    runs = Run.objects.filter(member, status=RunStatus.FAILED).select_related("question")
+    documents = Document.objects.filter(member, open_to(user), status=DocumentStatus.FAILED)
+    runs = Run.objects.filter(member, runs_open_to(user), status=RunStatus.FAILED).select_related("question")
     cells = (
         Cell.objects.filter(
-            member_condition(user, Permission.AUDIT, prefix="round__question_set__collection")
+            member_condition(user, Permission.AUDIT, prefix="round__question_set__collection"),
+            open_to(user, "document"),
         )
         .exclude(failure="")
         .select_related("round__question_set", "entry", "document")

@@ -11,6 +11,7 @@ from django.db.models.functions import Abs
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection
+from workbench.documents.restrictions import open_to
 
 from .lineage import labels_of_model
 from .models import GateDecision, ModelVersion, Origin, ShadowScore, SnapshotLabel
@@ -82,7 +83,7 @@ def labels_seen(*, version: ModelVersion, user: User) -> QuerySet[SnapshotLabel]
     """The labels a model was trained on, of collections the person sees."""
     # By collection, not by a list of labels: a model has a hundred thousand of them.
     return labels_of_model(version=version).filter(
-        member_condition(user, Permission.VIEW, prefix="label__collection")
+        member_condition(user, Permission.VIEW, prefix="label__collection"), open_to(user, "label__document")
     )
 
 

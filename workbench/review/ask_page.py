@@ -25,7 +25,7 @@ def ask_page(*, user: User, form: AskForm, collection: Collection | None, find: 
     mine = runs_listed(user=user).filter(collection=collection, requested_by=user)
     return context | {
         "followed": followed if followed is not None and followed.collection_id == collection.pk else None,
-        "picker": picker(collection=collection, find=find, chosen=chosen),
+        "picker": picker(collection=collection, user=user, find=find, chosen=chosen),
         "recent": mine[:MOST_RECENT],
-        "suggestions": suggestions(collection=collection, documents=chosen),
+        "suggestions": suggestions(collection=collection, user=user, documents=chosen),
     }

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission, collections_with
 from workbench.runs.models import Candidate, Run
+from workbench.runs.restrictions import runs_open_to
 
 from .selectors import REVIEWS
 
@@ -70,7 +71,7 @@ def candidate_for(
     allowed = collections_with(user=user, permission=permission)
     candidates = Candidate.objects.select_related("document", "verdict", "text", "queue_item")
     if allowed is not None:
-        candidates = candidates.filter(run__collection__in=allowed)
+        candidates = candidates.filter(runs_open_to(user, "run"), run__collection__in=allowed)
     runs = Run.objects.select_related("question__document", "collection")
     if as_card:
         candidates, runs = candidates.only(*CARD_COLUMNS), runs.only(*CARD_RUN_COLUMNS)
@@ -88,5 +89,5 @@ def candidate_to_decide(*, user: User, pk: int) -> Candidate:
     )
     allowed = collections_with(user=user, permission=Permission.VIEW)
     if allowed is not None:
-        candidates = candidates.filter(run__collection__in=allowed)
+        candidates = candidates.filter(runs_open_to(user, "run"), run__collection__in=allowed)
     return get_object_or_404(candidates, pk=pk)

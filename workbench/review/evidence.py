@@ -86,7 +86,7 @@ def _check_document(run: Run, document: Document) -> None:
         None,
         document.pk,
     }
-    matching = documents_asked(run.question)
+    matching = documents_asked(run)
     is_in_scope = is_in_scope and (matching is None or document.pk in matching)
     if not is_in_scope or document.status != DocumentStatus.READY:
         raise WorkbenchError(

@@ -22,10 +22,12 @@ from .forms import LinesForm
 PAGE_SIZE = 100
 
 
-def documents_page(*, run: Run, query: QueryDict) -> dict[str, Any]:
+def documents_page(*, run: Run, user: User, query: QueryDict) -> dict[str, Any]:
     """The documents a question was asked of, found by name."""
     text = words_in(query.get("q"))
-    rows = Document.objects.ready().filter(collection=run.collection_id).order_by("name", "pk")
+    rows = (
+        Document.objects.visible_to(user).ready().filter(collection=run.collection_id).order_by("name", "pk")
+    )
     if text:
         rows = rows.filter(name__icontains=text)
     return {

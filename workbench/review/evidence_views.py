@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Document
 from workbench.errors import WorkbenchError
@@ -26,14 +27,15 @@ def documents(request: HttpRequest, pk: int) -> HttpResponse:
     run = run_for(user=request.user, pk=pk, permission=Permission.REVIEW)
     if run.question.document_id:
         return redirect("review:lines", pk=pk, document=run.question.document_id)
-    return render(request, "review/documents.html", evidence_page.documents_page(run=run, query=request.GET))
+    context = evidence_page.documents_page(run=run, user=request.user, query=request.GET)
+    return render(request, "review/documents.html", context)
 
 
 @require_http_methods(["GET", "POST"])
 def lines(request: HttpRequest, pk: int, document: int) -> HttpResponse:
     """A page of the document with its lines numbered, and the form that makes some of them evidence."""
     run = run_for(user=request.user, pk=pk, permission=Permission.REVIEW)
-    chosen = _document(run, document)
+    chosen = _document(run, document, request.user)
     form = LinesForm(request.POST or None, initial=evidence_page.initial_of(request.GET))
     if request.method == "POST" and form.is_valid():
         cleaned = form.cleaned_data
@@ -58,12 +60,12 @@ def lines(request: HttpRequest, pk: int, document: int) -> HttpResponse:
     return render(request, "review/lines.html", context, status=422 if form.errors else 200)
 
 
-def _document(run: Run, pk: int) -> Document:
+def _document(run: Run, pk: int, user: User) -> Document:
     scope = Q(pk=run.question.document_id) if run.question.document_id else Q(collection=run.collection_id)
-    matching = documents_asked(run.question)
+    matching = documents_asked(run)
     if matching is not None:
         scope &= Q(pk__in=matching)
-    return get_object_or_404(Document.objects.ready().filter(scope), pk=pk)
+    return get_object_or_404(Document.objects.visible_to(user).ready().filter(scope), pk=pk)
 
 
 @require_POST

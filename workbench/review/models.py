@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection, Document
 from workbench.runs.models import Answer, Candidate, RoleChoice, Run
+from workbench.runs.restrictions import runs_open_to
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -130,8 +131,8 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
     """Queue items, filtered by what a user may do."""
 
     def visible_to(self, user: User, permission: Permission = Permission.REVIEW) -> QueueItemQuerySet:
-        """Those in collections where the user holds the permission."""
-        return self.filter(member_condition(user, permission, prefix="collection"))
+        """Those in collections where the user holds the permission, of runs that are open to the user."""
+        return self.filter(member_condition(user, permission, prefix="collection"), runs_open_to(user, "run"))
 
     def not_ones_own(self, user: User) -> QueueItemQuerySet:
         """Without second reviews of one's own decision, and adjudications of one's own dispute."""
@@ -632,8 +633,9 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
     """Notifications, filtered by who they are for."""
 
     def visible_to(self, user: User) -> NotificationQuerySet:
-        """The person's own, of collections they still belong to."""
-        return self.filter(member_condition(user, Permission.VIEW, prefix="collection"), user=user)
+        """The person's own, of collections they still belong to and runs that are open to them."""
+        mine = self.filter(member_condition(user, Permission.VIEW, prefix="collection"), user=user)
+        return mine.filter(runs_open_to(user, "run"))
 
 
 class Notification(models.Model):

@@ -22,6 +22,7 @@ from workbench.infra.addresses import number_in
 from workbench.runs.models import Candidate, RoleChoice, Run
 from workbench.runs.places import lines_short
 from workbench.runs.records import anchor_of
+from workbench.runs.restrictions import runs_open_to
 from workbench.runs.selectors import run_for
 
 from . import cards
@@ -188,7 +189,9 @@ def why_rows(item: QueueItem, *, is_hidden: bool) -> list[tuple[str, str]]:
 def last_decision(*, user: User, kept: str = "") -> dict[str, str] | None:
     """The person's last decision while it can be taken back, from whichever card they are on now; ``back`` is its card
     in the queue, with the filter that is ``kept``."""
-    recent = Review.objects.filter(reviewer=user, created_at__gt=timezone.now() - UNDO_WINDOW).order_by("-pk")
+    recent = Review.objects.filter(
+        runs_open_to(user, "run"), reviewer=user, created_at__gt=timezone.now() - UNDO_WINDOW
+    ).order_by("-pk")
     not_found = QueueItem.objects.filter(run=OuterRef("run"), candidate__isnull=True).order_by()
     # Names, not rows: this is asked beside every card of the queue.
     newest = recent.values(

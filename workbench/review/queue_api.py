@@ -17,6 +17,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.api.base import ApiViewSet, checked
 from workbench.runs.models import Run
+from workbench.runs.restrictions import runs_open_to
 from workbench.runs.selectors import run_for
 
 from . import bulk, queue
@@ -142,7 +143,8 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
         condition = member_condition(self.request.user, Permission.REVIEW, prefix="collection")
         if self.action in {"release", "hand_over"}:
             condition |= member_condition(self.request.user, Permission.MANAGE, prefix="collection")
-        return QueueItem.objects.filter(condition).select_related(*related)
+        open_ones = QueueItem.objects.filter(condition, runs_open_to(self.request.user, "run"))
+        return open_ones.select_related(*related)
 
     @extend_schema(request=None, parameters=FILTERS, responses={200: QueueItemSerializer, 204: None})
     @action(detail=False, methods=["post"])

@@ -17,6 +17,7 @@ from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
 from workbench.runs.models import Run
+from workbench.runs.restrictions import runs_open_to
 from workbench.runs.selectors import run_for
 
 from . import bulk, passed, policy, presenters, queue, queue_page, saved_views
@@ -238,4 +239,5 @@ def _item(request: HttpRequest, pk: int, *, or_manages: bool = False) -> QueueIt
     if or_manages:
         condition |= member_condition(request.user, Permission.MANAGE, prefix="collection")
     # Whose it is, is nearly always the person who asks: another's name is read where it is shown.
-    return get_object_or_404(QueueItem.objects.filter(condition), pk=pk)
+    open_ones = QueueItem.objects.filter(condition, runs_open_to(request.user, "run"))
+    return get_object_or_404(open_ones, pk=pk)

@@ -307,7 +307,7 @@ def _store(run: Run) -> DatabaseCandidateStore:
         collection=run.collection,
         space=active_space(),
         documents=[document] if document else None,
-        only=documents_asked(run.question),
+        only=documents_asked(run),
     )
 
 

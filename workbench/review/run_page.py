@@ -43,7 +43,7 @@ def run_page(
         "tab": tab,
         "facts": [],
         "documents_named": run.question.documents_named,
-        "follow_ups": selectors.follow_ups(run=run),
+        "follow_ups": selectors.follow_ups(run=run, user=user),
         "may_ask": Permission.ASK in may,
         "may_share": bool({Permission.REVIEW, Permission.MANAGE, Permission.AUDIT} & may),
         "stand_in": stand_in_of(run),

@@ -74,7 +74,10 @@ def ask(request: HttpRequest) -> HttpResponse:
             return redirect("questions:run", pk=outcome.run.pk)
     if request.htmx and request.htmx.target == "ask-documents" and collection is not None:
         found = picker(
-            collection=collection, find=request.GET.get("find", ""), chosen=form.documents_so_far()
+            collection=collection,
+            user=request.user,
+            find=request.GET.get("find", ""),
+            chosen=form.documents_so_far(),
         )
         return render(request, "runs/ask.html#documents", {"picker": found})
     context = ask_page(

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from workbench.accounts.permissions import Permission, collections_with, member_condition
 from workbench.runs.models import Candidate, ReviewState, Run, RunStatus
+from workbench.runs.restrictions import runs_open_to
 
 from .models import ItemState, QueueItem, QueueItemQuerySet, Review, ReviewAction, TextChange
 
@@ -69,7 +70,7 @@ def queue_open(
     items = QueueItem.objects.filter(state=ItemState.WAITING).not_ones_own(user)
     reviewed = collections_with(user=user, permission=Permission.REVIEW)
     if reviewed is not None:
-        items = items.filter(collection__in=reviewed)
+        items = items.filter(runs_open_to(user, "run"), collection__in=reviewed)
     # Closed until somebody reopens it. What is required all the same came after the signature, with a new version.
     items = items.exclude(run__review_state=ReviewState.SIGNED, is_required=False)
     if collection_id is not None:
@@ -112,6 +113,7 @@ def queue_held(*, user: User) -> QueueItemQuerySet:
     items = QueueItem.objects.filter(
         member_condition(user, Permission.REVIEW, prefix="collection")
         | member_condition(user, Permission.MANAGE, prefix="collection"),
+        runs_open_to(user, "run"),
         state=ItemState.WAITING,
     )
     return items.filter(Q(claimed_until__gt=Now()) | Q(assigned_to__isnull=False)).order_by(

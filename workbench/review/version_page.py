@@ -25,7 +25,7 @@ from workbench.accounts.permissions import Permission, permissions_in
 from workbench.documents.beside import beside_url
 from workbench.documents.models import Document, Line
 from workbench.documents.presenters import line_url, offer_box
-from workbench.documents.versions import open_offer, versions_of
+from workbench.documents.versions import open_offer, versions_seen
 from workbench.runs.records import anchor_of
 from workbench.runs.words import erased_words
 
@@ -46,8 +46,8 @@ STATES = {
 
 def versions_page(*, document: Document, user: User, query: QueryDict) -> dict[str, Any]:
     """This version beside the one before it (or the one it is offered for); ``section`` opens one difference."""
-    chain = versions_of(document)
-    older = _before(document)
+    chain = versions_seen(document=document, user=user)
+    older = _before(document, user)
     may = permissions_in(user, document.collection)
     return {
         "document": document,
@@ -56,7 +56,7 @@ def versions_page(*, document: Document, user: User, query: QueryDict) -> dict[s
         "older": older,
         "offer": offer_box(document) if Permission.UPLOAD in may else None,
         **(_compared(older, document, query) if older else {}),
-        "anchors": _anchors(document),
+        "anchors": _anchors(document) if older else [],
         "crumbs": [
             {"label": document.collection.name, "url": document.collection.get_absolute_url()},
             {"label": str(document), "url": document.get_absolute_url()},
@@ -65,11 +65,10 @@ def versions_page(*, document: Document, user: User, query: QueryDict) -> dict[s
     }
 
 
-def _before(document: Document) -> Document | None:
-    if document.version_of is not None:
-        return document.version_of
+def _before(document: Document, user: User) -> Document | None:
     offer = open_offer(document)
-    return offer.older if offer else None
+    key = document.version_of_id or (offer.older_id if offer else None)
+    return Document.objects.visible_to(user).filter(pk=key).first() if key else None
 
 
 # --- sections ---------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ from workbench.collection_settings.selectors import criteria_weights_of, gates_o
 from workbench.documents.embedding import active_space, current_embedder, require_encoder_of
 from workbench.documents.ingest import text_hash
 from workbench.documents.models import WORKING_STATUSES, Document
+from workbench.documents.restrictions import hidden_documents
 from workbench.documents.store import DatabaseCandidateStore
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
@@ -200,14 +201,14 @@ def _store(run: Run) -> DatabaseCandidateStore:
         collection=run.collection,
         space=active_space(),
         documents=[document] if document else None,
-        only=documents_asked(run.question),
+        only=documents_asked(run),
     )
 
 
 def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
     clock = StageClock(run)
     key = run_cache_key(run=run)  # an alias may have been approved, or a document come, since it was asked
-    unread = _unread_documents(run)
+    unread, restricted = _unread_documents(run), _restricted_documents(run)
     store, embedder = _store(run), current_embedder()
     require_encoder_of(store.space, embedder=embedder)
     question, notes = question_read(run=run, documents=store.profile().documents)
@@ -230,7 +231,8 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             owner,
             status=RunStatus.DETECTED,
             parsed_question=storable_json(
-                _question_record(pool) | {"similar_run": similar, "unread_documents": unread}
+                _question_record(pool)
+                | {"similar_run": similar, "unread_documents": unread, "restricted_documents": restricted}
             ),
             methods_run=[outcome.method for outcome in pool.outcomes if outcome.status == "ran"],
             methods_skipped=[*pool.plan.methods_skipped, *_failed_methods(pool)],
@@ -271,6 +273,13 @@ def _unread_documents(run: Run) -> int:
     if run.question.document_id is not None:
         return 0
     return Document.objects.filter(collection=run.collection, status__in=WORKING_STATUSES).count()
+
+
+def _restricted_documents(run: Run) -> int:
+    """How many documents of a collection that is asked were not searched, as its asker may not see them."""
+    if run.question.document_id is not None:
+        return 0
+    return len(hidden_documents(user=run.requested_by, collection=run.collection))
 
 
 def _question_record(pool: CandidatePool) -> dict[str, Any]:

@@ -156,7 +156,8 @@ class AskForm(ScopeFields, StrategyFields):
             followed = Run.objects.visible_to(user).select_related("question")
             self.fields["follows"].queryset = followed
         if "methods" in self.fields:
-            self.offer(facts_of(collections=[collection] if collection is not None else list(collections)))
+            asked = [collection] if collection is not None else list(collections)
+            self.offer(facts_of(collections=asked, user=user))
         if "strategy" in self.fields:
             self.fields["strategy"].choices = [("", _("Default of the collection")), *strategy_groups()]
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import cast
 
 import structlog
 from django.conf import settings
@@ -20,12 +21,20 @@ from django.db.models import Q, Sum
 from django.db.models.functions import Now, TruncMonth
 
 from arbitration.adapters.breaker import ENDPOINT_FAILURES, CircuitBreaker, breaker_of
-from arbitration.adapters.endpoints import Endpoint, EndpointCapabilities, LedgerEntry, Price, ReplyCache
+from arbitration.adapters.endpoints import (
+    Effort,
+    Endpoint,
+    EndpointCapabilities,
+    LedgerEntry,
+    Price,
+    ReplyCache,
+)
 from arbitration.adapters.openai_chat import OpenAIChat, reply_of_body
 from arbitration.adapters.probe import probe
 from arbitration.adapters.rerank_endpoint import EndpointReranker
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatModel, ChatReply, ChatRequest, CrossEncoder
+from workbench.documents.embedding import local_reranker
 from workbench.documents.models import Collection
 from workbench.infra.calls import observe_call
 from workbench.infra.model_endpoints import ModelEndpoint, default_address, is_local, model_endpoints
@@ -102,7 +111,7 @@ def chat_model(*, run: Run) -> Iterator[ChatModel | None]:
     if choice is None:
         yield None
         return
-    endpoint = _endpoint(choice)
+    endpoint = _endpoint(choice, strategy=run.strategy)
     hooks = _Hooks.of(endpoint, run=run, collection=run.collection)
     chat = OpenAIChat(
         _probed(endpoint, hooks),
@@ -126,10 +135,10 @@ def cross_encoder_allowed(collection: Collection) -> bool:
 
 @contextmanager
 def cross_encoder(*, run: Run) -> Iterator[CrossEncoder | None]:
-    """The cross-encoder for a run, or None where none is configured or allowed; closed at the end. Its calls pass the
-    same switch, budgets and ledger as those of a language model."""
+    """The cross-encoder for a run: that of the endpoint, closed at the end, else that of the folder, to which no text
+    leaves, else None. Calls of the endpoint pass the same switch, budgets and ledger as those of a language model."""
     if not cross_encoder_allowed(run.collection):
-        yield None
+        yield local_reranker()
         return
     known = ModelEndpoint(
         "rerank", settings.RERANK_BASE_URL, (settings.RERANK_MODEL,), settings.RERANK_API_KEY
@@ -193,8 +202,9 @@ class _Hooks:
         )
 
 
-def _endpoint(choice: ModelChoice) -> Endpoint:
+def _endpoint(choice: ModelChoice, *, strategy: str = "") -> Endpoint:
     known = choice.endpoint
+    reasoning = known.reasoning_for(strategy)
     return Endpoint(
         name=known.base_url,
         base_url=known.base_url,
@@ -202,8 +212,8 @@ def _endpoint(choice: ModelChoice) -> Endpoint:
         api_key=known.api_key,
         price=price_of(model=choice.model, is_local=is_local(known)),
         max_concurrency=settings.LLM_MAX_CONCURRENCY,
-        effort=settings.LLM_REASONING_EFFORT or None,
-        thinking_tokens=settings.LLM_REASONING_TOKENS,
+        effort=cast("Effort | None", reasoning.effort),
+        thinking_tokens=reasoning.tokens or 0,
     )
 
 
@@ -214,17 +224,19 @@ def collection_price(collection: Collection) -> Price | None:
 
 
 def _probed(endpoint: Endpoint, hooks: _Hooks) -> Endpoint:
-    """The endpoint with what it can do: as stored, else as found by a probe now, which another level of reasoning
-    effort calls for as well. One that does not answer is not remembered; the call that follows reports it, and is not
-    kept back for what nobody knows of it."""
+    """The endpoint with what it can do: as stored, else as found by a probe now; of another level of reasoning effort
+    alone whether it takes that, as strategies may have levels of their own. One that does not answer is not
+    remembered; the call that follows reports it, and is not kept back for what nobody knows of it."""
     stored = LLMEndpoint.objects.filter(base_url=endpoint.base_url, model=endpoint.model).first()
-    if stored is not None and stored.capabilities.get("effort_tried") == endpoint.effort:
-        known = stored.capabilities | {"models": tuple(stored.capabilities["models"])}
-        return replace(endpoint, capabilities=EndpointCapabilities(**known))
+    known, levels = _stored(stored)
+    if known is not None and (endpoint.effort is None or endpoint.effort in levels):
+        taken = levels.get(endpoint.effort, False) if endpoint.effort else False
+        return replace(endpoint, capabilities=replace(known, effort=taken, effort_tried=endpoint.effort))
     give_connection_back()
     try:
         found = probe(
             endpoint,
+            known=known,
             ledger=hooks.ledger,
             guard=hooks.guard,
             breaker=hooks.breaker,
@@ -239,11 +251,24 @@ def _probed(endpoint: Endpoint, hooks: _Hooks) -> Endpoint:
         model=endpoint.model,
         defaults={
             "name": _short_name(endpoint),
-            "capabilities": asdict(found),
+            "capabilities": asdict(found) | {"levels": levels | _level(found)},
             "probed_at": Now(),
         },
     )
     return replace(endpoint, capabilities=found)
+
+
+def _stored(row: LLMEndpoint | None) -> tuple[EndpointCapabilities | None, dict[str, bool]]:
+    """What an earlier probe found, and which levels of reasoning effort are known to be taken or refused."""
+    if row is None:
+        return None, {}
+    known = {name: value for name, value in row.capabilities.items() if name != "levels"}
+    found = EndpointCapabilities(**known | {"models": tuple(known["models"])})
+    return found, row.capabilities.get("levels", {}) | _level(found)
+
+
+def _level(found: EndpointCapabilities) -> dict[str, bool]:
+    return {found.effort_tried: found.effort} if found.effort_tried else {}
 
 
 def _short_name(endpoint: Endpoint) -> str:

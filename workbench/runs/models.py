@@ -16,6 +16,9 @@ from django.utils.translation import gettext_lazy as _
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection, Document
 from workbench.documents.narrowing import ScopeFilter, filter_words
+from workbench.documents.restrictions import open_to
+
+from .restrictions import runs_open_to
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -113,8 +116,9 @@ class RunQuerySet(models.QuerySet["Run"]):
     """Runs, filtered by what a user may do."""
 
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> RunQuerySet:
-        """Those in collections where the user holds the permission."""
-        return self.filter(member_condition(user, permission, prefix="collection"))
+        """Those in collections where the user holds the permission, without those that rest on a document restricted
+        to others."""
+        return self.filter(member_condition(user, permission, prefix="collection"), runs_open_to(user))
 
 
 class Run(models.Model):
@@ -502,8 +506,13 @@ class ComparisonQuerySet(models.QuerySet["Comparison"]):
     """Comparisons, filtered by what a user may do."""
 
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> ComparisonQuerySet:
-        """Those in collections where the user holds the permission."""
-        return self.filter(member_condition(user, permission, prefix="collection"))
+        """Those in collections where the user holds the permission, if each of their runs is open to the user."""
+        hidden = Run.objects.filter(~runs_open_to(user))
+        return self.filter(
+            member_condition(user, permission, prefix="collection"),
+            open_to(user, "document"),
+            ~Q(runs__in=hidden.order_by().values("pk")),
+        )
 
 
 class Comparison(models.Model):

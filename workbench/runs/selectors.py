@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404
 from workbench.accounts.permissions import Permission, collections_with
 
 from .models import ENDED, Candidate, LLMCall, Question, Run, RunQuerySet, RunStatus
+from .restrictions import runs_open_to
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -33,10 +34,10 @@ def run_for(*, user: User, pk: int, permission: Permission = Permission.VIEW) ->
 MOST_FOLLOW_UPS = 10
 
 
-def follow_ups(*, run: Run) -> RunQuerySet:
-    """The first runs that follow this one up, oldest first, with their questions and nothing of what they came to. They
-    lie in the same collection: whoever may read the run may read them."""
-    following = Run.objects.filter(follows=run).select_related("question")
+def follow_ups(*, run: Run, user: User) -> RunQuerySet:
+    """The first runs that follow this one up and that the user may read, oldest first, with their questions and nothing
+    of what they came to."""
+    following = Run.objects.visible_to(user).filter(follows=run).select_related("question")
     return following.only("question__text").order_by("pk")[:MOST_FOLLOW_UPS]
 
 
@@ -54,7 +55,7 @@ def runs_visible(*, user: User, collection_id: int | None = None) -> RunQuerySet
     runs = Run.objects.select_related("question", "question__document", "collection")
     allowed = collections_with(user=user, permission=Permission.VIEW)
     if allowed is not None:
-        runs = runs.filter(collection__in=allowed)
+        runs = runs.filter(runs_open_to(user), collection__in=allowed)
     return runs.filter(collection_id=collection_id) if collection_id is not None else runs
 
 

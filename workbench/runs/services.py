@@ -23,6 +23,7 @@ from workbench.audit.services import audit_record
 from workbench.collection_settings.strategy_options import options_for
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.documents.narrowing import ScopeFilter, documents_matching
+from workbench.documents.restrictions import hidden_documents
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.storable import storable
@@ -81,8 +82,9 @@ def question_ask(
         )
     text = _checked_text(text)
     state = answer_state(collection=collection, document=document)
-    _check_scope(collection=collection, document=document, state=state)
-    matching = _matching(collection=collection, document=document, filters=filters)
+    hidden = hidden_documents(user=actor, collection=collection)
+    _check_scope(collection=collection, document=document, state=state, hidden=hidden)
+    matching = _matching(collection=collection, document=document, filters=filters, hidden=hidden)
     strategy = strategy_for(collection=collection, wanted=strategy)
     _check_rubric(strategy=strategy, rubric=rubric)
     chosen = options_for(collection=collection, strategy=strategy, given=options)
@@ -289,9 +291,11 @@ def _check_rubric(*, strategy: str, rubric: Rubric | None) -> None:
         )
 
 
-def _check_scope(*, collection: Collection, document: Document | None, state: AnswerState) -> None:
+def _check_scope(
+    *, collection: Collection, document: Document | None, state: AnswerState, hidden: frozenset[int]
+) -> None:
     if document is not None:
-        if document.collection_id != collection.pk:
+        if document.collection_id != collection.pk or document.pk in hidden:
             raise WorkbenchError(_("This document is not in the collection."), code="document_elsewhere")
         if document.status != DocumentStatus.READY:
             raise _not_ready(document)
@@ -327,17 +331,17 @@ def _stored(filters: ScopeFilter | None) -> dict[str, Any] | None:
 
 
 def _matching(
-    *, collection: Collection, document: Document | None, filters: ScopeFilter | None
+    *, collection: Collection, document: Document | None, filters: ScopeFilter | None, hidden: frozenset[int]
 ) -> frozenset[int] | None:
     if not filters:
-        return None
+        return _asked(collection=collection, filters=None, hidden=frozenset() if document else hidden)
     if document is not None:
         raise WorkbenchError(
             _("Choose a document or filters. Filters narrow a question of the whole collection."),
             code="filters_of_a_document",
         )
-    _check_documents(collection=collection, named=filters.documents)
-    matching = documents_matching(collection=collection, given=filters)
+    _check_documents(collection=collection, named=filters.documents, hidden=hidden)
+    matching = _asked(collection=collection, filters=filters, hidden=hidden)
     if not matching:
         raise Conflict(
             _("No document passes these filters. Remove one, or describe the documents first."),
@@ -346,15 +350,24 @@ def _matching(
     return matching
 
 
-def _check_documents(*, collection: Collection, named: Sequence[int]) -> None:
-    """That each document named can be asked: nobody finds out later that one was left out. One of another collection
-    is refused as one that does not exist."""
+def _asked(
+    *, collection: Collection, filters: ScopeFilter | None, hidden: frozenset[int]
+) -> frozenset[int] | None:
+    """The keys of the documents of a collection that pass the filters and are not hidden; None for all there are."""
+    if not filters and not hidden:
+        return None
+    return documents_matching(collection=collection, given=filters or ScopeFilter()) - hidden
+
+
+def _check_documents(*, collection: Collection, named: Sequence[int], hidden: frozenset[int]) -> None:
+    """That each document named can be asked: nobody finds out later that one was left out. One of another collection,
+    or restricted to others, is refused as one that does not exist."""
     if not named:
         return
     here = Document.objects.filter(collection=collection, pk__in=named)
     newest = set(here.newest().values_list("pk", flat=True))
     found = {document.pk: document for document in here}
-    if len(found) < len(named):
+    if len(found) < len(named) or hidden & found.keys():
         raise WorkbenchError(_("One of these documents is not in the collection."), code="document_elsewhere")
     for document in found.values():
         if document.status != DocumentStatus.READY:
@@ -437,10 +450,13 @@ def filters_of(question: Question) -> ScopeFilter | None:
     return ScopeFilter.model_validate(question.filters) if question.filters else None
 
 
-def documents_asked(question: Question) -> frozenset[int] | None:
-    """The keys of the documents that pass the question's filters now; None where it has none."""
-    filters = filters_of(question)
-    return documents_matching(collection=question.collection, given=filters) if filters else None
+def documents_asked(run: Run) -> frozenset[int] | None:
+    """The keys of the documents that pass the question's filters now and that its asker may see; None where neither
+    narrows, and of a question of one document."""
+    if run.question.document_id is not None:
+        return None
+    hidden = hidden_documents(user=run.requested_by, collection=run.collection)
+    return _asked(collection=run.collection, filters=filters_of(run.question), hidden=hidden)
 
 
 def methods_of(run: Run) -> tuple[MethodName, ...]:
@@ -460,5 +476,5 @@ def run_cache_key(*, run: Run) -> str:
         rubric=rubric_edits_of(run),
         settings=EngineSettings.model_validate(run.settings),
         options=run.strategy_options,
-        matching=documents_asked(run.question),
+        matching=documents_asked(run),
     )

@@ -36,7 +36,8 @@ def similar_run(*, run: Run, embedder: Embedder, bar: float = SAME_IN_OTHER_WORD
     collection's own threshold ``query`` where it has thresholds."""
     question = run.question
     earlier = (
-        Run.objects.filter(
+        Run.objects.visible_to(run.requested_by)
+        .filter(
             collection_id=run.collection_id,
             question__document_id=question.document_id,
             status=RunStatus.DONE,

@@ -16,10 +16,11 @@ from arbitration.settings import EngineSettings
 from arbitration.strategies import base
 from arbitration.strategies.registry import STRATEGIES
 from workbench.collection_settings.bars import engine_changes
+from workbench.documents.embedding import local_reranker_state
 from workbench.documents.models import Collection
 from workbench.errors import WorkbenchError
 
-from .gateway import cross_encoder_allowed, endpoint_allowed, endpoint_configured, model_choice
+from .gateway import ModelChoice, cross_encoder_allowed, endpoint_allowed, endpoint_configured, model_choice
 from .words import STRATEGY_WORDS
 
 
@@ -117,14 +118,20 @@ def engine_state(*, strategy: str, collection: Collection) -> dict[str, str]:
     """What of the installation changes an answer: the engine's own code and prompts, and the language model that the
     collection asks."""
     choice = model_choice(collection) if may_ask_model(strategy) else None
+    crossed = local_reranker_state()
+    if cross_encoder_allowed(collection):
+        crossed = f"{settings.RERANK_BASE_URL} {settings.RERANK_MODEL}"
     return {
         "code": engine_digest(),
-        "model": f"{choice.name} {settings.LLM_REASONING_EFFORT}".strip() if choice else "",
-    } | (
-        {"cross_encoder": f"{settings.RERANK_BASE_URL} {settings.RERANK_MODEL}"}
-        if cross_encoder_allowed(collection)
-        else {}
-    )
+        "model": _model_state(choice, strategy) if choice else "",
+    } | ({"cross_encoder": crossed} if crossed else {})
+
+
+def _model_state(choice: ModelChoice, strategy: str) -> str:
+    reasoning = choice.endpoint.reasoning_for(strategy)
+    is_own = reasoning.tokens != settings.LLM_REASONING_TOKENS
+    parts = (choice.name, reasoning.effort or "", f"{reasoning.tokens} tokens" if is_own else "")
+    return " ".join(filter(None, parts))
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,9 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from workbench.accounts.models import User
 from workbench.documents.models import Collection, Document, Section
+from workbench.documents.restrictions import open_to
 
 MOST_SUGGESTIONS = 6
 #: Documents whose outlines are read, and entries of each.
@@ -29,10 +31,10 @@ class Suggestion:
     url: str
 
 
-def suggestions(*, collection: Collection, documents: Sequence[int] = ()) -> list[Suggestion]:
+def suggestions(*, collection: Collection, user: User, documents: Sequence[int] = ()) -> list[Suggestion]:
     """Headings of the documents chosen, else of the newest of the collection, a few of each. Two queries, however many
     documents there are. The caller has checked that the person may ask the collection."""
-    found = Document.objects.filter(collection=collection).ready()
+    found = Document.objects.filter(open_to(user), collection=collection).ready()
     found = found.filter(pk__in=documents) if documents else found.newest()
     read = list(found.order_by("-pk").only("name", "title", "language")[:_MOST_DOCUMENTS])
     entries = Section.objects.filter(document__in=read, ordinal__lt=_MOST_ENTRIES, has_children=False)

@@ -88,7 +88,7 @@ def _problems(form: SearchForm) -> list[tuple[str, str]]:
 def _filters(*, user: User, form: SearchForm, query: QueryDict, is_asked: bool) -> dict[str, Any]:
     collections = list(Collection.objects.visible_to(user))
     chosen = form.collection
-    facts = facts_of(collections=[chosen] if chosen else collections)
+    facts = facts_of(collections=[chosen] if chosen else collections, user=user)
     fields = {name: _field(form, name, query) for name in form.fields if name != "after"}
     fields["q"] |= {"grow": True, "key": "/"}
     fields["collection"] |= {

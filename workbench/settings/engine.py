@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import env
-from .endpoints import endpoints
+from .endpoints import REASONING_EFFORTS, endpoints, reasoning_of_all
 
 OPENAI_API_KEY = env.text("OPENAI_API_KEY")
 OPENAI_BASE_URL = env.text("OPENAI_BASE_URL")
@@ -16,11 +16,12 @@ OPENAI_MODEL = env.text("OPENAI_MODEL", "gpt-5-mini")
 #: Judges answers in evaluations; never the model that writes them. Empty: only figures that need no judge.
 JUDGE_MODEL = env.text("JUDGE_MODEL")
 LLM_TIMEOUT_SECONDS = env.integer("LLM_TIMEOUT_SECONDS", 60)
-REASONING_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 #: How hard a reasoning model thinks; empty: as it likes. Left out where an endpoint does not take the level.
 LLM_REASONING_EFFORT = env.choice("LLM_REASONING_EFFORT", REASONING_EFFORTS)
 #: What a reasoning model may write for itself, beside each answer. Its thoughts count against the limit of its output.
 LLM_REASONING_TOKENS = max(0, env.integer("LLM_REASONING_TOKENS", 4096))
+#: Both by strategy, as JSON: {"arbiter": {"effort": "high", "tokens": 16000}}. MODEL_ENDPOINTS have their own.
+LLM_REASONING = reasoning_of_all(env.text("LLM_REASONING"))
 LLM_MAX_CONCURRENCY = env.integer("LLM_MAX_CONCURRENCY", 8)
 #: So many failures in a row open an endpoint's circuit in a worker, 0 never; after the pause one call tries it again.
 LLM_BREAKER_FAILURES, LLM_BREAKER_PAUSE_SECONDS = 5, 30.0
@@ -42,6 +43,9 @@ RERANK_MODEL = env.text("RERANK_MODEL", "rerank")
 RERANK_API_KEY = env.text("RERANK_API_KEY")
 #: "cohere" also for Jina, vLLM, LiteLLM and llama.cpp; "tei" for Hugging Face's Text Embeddings Inference.
 RERANK_DIALECT = env.choice("RERANK_DIALECT", ("cohere", "tei")) or "cohere"
+
+#: Folder with model.onnx and tokenizer.json of a cross-encoder that scores here, where none above may. Empty: none.
+RERANK_FOLDER = env.text("RERANK_FOLDER")
 
 MAX_UPLOAD_BYTES = env.integer("MAX_UPLOAD_BYTES", 200 * 1024 * 1024)
 PARSER_MEMORY_BYTES = env.integer("PARSER_MEMORY_BYTES", 2 * 1024**3)

@@ -13,4 +13,4 @@ SOURCE_NETWORKS = env.networks("SOURCE_NETWORKS")
 #: Further kinds of source, each the dotted path of a ``Kind`` (docs/sources.md).
 SOURCE_KINDS = env.words("SOURCE_KINDS")
 #: Seconds between two looks at a source.
-SOURCE_SECONDS = env.integer("SOURCE_SECONDS", 20)
+SOURCE_SECONDS = env.integer("SOURCE_SECONDS", 10)

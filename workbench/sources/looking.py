@@ -101,9 +101,11 @@ def source_look(*, source_id: int) -> None:
 
 def _end(source: Source, owner: str, error: str) -> None:
     failures = min(source.failures + 1, 30) if error else 0
-    pause = (
-        settings.SOURCE_SECONDS if not error else min(settings.SOURCE_SECONDS * 2**failures, _LONGEST_PAUSE)
-    )
+    pause: float = settings.SOURCE_SECONDS
+    if error:
+        pause = min(settings.SOURCE_SECONDS * 2**failures, _LONGEST_PAUSE)
+    elif source.files.filter(state=FileState.WAITING).exists():
+        pause = min(pause, SETTLED_AFTER.total_seconds())  # what may still be written is looked at again soon
     Source.objects.filter(pk=source.pk, lease_owner=owner).update(
         last_looked_at=Now(),
         next_look_at=Now() + timedelta(seconds=pause),

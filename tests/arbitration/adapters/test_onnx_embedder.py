@@ -150,7 +150,7 @@ def test_an_incomplete_folder_is_refused_with_a_hint(tmp_path: Path, present: st
 
 def test_a_batch_never_exceeds_its_token_budget() -> None:
     lengths = [3, 200, 7, 7, 256, 90, 12, 600, 1]
-    batches = list(onnx_embedder._batches(lengths, budget=256))
+    batches = list(onnx_embedder.batches(lengths, budget=256))
 
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     assert all(len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= 256 for batch in batches)

@@ -22,6 +22,7 @@ BY_THE_API: dict[str, tuple[str, ...]] = {
     "documents:cancel": ("api:document-cancel",),
     "documents:delete": ("api:document-remove",),
     "documents:keep": ("api:document-keep",),
+    "documents:restrict": ("api:document-restriction",),
     "documents:describe": ("api:document-describe",),
     "documents:bulk": ("api:collection-describe-documents",),
     "documents:fields": ("api:collection-field-add", "api:collection-field-remove"),

@@ -32,6 +32,7 @@ from workbench.checklists.services import question_set_create
 from workbench.collection_settings.models import CollectionGates, GateProposal
 from workbench.documents.erasure import document_delete
 from workbench.documents.models import Collection, Document
+from workbench.documents.restricting import restriction_set
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import GuidelineVersion, Label, SourceChoice
 from workbench.labeling.services import judgment
@@ -136,6 +137,16 @@ def test_everything_but_people_and_addresses_arrives(
     assert not made.applied_gates.exists()
     assert GateProposal.objects.get(collection=made).minimum == 0.3
     assert list(made.memberships.values_list("user__email", flat=True).distinct()) == [cast.analyst.email]
+
+
+def test_a_restricted_document_arrives_restricted(alpha: Collection, cast: Cast, policy: Document) -> None:
+    restriction_set(actor=cast.admin, document=policy, readers=[cast.reviewer.pk], reason="Personal data.")
+    target = io.BytesIO()
+    collection_export(actor=cast.admin, collection=alpha, target=target)
+    arrived = take_in(cast, target.getvalue()).documents.get()
+    assert list(arrived.restriction.readers.all()) == []
+    assert set(Document.objects.visible_to(cast.analyst)) == {arrived}  # who took it in administers it
+    assert not Document.objects.visible_to(cast.reviewer).filter(pk=arrived.pk).exists()
 
 
 def test_labels_arrive_with_their_places_and_without_names(archive: bytes, cast: Cast) -> None:

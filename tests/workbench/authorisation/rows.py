@@ -48,6 +48,7 @@ DOCUMENTS: list[Row] = [
     post("documents:cancel", "AD", given=parts.document_on_its_way),
     post("documents:delete", "D", fields(reason="Asked for by the client.", is_sure="on")),
     post("documents:keep", "D", fields(reason="By mistake."), parts.deleted_document),
+    post("documents:restrict", "D", fields(is_restricted="on", reason="Personal data.")),
     post("documents:describe", "AD", fields(document_type="policy")),
     post("documents:bulk", "AD", parts.described),
     get("documents:fields", MEMBERS),
@@ -364,6 +365,8 @@ API_ADMINISTRATION: list[Row] = [
     post("api:collection-field-add", "D", fields(name="Owner")),
     post("api:collection-field-remove", "D", fields(name="owner"), parts.a_field),
     post("api:collection-describe-documents", "AD", parts.api_described),
+    get("api:document-restriction", "DU"),
+    post("api:document-restriction", "D", fields(is_restricted=True, reason="Personal data.")),
     get("api:document-deletion", MEMBERS),
     get("api:collection-keeping", "DU"),
     post(
@@ -574,6 +577,7 @@ ASKS_AGAIN = frozenset(
         *(f"accounts:{name}" for name in ("invite", "grant", "revoke", "invite-again")),
         *("tokens:tokens", "tokens:revoke"),
         *("documents:fields", "api:collection-field-add", "api:collection-field-remove"),
+        *("documents:restrict", "api:document-restriction"),
         *("documents:delete", "documents:keep", "api:document-remove", "api:document-keep"),
         *(
             f"collection_settings:{name}"

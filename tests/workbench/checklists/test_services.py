@@ -8,6 +8,7 @@ import io
 import json
 import threading
 
+import docx
 import pytest
 from django.db import connection
 from openpyxl import load_workbook
@@ -17,6 +18,7 @@ from tests.workbench.review.signed import signed
 from tests.workbench.scene import make_document
 from workbench.accounts.models import User
 from workbench.checklists import export
+from workbench.checklists.docx import round_docx
 from workbench.checklists.models import Cell, Entry, QuestionSet, Round
 from workbench.checklists.selectors import Grid, grid
 from workbench.checklists.services import (
@@ -305,6 +307,13 @@ class TestExport:
         assert {row["question"] for row in rows} == {f"'{hostile} who?", "'+1 what?"}
         assert {row["document"] for row in rows} == {"'@SUM(A1).txt"}
         assert {row["found"] for row in rows} == {""}
+
+        pages = docx.Document(io.BytesIO(round_docx(round_=started, grid=_grid(started))))
+        assert [p.text for p in pages.paragraphs if p.style.name == "Heading 2"] == [document.title]
+        header, *lines = ([cell.text for cell in row.cells] for row in pages.tables[0].rows)
+        assert header == ["Question", "State", "Found", "Run"]
+        assert {line[0] for line in lines} == {f"{hostile} who?", "+1 what?"}
+        assert all(line[3].isdecimal() for line in lines)
 
         sheet = load_workbook(io.BytesIO(export.round_xlsx(round_=started, grid=_grid(started)))).active
         header, *cells = list(sheet.iter_rows())

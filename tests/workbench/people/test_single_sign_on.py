@@ -1,13 +1,15 @@
-"""Single sign-on against a provider in this process: who comes in, who does not, and what the provider is asked."""
+"""Single sign-on against a provider of our own over HTTP: who comes in, who does not, what the provider is asked."""
 
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import jwt
 import pytest
@@ -21,42 +23,15 @@ from tests.workbench.cast import Cast
 from workbench.accounts.models import Membership, User
 from workbench.audit.models import AuditEvent
 from workbench.directory.groups import group_role_add
-from workbench.people.adapters import SingleSignOnAdapter
 
-ISSUER = "https://idp.example/realms/house"
 APPS = ["allauth.socialaccount", "allauth.socialaccount.providers.openid_connect"]
-#: As ``workbench/settings/accounts.py`` makes it from the environment.
-PROVIDERS = {
-    "openid_connect": {
-        "APPS": [
-            {
-                "provider_id": "oidc",
-                "name": "House",
-                "client_id": "workbench",
-                "secret": "between us",
-                "settings": {"server_url": ISSUER},
-            }
-        ],
-        "OAUTH_PKCE_ENABLED": True,
-    }
-}
 
 
-class Answer:
-    """An HTTP answer as the library reads it."""
-
-    status_code = 200
-    headers = {"content-type": "application/json"}
-
-    def __init__(self, body: dict[str, Any]) -> None:
-        self._body, self.text = body, json.dumps(body)
-        self.content = self.text.encode()
-
-    def raise_for_status(self) -> None:
-        """Always well."""
-
-    def json(self) -> dict[str, Any]:
-        return self._body
+def settings_of(issuer: str) -> dict[str, Any]:
+    """As ``workbench/settings/accounts.py`` makes them from the environment."""
+    app = {"provider_id": "oidc", "name": "House", "client_id": "workbench", "secret": "between us"}
+    apps = [app | {"settings": {"server_url": issuer}}]
+    return {"openid_connect": {"APPS": apps, "OAUTH_PKCE_ENABLED": True}}
 
 
 class Provider:
@@ -66,48 +41,82 @@ class Provider:
         self.person: dict[str, Any] = {}
         self.audience = "workbench"
         self.asked: list[tuple[str, dict[str, str]]] = []
+        provider = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self._answer(provider.read(self.path, self.headers.get("Authorization", "")))
+
+            def do_POST(self) -> None:
+                sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                self._answer(provider.token(self.path, dict(parse_qsl(sent))))
+
+            def _answer(self, body: dict[str, Any] | None) -> None:
+                content = json.dumps(body).encode()
+                self.send_response(404 if body is None else 200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: object) -> None:
+                """Nothing is said."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.issuer = f"http://127.0.0.1:{self._server.server_port}/realms/house"
 
     def __enter__(self) -> Provider:
+        self._thread.start()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        """Nothing is open."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
 
-    def get(self, url: str, **_: Any) -> Answer:
-        """Discovery, or the person."""
-        if url.endswith("/.well-known/openid-configuration"):
+    def read(self, path: str, key: str) -> dict[str, Any] | None:
+        """Discovery, or the person to whom the token belongs."""
+        if path == "/realms/house/.well-known/openid-configuration":
             names = {"token_endpoint": "token", "authorization_endpoint": "auth", "userinfo_endpoint": "me"}
-            places = {name: f"{ISSUER}/{path}" for name, path in names.items()}
-            return Answer(places | {"issuer": ISSUER, "jwks_uri": f"{ISSUER}/keys"})
-        assert url == f"{ISSUER}/me"
-        return Answer(self.person)
+            places = {name: f"{self.issuer}/{place}" for name, place in names.items()}
+            return places | {"issuer": self.issuer, "jwks_uri": f"{self.issuer}/keys"}
+        return self.person if (path, key) == ("/realms/house/me", "Bearer a") else None
 
-    def request(self, method: str, url: str, *, data: dict[str, str], **_: Any) -> Answer:
+    def token(self, path: str, sent: dict[str, str]) -> dict[str, Any] | None:
         """A code for tokens."""
-        self.asked.append((url, data))
-        claims = self.person | {"iss": ISSUER, "aud": self.audience, "exp": time.time() + 60}
-        return Answer({"access_token": "a", "id_token": jwt.encode(claims, "k" * 32, algorithm="HS256")})
+        self.asked.append((path, sent))
+        if path != "/realms/house/token":
+            return None
+        claims = self.person | {"iss": self.issuer, "aud": self.audience, "exp": time.time() + 60}
+        return {
+            "access_token": "a",
+            "token_type": "Bearer",
+            "id_token": jwt.encode(claims, "k" * 32, "HS256"),
+        }
 
 
 @pytest.fixture
 def provider(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     """An installation that was given a provider, and the provider."""
-    fake, registered = Provider(), set(admin.site._registry)
+    registered = set(admin.site._registry)
     # Providers are looked for once a process: another test may have had it done without this one.
     monkeypatch.setattr(providers.registry, "loaded", False)
     monkeypatch.setattr(providers.registry, "provider_map", OrderedDict())
-    monkeypatch.setattr(SingleSignOnAdapter, "get_requests_session", lambda self: fake)
-    with override_settings(
-        INSTALLED_APPS=[*project.INSTALLED_APPS, *APPS],
-        ROOT_URLCONF="tests.workbench.people.sign_on_urls",
-        SOCIALACCOUNT_PROVIDERS=PROVIDERS,
+    with (
+        Provider() as idp,
+        override_settings(
+            INSTALLED_APPS=[*project.INSTALLED_APPS, *APPS],
+            ROOT_URLCONF="tests.workbench.people.sign_on_urls",
+            SOCIALACCOUNT_PROVIDERS=settings_of(idp.issuer),
+        ),
     ):
         from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 
         with connection.schema_editor() as editor:
             for model in (SocialApp, SocialAccount, SocialToken):
                 editor.create_model(model)
-        yield fake
+        yield idp
         for model in set(admin.site._registry) - registered:
             admin.site.unregister(model)
 
@@ -118,7 +127,7 @@ def come_back(provider: Provider, **person: Any) -> tuple[Client, Any]:
     client = Client()
     assert b"/accounts/oidc/oidc/login/" in client.get("/accounts/login/").content
     away = client.post("/accounts/oidc/oidc/login/")
-    assert away["Location"].startswith(f"{ISSUER}/auth?")
+    assert away["Location"].startswith(f"{provider.issuer}/auth?")
     asked = parse_qs(urlsplit(away["Location"]).query)
     assert asked["code_challenge_method"] == ["S256"]
     back = client.get("/accounts/oidc/oidc/login/callback/", {"code": "c", "state": asked["state"][0]})
@@ -133,7 +142,7 @@ def test_who_has_an_account_comes_in(provider: Provider, cast: Cast) -> None:
     client, _back = come_back(provider, email=cast.analyst.email, email_verified=True)
     assert client.session["_auth_user_id"] == str(cast.analyst.pk)
     ((url, sent),) = provider.asked
-    assert url == f"{ISSUER}/token"
+    assert url == "/realms/house/token"
     assert sent["code_verifier"]
     assert AuditEvent.objects.get(action="account.logged_in").actor == cast.analyst
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, replace
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -17,11 +18,13 @@ from arbitration.adapters.breaker import forget_breakers
 from arbitration.adapters.endpoints import Effort, Endpoint, EndpointCapabilities
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatReply, ChatRequest
+from tests.arbitration.adapters.tiny_onnx import write_cross_encoder
 from tests.fake_llm.server import FakeLLM
 from tests.fake_llm.wire import FakeReply, FakeRequest
 from tests.workbench.cast import Cast, create_cast
 from tests.workbench.scene import make_document
 from workbench.documents.models import Collection, Document
+from workbench.infra.model_endpoints import ModelEndpoint, Reasoning
 from workbench.runs import gateway
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 from workbench.runs.models import (
@@ -36,7 +39,8 @@ from workbench.runs.models import (
 )
 from workbench.runs.services import question_ask
 from workbench.runs.strategies import engine_state
-from workbench.settings import engine, env
+from workbench.settings import env
+from workbench.settings.endpoints import REASONING_EFFORTS, reasoning_of_all
 
 pytest_plugins = ["tests.fake_llm.plugin"]
 
@@ -360,9 +364,52 @@ class TestModelsThatReason:
         probes = LLMCall.objects.filter(stage="probe").count()
         assert probes > 0
         sent = [call.body.request for call in LLMCall.objects.filter(stage="arbitrate")]
-        assert [request.get("reasoning") for request in sent] == [{"effort": "low"}]
+        assert [request.get("reasoning_effort") for request in sent] == ["low"]
         finished(asked(cast, document))
         assert LLMCall.objects.filter(stage="probe").count() == probes
+
+    @pytest.mark.django_db(transaction=True)
+    def test_each_strategy_has_its_level_and_its_room(
+        self, cast: Cast, document: Document, endpoint: FakeLLM, settings
+    ) -> None:
+        settings.LLM_REASONING = reasoning_of_all(
+            '{"arbiter": {"effort": "high", "tokens": 900}, "pointwise": {"effort": "low"}}'
+        )
+        LLMEndpoint.objects.all().delete()
+        endpoint.without("temperature")  # as models refuse it that think
+        sent, probes = {}, []
+        for strategy in ("arbiter", "pointwise", "arbiter"):
+            run = finished(asked(cast, document, strategy=strategy, use_cache=False))
+            assert run.status == RunStatus.DONE, run.failure_reason
+            sent[strategy] = LLMCall.objects.filter(run=run).exclude(stage="probe").first().parameters
+            probes.append(LLMCall.objects.filter(stage="probe").count())
+        found = {name: (each["effort"], each["thinking_tokens"]) for name, each in sent.items()}
+        assert found == {"arbiter": ("high", 900), "pointwise": ("low", 4096)}
+        assert probes[1] == probes[0] + 1, "of another level only whether it is taken"
+        assert probes[2] == probes[1]
+        assert LLMEndpoint.objects.get().capabilities["levels"] == {"high": True, "low": True}
+
+    @pytest.mark.parametrize(
+        ("given", "why"),
+        [
+            ("high", "not JSON"),
+            ('{"arbiter": "high"}', "is an object"),
+            ('{"arbitrator": {"effort": "high"}}', "no strategy: arbitrator"),
+            ('{"arbiter": {"effort": "very"}}', "one of none"),
+            ('{"arbiter": {"tokens": -1}}', "a number up to"),
+            ('{"arbiter": {}}', "both, and nothing else"),
+        ],
+    )
+    def test_a_setting_that_means_nothing_stops_the_start(self, given: str, why: str) -> None:
+        with pytest.raises(ImproperlyConfigured, match=why):
+            reasoning_of_all(given)
+
+    def test_an_endpoint_goes_before_the_installation(self, settings) -> None:
+        settings.LLM_REASONING_EFFORT, settings.LLM_REASONING_TOKENS = "low", 4096
+        own = reasoning_of_all('{"default": {"effort": "medium"}, "arbiter": {"tokens": 50}}')
+        other = ModelEndpoint("own", "https://models.example/v1", ("m",), reasoning=own)
+        assert other.reasoning_for("arbiter") == Reasoning("medium", 50)
+        assert other.reasoning_for("pointwise") == Reasoning("medium", 4096)
 
     def test_the_level_of_effort_is_part_of_what_answers_are_kept_under(
         self, cast: Cast, endpoint: FakeLLM, settings
@@ -372,7 +419,7 @@ class TestModelsThatReason:
         assert engine_state(strategy="arbiter", collection=cast.alpha) != before
 
     def test_the_levels_of_the_setting_are_those_of_the_engine(self) -> None:
-        assert get_args(Effort) == engine.REASONING_EFFORTS
+        assert get_args(Effort) == REASONING_EFFORTS
 
     @pytest.mark.parametrize("given", ["", "low", "very"])
     def test_the_setting_is_a_level_or_stops_the_start(
@@ -381,9 +428,9 @@ class TestModelsThatReason:
         monkeypatch.setenv("LLM_REASONING_EFFORT", given)
         if given == "very":
             with pytest.raises(ImproperlyConfigured, match="must be one of none"):
-                env.choice("LLM_REASONING_EFFORT", engine.REASONING_EFFORTS)
+                env.choice("LLM_REASONING_EFFORT", REASONING_EFFORTS)
         else:
-            assert env.choice("LLM_REASONING_EFFORT", engine.REASONING_EFFORTS) == given
+            assert env.choice("LLM_REASONING_EFFORT", REASONING_EFFORTS) == given
 
 
 @pytest.mark.django_db(transaction=True)
@@ -415,9 +462,9 @@ def test_a_model_is_told_which_version_it_reads(cast: Cast, document: Document) 
 
 
 def test_a_cross_encoder_scores_where_the_collection_allows_it(
-    cast: Cast, document: Document, fake_llm: FakeLLM, settings
+    cast: Cast, document: Document, fake_llm: FakeLLM, settings, tmp_path: Path
 ) -> None:
-    """Its calls are on the ledger; where its address is not allowed no text goes there."""
+    """Its calls are on the ledger. Where its address is not allowed no text goes there, and that of a folder scores."""
     ModelPrice.objects.create(model="fake-rerank", input=1, cached_input=1, output=0)
     before = engine_state(strategy="offline", collection=document.collection)
     settings.RERANK_BASE_URL, settings.RERANK_MODEL = fake_llm.base_url, "fake-rerank"
@@ -433,3 +480,12 @@ def test_a_cross_encoder_scores_where_the_collection_allows_it(
     assert again.status == RunStatus.DONE
     assert again.pool.body["cross_encoder"] is None
     assert not LLMCall.objects.filter(run=again).exists()
+
+    settings.RERANK_FOLDER = str(write_cross_encoder(tmp_path / "tiny", {"twenty": 3.0}))
+    here = finished(asked(cast, document, strategy="offline", use_cache=False))
+    assert here.pool.body["cross_encoder"].startswith("tiny@")
+    scores = {c.text.anchor: c.features["cross_encoder"] for c in here.candidates.select_related("text")}
+    best = max(scores, key=scores.__getitem__)
+    assert "twenty-four" in best
+    assert not LLMCall.objects.filter(run=here).exists()
+    assert engine_state(strategy="offline", collection=document.collection)["cross_encoder"] != ""

@@ -16,6 +16,8 @@ from tests.product import ROOT
 from tests.workbench.cast import Cast
 from workbench.audit.models import AuditEvent
 from workbench.documents.models import Document
+from workbench.settings import celery, sources
+from workbench.sources.looking import SETTLED_AFTER
 from workbench.sources.models import FileState, Source, SourceFile
 
 from .watched import later, look, watched
@@ -91,3 +93,13 @@ def test_each_file_is_a_document_once(
     assert sorted(Document.objects.values_list("name", flat=True)) == ["a.txt", "b.txt", "c.txt"]
     assert list(SourceFile.objects.values_list("state", "is_duplicate")) == [(FileState.TAKEN, False)] * 3
     assert AuditEvent.objects.filter(action="document.uploaded").count() == 3
+
+
+def test_the_minute_holds_also_after_a_kill() -> None:
+    """A file that comes right after a look, may still be written at the next, and whose worker is killed while it is
+    taken: each step at its slowest, by the settings that are shipped."""
+    sweep = celery.CELERY_BEAT_SCHEDULE["sweep-sources"]["schedule"]
+    noted = sources.SOURCE_SECONDS + sweep
+    taken = noted + SETTLED_AFTER.total_seconds() + sweep
+    assert taken < 30
+    assert taken + celery.LEASE_SECONDS + sweep <= 60
