@@ -34,8 +34,8 @@ class KnownModelSerializer(serializers.Serializer[Any]):
     is_local = serializers.BooleanField()
     has_key = serializers.BooleanField(help_text="Whether a key is sent with each call.")
     last = LastCallSerializer(allow_null=True, help_text="The newest call of the last thirty days.")
-    collections = serializers.SlugRelatedField(
-        slug_field="slug", many=True, read_only=True, help_text="Your collections that ask this model."
+    collections = serializers.ListField(
+        source="slugs", child=serializers.SlugField(), help_text="Your collections that ask this model."
     )
 
 

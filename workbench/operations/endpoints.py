@@ -69,6 +69,11 @@ class KnownModel:
         return outcome_words(self.last.outcome) if self.last else ""
 
     @property
+    def slugs(self) -> list[str]:
+        """The collections by the name that addresses use."""
+        return [collection.slug for collection in self.collections]
+
+    @property
     def named(self) -> tuple[Collection, ...]:
         """As many collections as a page names."""
         return self.collections[:MOST_COLLECTIONS]
