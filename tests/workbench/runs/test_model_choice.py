@@ -276,7 +276,7 @@ class TestThePageOfEndpoints:
         self, cast: Cast, client_as: ClientAs, document: Document, second: FakeLLM
     ) -> None:
         choose(document.collection, "second", "large")
-        User.objects.filter(pk=cast.admin.pk).update(is_superuser=True)
+        User.objects.filter(pk=cast.admin.pk).update(is_staff=True)
         client = client_as(User.objects.get(pk=cast.admin.pk))
         page = client.get("/operations/endpoints/").content.decode()
         assert "key-two" not in page
@@ -300,7 +300,7 @@ class TestThePageOfEndpoints:
             ModelEndpoint("dead", "http://127.0.0.1:9/v1", ("m",)),
             ModelEndpoint("far", "http://192.0.2.1/v1", ("m",)),
         )
-        User.objects.filter(pk=cast.admin.pk).update(is_superuser=True)
+        User.objects.filter(pk=cast.admin.pk).update(is_staff=True)
         admin = User.objects.get(pk=cast.admin.pk)
         dead = endpoint_try(actor=admin, endpoint="dead", model="m")
         assert (dead.is_answered, dead.outcome) == (False, "connection")
