@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from arbitration.expected_values import ValueKind, expected_kinds, values_in
 from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.questions.same_words import Term, new_terms
 from arbitration.sentences import sentences_of
 from arbitration.text import WORD, fold, is_stop_word
 
@@ -111,13 +112,14 @@ def _words(pool: CandidatePool, nearest: Sequence[PoolCandidate]) -> tuple[tuple
         if word.cosine >= SPOKEN_OF_FROM or fold(word.asked) == fold(word.met)
     }
     question = pool.question
-    asked = dict.fromkeys(
-        match[0]
+    asked = [
+        Term(match[0], question.language)
         for match in WORD.finditer(question.retrieval_text)
         if not is_stop_word(match[0], question.language)
-    )
-    speaks_of = tuple(word for word in asked if fold(word) in met)
-    return speaks_of, tuple(word for word in asked if fold(word) not in met)
+    ]
+    speaks_of = new_terms(term for term in asked if fold(term.text) in met)
+    unsaid = new_terms(asked, speaks_of)
+    return tuple(term.text for term in speaks_of), tuple(term.text for term in unsaid)
 
 
 _VALUE_WORDS: dict[str, dict[ValueKind, str]] = {

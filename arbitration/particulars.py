@@ -35,10 +35,11 @@ _TYPES = (
 )
 _TYPE = tuple((name, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for name, words in _TYPES)
 _BETWEEN = re.compile(r"\b(?:by and between|by and among|between|among|entre)\b:?\s{0,3}", re.IGNORECASE)
-#: What ends the list of parties: the recitals, or a sentence of its own.
+#: What ends the list of parties: the recitals, a list of contents, the first section, or a sentence of its own.
 _END = re.compile(
-    r"\b(?:WHEREAS|RECITALS?|NOW,? THEREFORE|W I T N E S S E T H|BACKGROUND|EXPONEN)\b"
-    r"|(?<!Corp)(?<=[a-z)”\"]{3})\.\s"
+    r"\b(?:WHEREAS|RECITALS?|NOW,? THEREFORE|W I T N E S S E T H|WITNESSETH|BACKGROUND|EXPONEN|TABLE OF CONTENTS)\b"
+    r"|\.{5}|\b1\.\s(?=[A-Z])"
+    r"|(?<!Corp)(?<=[a-z)”\"]{3})\.\s(?!\()"
 )
 _REACH = 900  # characters after "between"
 _SMALL = r"of|the|and|de|del|la|las|los|y|&"
@@ -47,11 +48,20 @@ _FORM = (
     r",?\s(?:Inc|LLC|L\.L\.C|Ltd|Limited|Corp|Co|LLP|LP|L\.P|PLC|plc|GmbH|AG|N\.V|B\.V|S\.A\.U|S\.A|S\.L\.U|S\.L|SL|SA"
     r"|Pte\.? Ltd)\b\.?"
 )
+#: A name ends with its legal form, before a mark, or before a word in lower case that is no part of names.
 _NAME = re.compile(
-    rf"(?P<name>{_WORD}(?:\s(?:(?:{_SMALL})\s)?{_WORD}){{0,7}}?(?:{_FORM}){{0,2}})"
-    r"(?=\s?[,;(“\"]|\s(?:and|y|e)\s|\s[-–—]|\.|$)"
+    rf"(?P<name>{_WORD}(?:\s(?:(?:{_SMALL})\s)?{_WORD}){{0,7}}?"
+    rf"(?:(?:{_FORM}){{1,2}}(?![\w&])|(?:{_FORM}){{0,2}}"
+    rf"(?=\s?[,;(“\"]|\s(?:and|y|e)\s|\s[-–—]|\.|$|\s(?!(?:{_SMALL})\s)[a-z]{{2}})))"
 )
-_JOINT = re.compile(r"(?:\band\b|\by\b|\be\b|;)\s{0,3}(?:\(\w{1,3}\)\s{0,3})?", re.IGNORECASE)
+#: What stands before a name in a list: a conjunction or a semicolon, a colon, a number, an article.
+_BEFORE = r":?\s{0,3}(?:\(?\w{1,3}\)\s{0,3})?(?:the\s)?"
+_JOINT = re.compile(rf"(?:\band\b|\by\b|\be\b|;){_BEFORE}", re.IGNORECASE)
+_FIRST = re.compile(rf"(?:the following parties)?{_BEFORE}", re.IGNORECASE)
+#: A number between words: of a section or a page, not of a name.
+_NUMBERED = re.compile(r"\s\d+(?:\.\d+)*\b")
+#: A form to be filled in leaves room for a name.
+_BLANK = re.compile(r"_{3}|\[[^\]]|\.{5}|…")
 _LABELLED = re.compile(
     r"^\s{0,4}(?:party [a-d1-4]|client|customer|supplier|vendor|provider|licensor|licensee|lessor|lessee|landlord"
     r"|tenant|employer|contractor|consultant|disclosing party|receiving party|cliente|proveedor|arrendador|arrendatario"
@@ -60,7 +70,7 @@ _LABELLED = re.compile(
 )
 _NOT_NAMES = frozenset((
     "agreement", "contract", "parties", "party", "company", "client", "the", "this", "it", "both", "section", "article",
-    "effective", "date", "contrato",
+    "effective", "date", "contrato", "whereas", "and", "wales", "seller", "buyer", "customer", "supplier", "product",
 ))  # fmt: skip
 _DATED = re.compile(
     r"\b(?:effective|in force|into force|takes? effect|dated?|entered into|made|as of|on|vigente|vigor|efecto|fecha"
@@ -126,8 +136,9 @@ def _party_names(opening: Sequence[Line]) -> Iterator[tuple[int, str]]:
     for match in islice(_BETWEEN.finditer(text), 4):
         segment = text[match.end() : match.end() + _REACH]
         ended = _END.search(segment)
-        names = list(_names_in(segment[: ended.start()] if ended else segment))
-        if len(names) >= 2:
+        listed = segment[: ended.start()] if ended else segment
+        names = list(_names_in(listed))
+        if len(names) >= (1 if _BLANK.search(listed) else 2):
             yield from ((_line_at(starts, match.end() + at), name) for at, name in names)
             break
     for index, line in enumerate(opening):
@@ -137,7 +148,8 @@ def _party_names(opening: Sequence[Line]) -> Iterator[tuple[int, str]]:
 
 def _names_in(segment: str) -> Iterator[tuple[int, str]]:
     """The name at the beginning, and each that a conjunction or a semicolon brings in."""
-    places = [0, *(joint.end() for joint in _JOINT.finditer(segment))]
+    first = _FIRST.match(segment)
+    places = [first.end() if first else 0, *(joint.end() for joint in _JOINT.finditer(segment))]
     taken = 0
     for place in dict.fromkeys(places):
         if place < taken:
@@ -146,9 +158,14 @@ def _names_in(segment: str) -> Iterator[tuple[int, str]]:
         if match is None:
             continue
         name = " ".join(match["name"].split()).strip(" ,")
-        if len(name) > 2 and name.split()[0].casefold() not in _NOT_NAMES and any(c.isalpha() for c in name):
+        if len(name) > 2 and _is_name(name):
             taken = match.end()
             yield place, name[:160]
+
+
+def _is_name(text: str) -> bool:
+    is_word = text.split()[0].casefold() in _NOT_NAMES
+    return not is_word and not _NUMBERED.search(text) and any(char.isalpha() for char in text)
 
 
 def _joined(opening: Sequence[Line]) -> tuple[str, list[int]]:
@@ -156,8 +173,8 @@ def _joined(opening: Sequence[Line]) -> tuple[str, list[int]]:
     starts, parts, length = [], [], 0
     for line in opening:
         starts.append(length)
-        parts.append(line.text)
-        length += len(line.text) + 1
+        parts.append(" ".join(line.text.split()))
+        length += len(parts[-1]) + 1
     return " ".join(parts)[:MOST_CHARACTERS], starts
 
 

@@ -11,9 +11,10 @@ from functools import cached_property
 
 from arbitration.contracts import Role
 from arbitration.expected_values import ValueKind, asking_words, expected_kinds, values_in
-from arbitration.pool import CandidatePool, PoolCandidate
+from arbitration.pool import CandidatePool, PoolCandidate, WordMatch
+from arbitration.questions.same_words import Term, new_terms, share_a_word
 from arbitration.sentences import Sentence, is_heading, is_titled, sentences_of, without_heading
-from arbitration.text import normalise, stem, supported_language, term_matcher, words
+from arbitration.text import fold, normalise, stem, supported_language, term_matcher, words
 
 #: Words of a quotation, and terms that a reason names.
 MOST_QUOTED = 15
@@ -184,16 +185,43 @@ class ReasonWriter:
         return self._parts[kind].format(place=_bare(place))
 
     def _terms(self, candidate: PoolCandidate, role: Role, *, meets: bool) -> str:
-        """The words of the question that the passage has, and those that it lacks by word and by meaning."""
+        """The words of the question that the passage has, each once whatever its form or language, and those that it
+        lacks by word and by meaning."""
         held = candidate.signals.met_terms if meets else candidate.matched_keywords
-        named = _single_words(held)[:_MOST_TERMS]
+        named = self._once(held) or self._same_words(candidate)
         if not named:
             return self._other_words(candidate, role)
-        sentence = self._parts["together" if meets else "mentions"].format(terms=self._listed(named, "and"))
-        missing = self._missing(candidate)
+        is_together = meets and len(named) > 1
+        sentence = self._parts["together" if is_together else "mentions"].format(
+            terms=self._listed(named, "and")
+        )
+        missing = self._missing(candidate, held)
         return sentence + (
             self._parts["but_not"].format(missing=self._listed(missing, "or")) if missing else "."
         )
+
+    def _once(self, terms: Sequence[str]) -> list[str]:
+        """The single words among some terms, or else the pairs, without those that repeat one."""
+        single = [term for term in terms if " " not in term]
+        chosen = single or [term for term in terms if len(term.split()) == 2]
+        return [term.text for term in new_terms(map(self._term, chosen))][:_MOST_TERMS]
+
+    def _term(self, text: str) -> Term:
+        """A keyword with the language that it is in: the glossary's are in the other one."""
+        gloss = self.pool.question.gloss
+        is_foreign = gloss is not None and text in gloss.terms
+        return Term(text, gloss.language if gloss and is_foreign else self._language)
+
+    def _same_words(self, candidate: PoolCandidate) -> list[str]:
+        """Words of the passage that are words of the question though no keyword is, such as a verb that asks."""
+        same = [match.met for match in candidate.matched_words if self._is_same(match, candidate)]
+        language = self._language_of(candidate)
+        return [term.text for term in new_terms(Term(text, language) for text in same)][:_MOST_TERMS]
+
+    def _is_same(self, match: WordMatch, candidate: PoolCandidate) -> bool:
+        return share_a_word(
+            Term(match.asked, self._language), Term(match.met, self._language_of(candidate))
+        ) or fold(match.asked) == fold(match.met)
 
     def _listed(self, terms: Sequence[str], last: str) -> str:
         """“a”, “b” and “c”. One or two words each: no quotation that would have to stand in the passage."""
@@ -213,14 +241,16 @@ class ReasonWriter:
             met=term.format(term=best.met), asked=term.format(term=best.asked)
         )
 
-    def _missing(self, candidate: PoolCandidate) -> list[str]:
+    def _missing(self, candidate: PoolCandidate, held: Sequence[str]) -> list[str]:
         """Words of the question that the passage lacks; none where it is in another language."""
         language = self._language_of(candidate)
         if language != self._language:
             return []
-        has = {stem(word, language) for term in candidate.matched_keywords for word in words(term)}
-        has |= {stem(match.asked, language) for match in candidate.matched_words}
-        return [word for word in self._asked if stem(word, language) not in has][:_MOST_MISSING]
+        has = [self._term(term) for term in (*held, *candidate.matched_keywords)]
+        has += [Term(match.asked, language) for match in candidate.matched_words]
+        standing = {stem(word, language) for word in words(candidate.anchor_text)}
+        asked = (Term(word, language) for word in self._asked if stem(word, language) not in standing)
+        return [term.text for term in new_terms(asked, has)][:_MOST_MISSING]
 
     def _value(self, candidate: PoolCandidate) -> str:
         """Whether the passage gives a value of the kind that is asked for; empty where none is."""
@@ -233,11 +263,6 @@ class ReasonWriter:
     def _language_of(self, candidate: PoolCandidate) -> str:
         document = self.pool.document(candidate.document_id)
         return supported_language(document.language if document else self.pool.question.language)
-
-
-def _single_words(terms: Sequence[str]) -> list[str]:
-    single = [term for term in terms if " " not in term]
-    return list(dict.fromkeys(single or [term for term in terms if len(term.split()) == 2]))
 
 
 def _bare(title: str) -> str:

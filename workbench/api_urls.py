@@ -15,7 +15,7 @@ from workbench.documents import api as documents
 from workbench.exports import api as exports
 from workbench.exports import report_api as reports
 from workbench.labeling import api as labeling
-from workbench.operations import control_api, cost_api, job_api, price_api, prompt_api
+from workbench.operations import control_api, cost_api, endpoint_api, job_api, price_api, prompt_api
 from workbench.operations.progress_api import CollectionProgressActions
 from workbench.operations.risk_api import CollectionRiskActions
 from workbench.operations.trust_api import CollectionTrustActions
@@ -87,6 +87,7 @@ router.register("model-moves", rerankers.MoveViewSet, basename="model-move")
 router.register("trainings", rerankers.TrainingViewSet, basename="training")
 
 _models = control_api.LanguageModelsViewSet
+_endpoints = endpoint_api.EndpointViewSet
 _prices = price_api.ModelPriceViewSet
 
 app_name = "api"
@@ -95,6 +96,16 @@ urlpatterns = [
     path("language-models/stop/", _models.as_view({"post": "stop"}), name="language-models-stop"),
     path("language-models/resume/", _models.as_view({"post": "resume"}), name="language-models-resume"),
     path("language-models/budgets/", _models.as_view({"post": "budgets"}), name="language-models-budgets"),
+    path(
+        "language-models/endpoints/",
+        _endpoints.as_view({"get": "state"}),
+        name="language-models-endpoints",
+    ),
+    path(
+        "language-models/endpoints/test/",
+        _endpoints.as_view({"post": "trial"}),
+        name="language-models-endpoint-test",
+    ),
     path(
         "language-models/prices/",
         _prices.as_view({"get": "state", "post": "change"}),

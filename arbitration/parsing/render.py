@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 import pypdfium2 as pdfium
+from PIL import Image
 
 from arbitration.errors import ParseFailure
 from arbitration.parsing.kinds import EXTENSIONS
@@ -18,6 +19,8 @@ from arbitration.parsing.limits import ImageFormat, ParseLimits
 from arbitration.parsing.pdf import open_pdf
 
 MAX_SCALE = 8.0
+#: A page of text has a few hundred shades: as a palette it has a third of the bytes, and looks the same.
+FEW_COLOURS = 1024
 
 
 def render_here(
@@ -37,7 +40,10 @@ def render_here(
     """
     with _bitmap(source, page_num, scale, limits, password, filename) as (bitmap, _):
         buffer = io.BytesIO()
-        bitmap.to_pil().convert("RGB").save(buffer, **_options(image_format))
+        image = bitmap.to_pil().convert("RGB")
+        if image_format == "png" and image.getcolors(FEW_COLOURS) is not None:
+            image = image.quantize(256, dither=Image.Dither.NONE)
+        image.save(buffer, **_options(image_format))
         return buffer.getvalue()
 
 

@@ -3,6 +3,7 @@
 // workbench:current (panel.js shows its evidence).
 
 let byPointer = false;
+let rowTop = null; // where the buttons stood before the card was swapped
 
 const cards = () => [...document.querySelectorAll("[data-card]")];
 const current = () => document.querySelector("[data-card][aria-current=true]");
@@ -87,6 +88,14 @@ function followHash() {
   else window.addEventListener("load", followHash, { once: true }); // htmx has not seen the link yet
 }
 
+const topOfButtons = (card) => card?.querySelector?.(".card__acts > .button-row")?.getBoundingClientRect().top ?? null;
+
+// What the page says above the cards may have become longer or shorter with the decision.
+function holdButtons(card) {
+  const now = topOfButtons(card);
+  if (rowTop !== null && now !== null) window.scrollBy({ top: now - rowTop, behavior: "instant" });
+}
+
 function afterDecision(card) {
   const all = cards();
   const here = all.indexOf(card);
@@ -95,7 +104,8 @@ function afterDecision(card) {
   // Nothing may move under a pointer that has just pressed a button.
   if (byPointer) {
     unfold(card);
-    return makeCurrent(card, { focus: false });
+    makeCurrent(card, { focus: false });
+    return holdButtons(card);
   }
   makeCurrent(all.slice(here + 1).find(isOpen) ?? all.find(isOpen) ?? card);
 }
@@ -111,6 +121,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("focusin", (event) => {
   makeCurrent(event.target.closest?.("[data-card]"), { focus: false });
 });
+document.addEventListener("htmx:beforeSwap", (event) => (rowTop = topOfButtons(event.detail.target)));
 document.addEventListener("htmx:load", (event) => {
   if (event.target.matches?.("[data-card]")) afterDecision(event.target);
 });

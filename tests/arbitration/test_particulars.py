@@ -76,3 +76,27 @@ def test_a_hostile_opening_costs_no_time(text: str) -> None:
     started = time.process_time()
     particulars_of(lines(*[text] * 60))
     assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("opening", "parties"),
+    [
+        (
+            ("This Agreement is made by and among the following parties: (a) Ada Lovelace, Inc. (“Ada”), and",
+             "(b) the Babbage Company, of London."),
+            ["Ada Lovelace, Inc.", "Babbage Company"],
+        ),
+        (("BETWEEN:", "GLEN GOLD LTD., a company incorporated here", "AND:", "NORTH COPPER CORPORATION, a company"),
+         ["GLEN GOLD LTD.", "NORTH COPPER CORPORATION"]),
+        (("This agreement between Acme GmbH Hauptstrasse 1 Ulm and Beta  Health Ltd. having its seat in Cork"),
+         ["Acme GmbH", "Beta Health Ltd."]),
+        (("by and between Commercial Inquiries LLC, located in Cohoes, and ____________ (“Recipient”)",),
+         ["Commercial Inquiries LLC"]),
+        (("BY AND BETWEEN", "TABLE OF CONTENTS", "1. Definitions 4", "2. Sale and Purchase 6"), []),
+    ],
+)  # fmt: skip
+def test_parties_stand_in_lists_before_addresses_and_in_forms(
+    opening: tuple[str, ...] | str, parties: list[str]
+) -> None:
+    texts = (opening,) if isinstance(opening, str) else opening
+    assert read("SERVICES AGREEMENT", *texts).get("party", []) == parties

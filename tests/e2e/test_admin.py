@@ -46,3 +46,13 @@ def test_an_auditor_has_the_whole_trail_verified(visit: Visit) -> None:
     expect(page.get_by_role("region", name="Compute missing vectors").locator("button")).to_have_count(0)
     trail.locator("button").click()
     expect(trail.get_by_text("The chain is whole")).to_be_visible(timeout=WORK)
+
+
+def test_an_admin_sees_which_models_are_asked_and_whether_one_answers(visit: Visit) -> None:
+    page = visit("admin").go("/operations/")
+    page.get_by_role("link", name="Endpoints", exact=True).click()
+    row = page.locator(".row").first
+    expect(row.get_by_text("Last call:").or_(row.get_by_text("Not asked"))).to_be_visible()
+    row.get_by_role("button", name="Test").click()
+    expect(page.get_by_text("answered in")).to_be_visible(timeout=WORK)
+    expect(page.locator(".row").first).to_contain_text("Last call: answered")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.browser import WORK, evidence_settled
-from tests.e2e.conftest import Visit, ask
+from tests.e2e.conftest import QUESTIONS, Visit, ask
 from tests.e2e.test_queue import CARDS, question_of
-from tests.product import PASSWORD, RunningProduct
+from tests.product import PASSWORD, RunningProduct, eventually
 
 
 @dataclass
@@ -87,6 +87,24 @@ def test_a_run_is_decided_ends_is_signed_and_becomes_a_report(
         hands.click(report)
     assert taken.value.path().read_bytes().startswith(b"%PDF")
     hands.took("the signed report of a decided run", most=4)
+    _an_outsider_reads_it(visit, product, page, run)
+
+
+def _an_outsider_reads_it(visit: Visit, product: RunningProduct, page: Page, run: int) -> None:
+    """By a link that the reviewer makes, without an account, until it is revoked; the page runs nothing."""
+    page.goto(f"{product.address}/runs/{run}/")
+    page.get_by_role("link", name="Links for outsiders").click()
+    page.get_by_label("Who gets it, and what for").fill("The regulator")
+    page.get_by_role("button", name="Make link").click()
+    address = page.locator(".token-key").inner_text()
+    outside = visit(None, scripts=False).page
+    state = "SELECT e.state FROM exports_reportlink l JOIN exports_export e ON e.id = l.export_id WHERE l.run_id = %s"
+    eventually(lambda: product.rows(state, run)[0][0] == "ready", what="the report behind the link")
+    outside.goto(address)
+    expect(outside.get_by_text(QUESTIONS["collection"][0]).first).to_be_visible()
+    page.get_by_role("button", name="Revoke: The regulator").click()
+    expect(page.get_by_text("Revoked", exact=False).first).to_be_visible()
+    assert outside.request.get(address).status == 404
 
 
 def test_a_missed_passage_is_found_and_added(visit: Visit, product: RunningProduct) -> None:

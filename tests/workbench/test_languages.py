@@ -495,3 +495,11 @@ def test_what_is_no_word_is_found() -> None:
         *("a bare probability", "a bare probability"),
     ]
     assert coded("<p>17 %, low; MRR .71</p>", path="/strategies/") == []
+    plot = (
+        "<select><option>detecting</option></select><svg><text>late_in_list</text><text>estimate</text></svg>"
+    )
+    assert [said.split(":")[0] for said in coded(plot, path="/runs/")] == [
+        "a code",
+        "a code",
+        "an identifier",
+    ]

@@ -105,6 +105,7 @@ class Action(models.TextChoices):
     LLM_PRICE_SET = "llm.price_set", _("Model price set")
     LLM_RESUMED = "llm.resumed", _("Language models resumed")
     LLM_STOPPED = "llm.stopped", _("Language models stopped")
+    ENDPOINT_TESTED = "endpoint.tested", _("Endpoint tested")
     MAIL_TESTED = "mail.tested", _("Test mail sent")
     GROUP_CREATED = "group.created", _("Group created by the directory")
     GROUP_CHANGED = "group.changed", _("Group changed by the directory")

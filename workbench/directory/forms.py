@@ -8,6 +8,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.models import MemberRole
+from workbench.infra.choices import options_of
 
 from .models import MAX_NAME
 
@@ -23,4 +24,4 @@ class GroupRoleForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # Read when a page is made, so that the words are in its language.
-        self.fields["role"].choices = MemberRole.choices  # type: ignore[attr-defined]
+        self.fields["role"].choices = options_of(MemberRole)  # type: ignore[attr-defined]

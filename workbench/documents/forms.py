@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.models import User
+from workbench.infra.choices import options_of
 
 from .describing import Changes
 from .fields import LONGEST_NAME, LONGEST_VALUE
@@ -152,7 +154,7 @@ class FieldForm(forms.Form):
     name = forms.CharField(
         label=_("Name"), max_length=LONGEST_NAME, help_text=_("Such as contract number or owner.")
     )
-    kind = forms.ChoiceField(label=_("Holds"), choices=FieldKind.choices)
+    kind = forms.ChoiceField(label=_("Holds"), choices=partial(options_of, FieldKind))
 
 
 class ReasonForm(forms.Form):

@@ -70,6 +70,9 @@ _HELP: dict[str, Promise] = {
     "ops:risk": _(
         "State how much may go wrong unseen. The bar that keeps to it comes from this collection's own blind decisions."
     ),
+    "ops:endpoints": _(
+        "Which language models can be asked, whether they answer, and which collections ask them."
+    ),
     "ops:operations": _("What waits, what failed, what models cost today, and the switch that stops them."),
     "ops:costs": _("What language models cost in a month, added up four ways."),
     "ops:prompts": _("Every prompt in every version, and what changed between two."),

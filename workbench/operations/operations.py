@@ -31,6 +31,7 @@ from workbench.infra.plots import BarPlot, Chart, bar_plot, chart, over
 from workbench.runs.gateway import llm_control, spent_this_month
 from workbench.runs.models import LLMCall, Run, RunStatus
 from workbench.runs.restrictions import runs_open_to
+from workbench.runs.words import outcome_words
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -244,7 +245,7 @@ class Ledger:
     @property
     def outcome_rows(self) -> list[tuple[str, int]]:
         """How calls ended, the most frequent first."""
-        return self.outcomes.most_common()
+        return [(outcome_words(outcome), calls) for outcome, calls in self.outcomes.most_common()]
 
     @property
     def time_outs(self) -> int:

@@ -15,7 +15,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 from workbench.accounts.permissions import administers
 from workbench.accounts.reauthentication import asks_again
 from workbench.errors import WorkbenchError
-from workbench.infra.model_endpoints import is_local, model_endpoints
 from workbench.runs.models import ModelPrice
 from workbench.runs.prices import (
     models_without_price,
@@ -79,7 +78,6 @@ def _page(request: HttpRequest, *, form: Form | None = None, status: int = 200) 
     context = {
         "rows": rows,
         "unpriced": models_without_price(),
-        "endpoints": [(endpoint, is_local(endpoint)) for endpoint in model_endpoints()],
         "may_control": administers(request.user),
         "form": form if isinstance(form, PriceForm) else PriceForm(initial=_asked_for(request, rows)),
         "removal": form if isinstance(form, PriceRemovalForm) else None,

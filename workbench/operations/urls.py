@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
+from . import endpoint_views as endpoints
 from . import job_views as jobs
 from . import operations_views as views
 from . import price_views as prices
@@ -24,6 +25,7 @@ urlpatterns = [
     path("trust/progress/", views.progress, name="progress"),
     path("costs/", views.cost_page, name="costs"),
     path("costs.csv", views.cost_export, name="costs-export"),
+    path("operations/endpoints/", endpoints.endpoints_page, name="endpoints"),
     path("operations/prices/", prices.prices_page, name="prices"),
     path("operations/prices/remove/", prices.remove, name="price-remove"),
     path("collections/<slug:slug>/settings/risk/", risk.risk, name="risk"),

@@ -14,9 +14,11 @@ from django.utils.translation import gettext_lazy
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import permissions_anywhere
+from workbench.infra.choices import options_of
 from workbench.infra.dates import day_in_words, days_between, month_in_words
 from workbench.infra.plots import Chart, Series, bar_plot, chart, over
 from workbench.labeling.models import Label
+from workbench.review.feature_words import feature_words
 from workbench.runs.models import RoleChoice
 from workbench.runs.words import METHOD_LABELS
 
@@ -336,7 +338,7 @@ def _plots(report: dict[str, Any] | None) -> dict[str, Any]:
         ),
         "importance": bar_plot(
             title=_("Fall of ROC AUC when a feature is shuffled"),
-            figures=[(name, max(0.0, value), None, None) for name, value in importance],
+            figures=[(feature_words(name), max(0.0, value), None, None) for name, value in importance],
         )
         if importance
         else None,
@@ -376,7 +378,7 @@ def drift_page(*, user: User) -> dict[str, Any]:
     drift = drift_for(user=user)
     views = [
         (_("By month"), [replace(row, name=month_in_words(row.name)) for row in drift.by_month]),
-        (_("By role the machine gave"), _in_words(drift.by_role, dict(RoleChoice.choices))),
+        (_("By role the machine gave"), _in_words(drift.by_role, dict(options_of(RoleChoice)))),
         (_("By detector"), _in_words(drift.by_detector, METHOD_LABELS)),
         (_("By collection"), drift.by_collection),
     ]

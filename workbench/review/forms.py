@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from workbench.infra.choices import options_of
 from workbench.runs.models import RoleChoice
 
 from .models import EmailWish, ReasonCode, ReviewPolicy, SignatureMeaning
@@ -56,7 +58,7 @@ class SignForm(forms.Form):
 
     meaning = forms.ChoiceField(
         label=_("My signature means"),
-        choices=SignatureMeaning.choices,
+        choices=partial(options_of, SignatureMeaning),
         widget=forms.Select(attrs={"data-key": "s"}),
     )
     password = forms.CharField(
@@ -81,7 +83,7 @@ class LinesForm(forms.Form):
     from_line = forms.IntegerField(label=_("line"), min_value=1, max_value=10**6)
     to_page = forms.IntegerField(label=_("To page"), min_value=1, max_value=10**6)
     to_line = forms.IntegerField(label=_("line"), min_value=1, max_value=10**6)
-    role = forms.ChoiceField(label=_("Role"), choices=RoleChoice.choices)
+    role = forms.ChoiceField(label=_("Role"), choices=partial(options_of, RoleChoice))
     reason = forms.CharField(label=_("What these lines show"), max_length=2000)
 
 
@@ -125,4 +127,4 @@ class CommentForm(forms.Form):
 class WishForm(forms.Form):
     """When a person gets e-mail."""
 
-    email = forms.ChoiceField(label=_("E-mail"), choices=EmailWish.choices)
+    email = forms.ChoiceField(label=_("E-mail"), choices=partial(options_of, EmailWish))

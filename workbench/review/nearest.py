@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arbitration.questions.same_words import Term, new_terms
 from arbitration.text import highlight_spans, shortened
 from workbench.runs.models import Candidate, Run
 from workbench.runs.words import erased_words
@@ -28,17 +29,27 @@ def searched_words(run: Run) -> dict[str, int]:
 
 
 def near_terms(row: Candidate, run: Run) -> tuple[list[str], list[str]]:
-    """Of the words that were searched, those that the passage holds in any form, and those that it lacks; none of a
-    text that was erased."""
+    """Of the words that were searched, those that the passage holds in any form, and those that it lacks in every
+    form and language, each once; none of a text that was erased."""
     text = getattr(row, "text", None)
     if text is None:
         return [], []
     passage, language = text.anchor or text.snippet, row.document.language
-    holds: list[str] = []
-    lacks: list[str] = []
-    for term in searched_words(run):
-        (holds if highlight_spans(passage, [term], language) else lacks).append(term)
-    return holds[:MOST_TERMS], lacks[:MOST_TERMS]
+    searched = _searched_terms(run)
+    standing = [term for term in searched if highlight_spans(passage, [term.text], language)]
+    return _shown(new_terms(standing)), _shown(new_terms(searched, standing))
+
+
+def _searched_terms(run: Run) -> list[Term]:
+    """The words that were searched with their language: the glossary's are in the other one."""
+    parsed = run.parsed_question or {}
+    gloss, language = parsed.get("gloss") or {}, parsed.get("language", "en")
+    foreign = set(gloss.get("terms", ()))
+    return [Term(text, gloss["language"] if text in foreign else language) for text in searched_words(run)]
+
+
+def _shown(terms: list[Term]) -> list[str]:
+    return [term.text for term in terms[:MOST_TERMS]]
 
 
 def absence_words(reason: str) -> str:

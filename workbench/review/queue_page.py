@@ -15,6 +15,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 from workbench.infra.addresses import number_in
+from workbench.infra.choices import options_of
 from workbench.runs.models import RoleChoice
 from workbench.runs.places import lines_short
 from workbench.runs.records import anchor_of
@@ -229,7 +230,7 @@ def _filters(*, collections: list[Collection], filters: QueueFilter) -> dict[str
                 "order",
                 _("Sort by"),
                 filters.order,
-                [(value, str(label)) for value, label in QueueOrder.choices],
+                options_of(QueueOrder),
             ),
         ],
         "more": more,
@@ -248,8 +249,8 @@ def _more_filters(filters: QueueFilter) -> list[dict[str, Any]]:
             filters.role,
             [
                 everything,
-                *((value, str(label)) for value, label in RoleChoice.choices),
-                (UNDECIDED, _("undecided")),
+                *options_of(RoleChoice),
+                (UNDECIDED, _("Undecided")),
             ],
         ),
         _select(
@@ -263,18 +264,18 @@ def _more_filters(filters: QueueFilter) -> list[dict[str, Any]]:
             "assignee",
             _("Who has it"),
             filters.assignee,
-            [everything, (MINE, _("me")), (NOBODY, _("nobody")), (OTHERS, _("somebody else"))],
+            [everything, (MINE, _("Me")), (NOBODY, _("Nobody")), (OTHERS, _("Somebody else"))],
         ),
-        _select("stage", _("Stage"), filters.stage, [everything, *ItemStage.choices]),
+        _select("stage", _("Stage"), filters.stage, [everything, *options_of(ItemStage)]),
         _select(
             "age",
             _("Waits for"),
             filters.age,
             [
                 everything,
-                ("1", _("a day or more")),
-                ("7", _("a week or more")),
-                ("30", _("a month or more")),
+                ("1", _("A day or more")),
+                ("7", _("A week or more")),
+                ("30", _("A month or more")),
             ],
         ),
     ]
@@ -282,12 +283,12 @@ def _more_filters(filters: QueueFilter) -> list[dict[str, Any]]:
 
 def _deciders() -> list[tuple[str, str]]:
     return [
-        ("rule", _("a rule")),
-        ("gate", _("the gate")),
-        ("mlp", _("the reranker")),
-        ("llm", _("a language model")),
-        ("fallback", _("a fallback")),
-        ("undecided", _("nobody")),
+        ("rule", _("A rule")),
+        ("gate", _("The gate")),
+        ("mlp", _("The reranker")),
+        ("llm", _("A language model")),
+        ("fallback", _("A fallback")),
+        ("undecided", _("Nobody")),
     ]
 
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from workbench.documents.models import Collection
 from workbench.infra.addresses import number_in, words_in
+from workbench.infra.choices import options_of
 from workbench.runs.models import Run, RunQuerySet, RunStatus
 from workbench.runs.selectors import runs_visible
 
@@ -103,14 +104,14 @@ def run_list(*, user: User, query: QueryDict) -> dict[str, Any]:
                     "label": _("Status"),
                     "kind": "select",
                     "value": query.get("status", ""),
-                    "options": [("", _("Any")), *((v, str(label)) for v, label in RunStatus.choices)],
+                    "options": [("", _("Any")), *options_of(RunStatus)],
                 },
                 {
                     "name": "asked_by",
                     "label": _("Asked by"),
                     "kind": "select",
                     "value": query.get("asked_by", ""),
-                    "options": [("", _("anybody")), ("me", _("me"))],
+                    "options": [("", _("Anybody")), ("me", _("Me"))],
                 },
             ],
             "active": [],

@@ -15,7 +15,6 @@ from workbench.accounts.permissions import Permission, permissions_in
 from workbench.documents.beside import Place, beside_url
 from workbench.runs import selectors
 from workbench.runs.models import Candidate, Run, dom_id_of
-from workbench.runs.places import lines_short
 from workbench.runs.progress import run_progress
 from workbench.runs.records import anchor_of
 from workbench.runs.stand_in import stand_in_of
@@ -26,7 +25,7 @@ from .blindness import withheld_words
 from .models import ReasonCode
 from .outline import of_role, outlines_of, tally_of
 from .run_answer import answer_of
-from .run_tabs import TAB_CONTEXTS, TABS, TELLING_TABS, tabs_of
+from .run_tabs import TAB_CONTEXTS, TABS, TELLING_TABS, place_in_words, tabs_of
 from .selectors import signing_of
 
 
@@ -185,16 +184,12 @@ def _conflicts(run: Run) -> list[dict[str, str]]:
         | {
             "first_dom_id": dom_id_of(pair["first_id"]),
             "second_dom_id": dom_id_of(pair["second_id"]),
-            "first_place": _place_of(named.get(pair["first_id"])),
-            "second_place": _place_of(named.get(pair["second_id"])),
+            "first_place": place_in_words(named.get(pair["first_id"]), names_document=True),
+            "second_place": place_in_words(named.get(pair["second_id"]), names_document=True),
             "beside_url": _candidates_beside(named.get(pair["first_id"]), named.get(pair["second_id"])),
         }
         for pair in run.conflicts
     ]
-
-
-def _place_of(candidate: Candidate | None) -> str:
-    return f"{candidate.document}, {lines_short(anchor_of(candidate))}" if candidate else ""
 
 
 def _candidates_beside(first: Candidate | None, second: Candidate | None) -> str:

@@ -139,10 +139,12 @@ def _comments(run: Run, user: User) -> dict[str, Any]:
     }
 
 
-def place_in_words(row: Candidate, *, names_document: bool) -> str:
-    """Where a passage stands, in short; with its document where there are several."""
+def place_in_words(row: Candidate | None, *, names_document: bool) -> str:
+    """Where a passage stands, in short; with its document where there are several. Empty for one that is gone."""
+    if row is None:
+        return ""
     place = lines_short(anchor_of(row))
-    return f"{row.document.name}, {place}" if names_document else place
+    return f"{row.document}, {place}" if names_document else place
 
 
 def _history(run: Run, user: User) -> dict[str, Any]:

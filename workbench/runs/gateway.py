@@ -30,7 +30,7 @@ from arbitration.adapters.endpoints import (
     ReplyCache,
 )
 from arbitration.adapters.openai_chat import OpenAIChat, reply_of_body
-from arbitration.adapters.probe import probe
+from arbitration.adapters.probe import Prober, probe
 from arbitration.adapters.rerank_endpoint import EndpointReranker
 from arbitration.errors import LLMFailure
 from arbitration.protocols import ChatModel, ChatReply, ChatRequest, CrossEncoder
@@ -51,6 +51,8 @@ logger = structlog.get_logger(__name__)
 TROUBLE_CALLS = 5
 TROUBLE_WINDOW = timedelta(minutes=5)
 PROBE_TIMEOUT_S = 30.0
+#: A person waits for a greeting: one attempt, in a third of the time that all of them may take.
+GREETING_TIMEOUT_S = 5.0
 #: Outcomes of attempts that were refused here, before anything was sent.
 NOT_SENT = ("budget", "stopped", "circuit_open")
 #: Outcomes that say nothing of question and passages: the same call may well succeed another time.
@@ -180,6 +182,21 @@ def collection_chat_model(*, collection: Collection, model: str = "") -> OpenAIC
     )
 
 
+def endpoint_greet(choice: ModelChoice) -> None:
+    """Asks a model to say hello, for no collection: the switch and the month's budget hold, a breaker does not. Raises
+    ``LLMFailure`` where no answer comes in time."""
+    endpoint = _endpoint(choice)
+    give_connection_back()
+    Prober(
+        endpoint,
+        ledger=DatabaseLedger(run=None, collection=None),
+        guard=BudgetGuard(run=None, collection=None, endpoint=endpoint),
+        breaker=None,
+        address_rule=model_rule(base_url=endpoint.base_url),
+        timeout_s=GREETING_TIMEOUT_S,
+    ).basics()
+
+
 @dataclass(frozen=True, slots=True)
 class _Hooks:
     """What every call passes through, the probe's as well."""
@@ -287,9 +304,10 @@ class DatabaseLedger:
     """Writes every attempt, failures too, as soon as it ended."""
 
     def __init__(
-        self, *, run: Run | None, collection: Collection, breaker: CircuitBreaker | None = None
+        self, *, run: Run | None, collection: Collection | None, breaker: CircuitBreaker | None = None
     ) -> None:
-        self._run_id, self._collection_id = (run.pk if run else None), collection.pk
+        self._run_id = run.pk if run else None
+        self._collection_id = collection.pk if collection else None
         self._breaker, self._trace = breaker, here()
 
     def record(self, call: LedgerEntry) -> None:
@@ -330,10 +348,12 @@ def _without_nul(text: str | None) -> str | None:
 
 
 class BudgetGuard:
-    """Lets an attempt pass only when the switch is on, the collection allows the endpoint, and both budgets
-    have room for it."""
+    """Lets an attempt pass only when the switch is on, the collection (if it is for one) allows the endpoint, and both
+    budgets have room for it."""
 
-    def __init__(self, *, run: Run | None, collection: Collection, endpoint: Endpoint | None = None) -> None:
+    def __init__(
+        self, *, run: Run | None, collection: Collection | None, endpoint: Endpoint | None = None
+    ) -> None:
         self._run, self._collection = run, collection
         self._address = endpoint.base_url if endpoint else endpoint_name()
         self._model = endpoint.model if endpoint else ""
@@ -343,7 +363,7 @@ class BudgetGuard:
         control = llm_control()
         if control.is_stopped:
             raise LLMFailure("stopped", f"Use of language models is stopped: {control.stop_reason}")
-        if self._address not in self._collection.allowed_endpoints:
+        if self._collection and self._address not in self._collection.allowed_endpoints:
             raise LLMFailure(
                 "not_allowed",
                 f"This collection does not allow the endpoint {self._address}. An admin can add it.",

@@ -90,12 +90,12 @@ class Question(models.Model):
 class RunStatus(models.TextChoices):
     """Where a run is; the last three are ends."""
 
-    QUEUED = "queued", _("queued")
-    DETECTING = "detecting", _("detecting")
-    DETECTED = "detected", _("detected")
-    ARBITRATING = "arbitrating", _("arbitrating")
-    ARBITRATED = "arbitrated", _("arbitrated")
-    ANSWERING = "answering", _("answering")
+    QUEUED = "queued", _("waiting to start")
+    DETECTING = "detecting", _("finding passages")
+    DETECTED = "detected", _("passages found")
+    ARBITRATING = "arbitrating", _("judging passages")
+    ARBITRATED = "arbitrated", _("passages judged")
+    ANSWERING = "answering", _("writing the answer")
     DONE = "done", _("done")
     FAILED = "failed", _("failed")
     CANCELLED = "cancelled", _("cancelled")

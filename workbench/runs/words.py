@@ -41,6 +41,29 @@ STRATEGY_WORDS = {
     "r-flow-mlp": gettext_lazy("ranks by the reranker"),
 }
 
+#: How a call of a model ended.
+_OUTCOMES = {
+    "ok": gettext_lazy("answered"),
+    "timeout": gettext_lazy("no answer in time"),
+    "connection": gettext_lazy("the server cannot be reached"),
+    "rate_limited": gettext_lazy("too many calls"),
+    "server_error": gettext_lazy("an error of the server"),
+    "refused": gettext_lazy("the model refused"),
+    "cut_off": gettext_lazy("the answer was cut off"),
+    "unparseable": gettext_lazy("the answer could not be read"),
+    "wrong_schema": gettext_lazy("the answer had the wrong form"),
+    "budget": gettext_lazy("held back by a budget"),
+    "stopped": gettext_lazy("language models are stopped"),
+    "not_allowed": gettext_lazy("the collection does not allow the endpoint"),
+    "bad_request": gettext_lazy("the server rejected the call"),
+    "circuit_open": gettext_lazy("held back after repeated failures"),
+}
+
+
+def outcome_words(outcome: str) -> str:
+    """How a call of a model ended, in words."""
+    return str(_OUTCOMES.get(outcome, outcome.replace("_", " ")))
+
 
 def erased_words() -> str:
     """What stands where a text stood that was erased with its document."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
+
+from workbench.infra.choices import options_of
 
 from .models import MAX_TERM, EntryKind, Language
 
@@ -15,8 +19,8 @@ class EntryForm(forms.Form):
     variant = forms.CharField(
         label=_("Variant"), max_length=MAX_TERM, help_text=_("As the documents write it.")
     )
-    kind = forms.ChoiceField(label=_("Kind"), choices=EntryKind.choices, initial=EntryKind.ALIAS)
-    language = forms.ChoiceField(label=_("Language of the variant"), choices=Language.choices)
+    kind = forms.ChoiceField(label=_("Kind"), choices=partial(options_of, EntryKind), initial=EntryKind.ALIAS)
+    language = forms.ChoiceField(label=_("Language of the variant"), choices=partial(options_of, Language))
 
 
 class ImportForm(forms.Form):

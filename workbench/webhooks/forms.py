@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
+
+from workbench.infra.choices import options_of
 
 from .events import labels
 from .models import MAX_URL, WebhookFormat
@@ -23,7 +26,7 @@ class WebhookForm(forms.Form):
     description = forms.CharField(label=_("What it is for"), max_length=120, required=False)
     format = forms.ChoiceField(
         label=_("Format"),
-        choices=WebhookFormat.choices,
+        choices=partial(options_of, WebhookFormat),
         initial=WebhookFormat.JSON,
         required=False,
         help_text=_("Slack: the address of an incoming webhook. Teams: that of a workflow."),

@@ -7,9 +7,12 @@ import re
 import pytest
 
 from arbitration.contracts import Role
+from arbitration.documents import ParsedDocument
 from arbitration.grounding import check_quotes
 from arbitration.pipeline import Asked, ask
-from arbitration.reasons import MOST_QUOTED
+from arbitration.pool import WordMatch
+from arbitration.questions.same_words import Term, new_terms
+from arbitration.reasons import MOST_QUOTED, ReasonWriter
 from tests.arbitration.engine.makers import (
     RETENTION_POLICY,
     HashEmbedder,
@@ -22,6 +25,10 @@ from tests.arbitration.engine.makers import (
 MACHINE_WORDS = re.compile(
     r"\b(?:rank|bm25|embedding|cooccurrence|toc|rule \d|estimate|cosine|p =)|\d\.\d\d|\bl\d+_"
 )
+
+#: Sentences that name words, and the words.
+ABOUT_WORDS = re.compile(r"(?:Mentions|Names|Says it|Menciona|Nombra|Lo dice)[^.]*\.")
+QUOTED = re.compile(r"[“«]([^”»]+)[”»]")
 
 LONG = make_document(
     SectionText(
@@ -91,3 +98,41 @@ def test_a_spanish_question_has_spanish_reasons() -> None:
     best = asked("¿Cuánto tiempo se conservan los registros de auditoría?").audit.candidates[0]
     assert (best.reason or "").startswith("Dice «") or (best.reason or "").startswith("Establece «")
     assert "pero no" not in (best.reason or "")  # an English text is not blamed for lacking Spanish words
+
+
+def told_words(asking: str, document: ParsedDocument, document_language: str) -> list[list[Term]]:
+    """The words that each sentence on words names, each in the language of the document."""
+    reasons = [c.reason or "" for c in asked(asking, document).audit.candidates]
+    sentences = [found for reason in reasons for found in ABOUT_WORDS.findall(reason)]
+    return [[Term(word, document_language) for word in QUOTED.findall(one)] for one in sentences]
+
+
+@pytest.mark.parametrize(
+    ("question", "lines", "language"),
+    [
+        (
+            "¿Qué datos del cliente se conservan?",
+            ("The client keeps client data, and data of clients.",),
+            "en",
+        ),
+        ("What client access does the client keep?", ("El cliente conserva el acceso del cliente.",), "es"),
+        ("Who may access client data, and is access logged?", ("Accesses by a client are rare.",), "en"),
+    ],
+)
+def test_a_sentence_names_no_word_twice_in_any_form_or_language(
+    question: str, lines: tuple[str, ...], language: str
+) -> None:
+    document = make_document(SectionText("1 Scope", lines), language=language)
+    told = told_words(question, document, language)
+    assert told
+    for terms in told:
+        assert new_terms(terms) == terms
+
+
+def test_the_same_word_is_mentioned_and_not_called_other_words() -> None:
+    match = WordMatch(asked="trabajo", met="trabajo", cosine=1.0, weight=0.5)
+    pool = asked("¿Cómo se conservan los registros?").pool
+    candidate = pool.candidates[0].model_copy(update={"matched_keywords": (), "matched_words": (match,)})
+    reason = ReasonWriter(pool).reason(candidate, Role.TANGENTIAL)
+    assert "Menciona «trabajo»" in reason
+    assert " por " not in reason

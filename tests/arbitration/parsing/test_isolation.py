@@ -229,6 +229,7 @@ def test_the_parent_does_not_load_the_pdf_library() -> None:
 def test_pages_come_as_images(letter: Path) -> None:
     image = render_page(path=letter, page_num=2, scale=1.0)
     assert _png_size(image) == (612, 792)
+    assert image[25] == 3  # a palette: text has few colours, and the page a third of the bytes
     webp = render_page(path=letter, page_num=2, scale=1.0, image_format="webp")
     assert webp[:4] == b"RIFF"
     assert webp[8:12] == b"WEBP"

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
+from arbitration.questions.same_words import Term, new_terms
 from tests.workbench.cast import PASSWORD, Cast
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
@@ -190,7 +191,10 @@ def test_a_not_found_names_who_confirmed_it_and_what_came_nearest(
     assert near.count("<li>") == len(answer["nearest"])
     assert all(one["reason"] for one in answer["nearest"])
     searched = scene.run.parsed_question["searched"]
-    assert all(sorted(one["holds"] + one["lacks"]) == sorted(searched) for one in answer["nearest"])
+    for one in answer["nearest"]:
+        told_words = [Term(word, "en") for word in (*one["holds"], *one["lacks"])]
+        assert new_terms(told_words) == told_words
+        assert {term.text for term in told_words} <= set(searched)
     assert f"Lacks: {', '.join(answer['nearest'][-1]['lacks'])}." in near
 
 

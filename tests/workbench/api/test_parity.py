@@ -119,6 +119,7 @@ BY_THE_API: dict[str, tuple[str, ...]] = {
     "ops:stop": ("api:language-models-stop",),
     "ops:resume": ("api:language-models-resume",),
     "ops:budgets": ("api:language-models-budgets",),
+    "ops:endpoints": ("api:language-models-endpoint-test",),
     "ops:prices": ("api:language-models-prices",),
     "ops:price-remove": ("api:language-models-price-remove",),
     "ops:run-retry": ("api:run-again",),

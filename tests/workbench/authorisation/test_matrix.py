@@ -19,6 +19,7 @@ from tests.workbench.scene import Scene, standing_scene
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.api.tokens import token_create
+from workbench.infra.model_endpoints import ModelEndpoint
 
 from .parts import EVERYBODY, Row, address_known, singletons
 from .rows import ASKS_AGAIN, DOES_NOT_ASK, OTHERS, ROWS
@@ -112,6 +113,9 @@ def stage(
         standing_scene(tmp_path_factory.mktemp("stage")) as (cast, scene),
     ):
         patch.setattr("workbench.rerankers.champion.model_load", lambda version: None)
+        # Outside of MODEL_NETWORKS: a test of it ends before anything is sent.
+        away = ModelEndpoint("away", "http://192.0.2.1/v1", ("none",))
+        patch.setattr(settings, "MODEL_ENDPOINTS", (away,))
         singletons()
         made = Stage(cast, scene, _people(cast))
         for letter, person in made.people.items():

@@ -22,9 +22,11 @@ from workbench.audit.models import AuditEvent
 from workbench.collection_settings.selectors import criteria_weights_of
 from workbench.collection_settings.services import collection_change
 from workbench.documents.models import Collection, Document
-from workbench.errors import WorkbenchError
+from workbench.errors import NotAllowed, WorkbenchError
 from workbench.infra.model_endpoints import ModelEndpoint
 from workbench.operations.checks import model_endpoint_is_complete
+from workbench.operations.control import llm_stop
+from workbench.operations.endpoints import endpoint_try
 from workbench.runs import gateway
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 from workbench.runs.models import LLMCall, LLMEndpoint, Run
@@ -267,3 +269,48 @@ class TestChoosing:
         listed = client_as(cast.staff).get("/api/v1/language-models/prices/").json()["endpoints"]
         assert [(one["name"], one["is_local"]) for one in listed] == [("default", True), ("second", True)]
         assert "key" not in json.dumps(listed)
+
+
+class TestThePageOfEndpoints:
+    def test_it_says_who_asks_what_and_an_administrator_tests_it(
+        self, cast: Cast, client_as: ClientAs, document: Document, second: FakeLLM
+    ) -> None:
+        choose(document.collection, "second", "large")
+        User.objects.filter(pk=cast.admin.pk).update(is_staff=True)
+        client = client_as(User.objects.get(pk=cast.admin.pk))
+        page = client.get("/operations/endpoints/").content.decode()
+        assert "key-two" not in page
+        large = page.split('value="large"')[0].rsplit('<li class="row">', 1)[1]
+        assert document.collection.name in large
+        assert "Not asked in the last 30 days" in large
+
+        sent = {"endpoint": "second", "model": "large"}
+        said = client.post("/operations/endpoints/", sent, follow=True).content.decode()
+        assert "large answered in" in said
+        assert "Last call: answered" in " ".join(said.split())
+        event = AuditEvent.objects.get(action="endpoint.tested")
+        assert (event.actor, event.after["outcome"]) == (cast.admin, "ok")
+        (call,) = LLMCall.objects.all()
+        assert (call.collection_id, call.stage, call.endpoint) == (None, "probe", second.base_url)
+
+    def test_what_does_not_answer_is_said_in_words_with_what_to_do(
+        self, cast: Cast, document: Document, settings: Any
+    ) -> None:
+        settings.MODEL_ENDPOINTS = (
+            ModelEndpoint("dead", "http://127.0.0.1:9/v1", ("m",)),
+            ModelEndpoint("far", "http://192.0.2.1/v1", ("m",)),
+        )
+        User.objects.filter(pk=cast.admin.pk).update(is_staff=True)
+        admin = User.objects.get(pk=cast.admin.pk)
+        dead = endpoint_try(actor=admin, endpoint="dead", model="m")
+        assert (dead.is_answered, dead.outcome) == (False, "connection")
+        assert dead.said == (
+            "m did not answer: the server cannot be reached. Check the address, and whether the server is up."
+        )
+        assert endpoint_try(actor=admin, endpoint="far", model="m").outcome == "not_allowed"
+        llm_stop(actor=admin, reason="A test.")
+        assert endpoint_try(actor=admin, endpoint="dead", model="m").outcome == "stopped"
+        with pytest.raises(NotAllowed):
+            endpoint_try(actor=cast.analyst, endpoint="dead", model="m")
+        with pytest.raises(WorkbenchError, match="not configured"):
+            endpoint_try(actor=admin, endpoint="none", model="m")
