@@ -48,6 +48,7 @@ from .models import (
     PassageVector,
     Section,
 )
+from .search_backend import document_index
 from .services import document_row_for, index_epoch_bump
 from .tokens import passages_embed, placed_passages
 from .turns import turn_take
@@ -143,6 +144,7 @@ def _take_in(
     heartbeat.check()
     space = _embed(document, owner=owner, heartbeat=heartbeat)
     _finish(document, parsed, space=space, owner=owner, seconds=time.monotonic() - started)
+    document_index(document_id=document.pk)
 
 
 def parsed_document_add(

@@ -1,4 +1,4 @@
-"""The engine's door to the documents of one scope: pgvector, the lexical index, and line tables."""
+"""The engine's door to the documents of one scope: pgvector, the index of words, and line tables."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from arbitration.protocols import DocumentProfile, LineRow, PassageRow, ScopePro
 from arbitration.questions.references import reference_address, reference_score
 from arbitration.text import TermMatcher, supported_language, term_matcher
 
-from .lexical import PASSAGE, SECTION, Hit, LexicalIndex, address_words, index_epoch, lexical_index
 from .models import Collection, Document, EmbeddingSpace, Page
+from .search_backend import text_index
 from .term_queries import TermQueries, index_words, query_words
+from .text_index import PASSAGE, SECTION, Hit, TextIndex, address_words, index_epoch
 
 #: Up to this many passages in scope an exact scan is faster than walking the HNSW graph with a filter.
 EXACT_SCAN_LIMIT = 5_000
@@ -96,7 +97,7 @@ class Scope:
         """Number of passages in scope."""
         return sum(document.passage_count for document in self.documents.values())
 
-    def profile(self, collection: Collection, index: LexicalIndex) -> ScopeProfile:
+    def profile(self, collection: Collection, index: TextIndex) -> ScopeProfile:
         """What the engine needs to know of the documents; made once."""
         if self._profile is None:
             documents = tuple(
@@ -146,7 +147,7 @@ def collection_scope(collection: Collection) -> Scope:
     return scope
 
 
-def _profile(document: Document, index: LexicalIndex, *, is_superseded: bool) -> DocumentProfile:
+def _profile(document: Document, index: TextIndex, *, is_superseded: bool) -> DocumentProfile:
     return DocumentProfile(
         document_id=document.public_id,
         name=document.name,
@@ -215,9 +216,9 @@ class DatabaseCandidateStore:
         return self._scope.profile(self._collection, self._index)
 
     @cached_property
-    def _index(self) -> LexicalIndex:
+    def _index(self) -> TextIndex:
         fresh_connection()
-        return lexical_index(self._collection)
+        return text_index(self._collection)
 
     @property
     def _languages(self) -> dict[str, list[int] | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from celery.signals import task_postrun, worker_init
 from django.core.signals import request_finished
 
+from . import checks  # noqa: F401  (registers itself)
 from .copies import copies_sweep_if_due
 from .parser_doors import log_open_doors
 
