@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from workbench.errors import NotAllowed, Unavailable
 
 from .lexical_database import (
-    documents_lacking,
     document_write,
+    documents_lacking,
     extension_is_there,
     index_create,
     indexes_drop,

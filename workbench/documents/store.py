@@ -509,21 +509,25 @@ _LINES_OF_SCOPES = """
     ORDER BY s.position, l.page_num, l.line_num
 """
 #: Passages of a document follow one another, so those that touch a span are the last that begin before its end; an
-#: anchor is never so long that it touches more.
+#: anchor is never so long that it touches more. They are found first: on a cluster tokens lie on other nodes.
 _TOKENS_OF_SCOPES = """
-    SELECT s.position, t.packed
-    FROM unnest(%s::int[], %s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[])
-         AS s(position, document_id, page_start, line_start, page_end, line_end)
-    CROSS JOIN LATERAL (
-        SELECT p.id, p.ordinal, p.page_end, p.line_end
-        FROM documents_passage p
-        WHERE p.document_id = s.document_id AND (p.page_start, p.line_start) <= (s.page_end, s.line_end)
-        ORDER BY p.page_start DESC, p.line_start DESC
-        LIMIT 8
-    ) p
-    JOIN documents_passagetokens t ON t.passage_id = p.id AND t.space_id = %s
-    WHERE (p.page_end, p.line_end) >= (s.page_start, s.line_start)
-    ORDER BY s.position, p.ordinal
+    WITH touched AS MATERIALIZED (
+        SELECT s.position, s.document_id, p.id, p.ordinal
+        FROM unnest(%s::int[], %s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[])
+             AS s(position, document_id, page_start, line_start, page_end, line_end)
+        CROSS JOIN LATERAL (
+            SELECT p.id, p.ordinal, p.page_end, p.line_end
+            FROM documents_passage p
+            WHERE p.document_id = s.document_id AND (p.page_start, p.line_start) <= (s.page_end, s.line_end)
+            ORDER BY p.page_start DESC, p.line_start DESC
+            LIMIT 8
+        ) p
+        WHERE (p.page_end, p.line_end) >= (s.page_start, s.line_start)
+    )
+    SELECT p.position, t.packed
+    FROM touched p JOIN documents_passagetokens t
+      ON t.passage_id = p.id AND t.document_id = p.document_id AND t.space_id = %s
+    ORDER BY p.position, p.ordinal
 """
 _OUTLINE = """
     SELECT x.document_id, x.section_id, x.level, x.parent_id, x.title, x.breadcrumb, x.start_page AS page_start,
