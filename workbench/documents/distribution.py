@@ -8,12 +8,13 @@ along when it goes (``TAKE_ALONG``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.utils.translation import gettext as _
 
+from arbitration.errors import ArbitrationError
 from workbench.errors import NotAllowed, Unavailable
 
 #: The tables that are spread by document; the first is what the others lie beside.
@@ -115,6 +116,28 @@ def _spread(table: str) -> None:
             "SELECT create_distributed_table(%s, 'document_id', colocate_with => %s)",
             [table, beside or "none"],
         )
+
+
+class NodeAway(ArbitrationError):
+    """A node that holds a part of what is searched does not answer."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "A node of the database that holds a part of the documents does not answer. Ask again when the "
+                "operator has brought it back."
+            )
+        )
+
+
+def require_whole(failures: Iterable[str | None]) -> None:
+    """Of a cluster one node may be away while the others answer; what they find would pass for all there is. Raises
+    :class:`NodeAway` where a method of a question failed at the database, as its failure says."""
+    if (
+        any(failure and failure.startswith(OperationalError.__name__) for failure in failures)
+        and is_cluster()
+    ):
+        raise NodeAway
 
 
 def node_was_away(error: DatabaseError) -> bool:
