@@ -151,6 +151,12 @@ class Cluster:
         self._begin(node)
         self.workers.append(node)
         self.coordinator.execute(f"SELECT citus_add_node('127.0.0.1', {node.port})")
+        # Roles come along with the first command; whose the schema is does not.
+        node.execute(
+            "SET citus.enable_ddl_propagation = off",
+            f"ALTER SCHEMA public OWNER TO {OWNER}",
+            f"GRANT USAGE ON SCHEMA public TO {APP}",
+        )
         return node
 
     def _begin(self, node: Node) -> None:

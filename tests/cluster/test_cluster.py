@@ -56,7 +56,7 @@ QUESTIONS = [
     "What does PR.AC-1 concern?",
     "Does the cybersecurity team keep records?",
     "What is the notice period at the end of a quarter?",
-    "Which unicorns pay stamp duty?",
+    "Which unicorns owe stamp duty?",
 ]
 
 
