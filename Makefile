@@ -9,7 +9,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 FRAMEWORKS := --extra langchain --extra llamaindex --extra haystack
 
-.PHONY: run setup check test test-all faults upgrade-test bench load live-test deploy-test docs site client lock audit sbom release
+.PHONY: run setup check test test-all faults upgrade-test cluster-test bench load live-test deploy-test docs site client lock audit sbom release
 .DEFAULT_GOAL := run
 
 run:  ## set up and run the whole product until Ctrl-C
@@ -34,6 +34,9 @@ faults: setup  ## every fault, every hostile file, thousands of odd requests: mi
 
 upgrade-test: setup  ## an installation of an earlier commit, upgraded: its rows, its trail, every page for everybody
 	@$(VENV) -m workbench.stack exec -- $(VENV) -m pytest -q -n 0 -m upgrade tests/upgrade
+
+cluster-test: setup  ## the product on a Citus cluster of this machine, built from ../shared/engines; skipped without
+	@nice $(VENV) -m tests.cluster
 
 bench: setup  ## measure the figures of docs; SIZE=full for the large ones
 	@$(VENV) -m workbench.stack exec --migrated -- $(VENV) -m tests.bench $(SIZE)

@@ -25,6 +25,7 @@ OUTSIDE_SETTINGS = {
     "WEB_CONCURRENCY",
     "WEB_THREADS",
     "WORKBENCH_DEMO_PASSWORD",
+    "WORKBENCH_POSTGRES_BIN",
     "WORKBENCH_USER_PASSWORD",
 }
 #: Set for the tests by the gate; nobody sets it by hand.

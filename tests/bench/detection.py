@@ -216,8 +216,9 @@ class _Bench:
         """tantivy by itself: the addresses of the best passages."""
         import tantivy
 
-        from workbench.documents.lexical import PASSAGE, lexical_index
+        from workbench.documents.lexical import lexical_index
         from workbench.documents.term_queries import WORDS, index_words
+        from workbench.documents.text_index import PASSAGE
 
         index = self._index = getattr(self, "_index", None) or lexical_index(self._corpus.collection)
         terms = [

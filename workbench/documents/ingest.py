@@ -17,7 +17,8 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
+from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
@@ -31,6 +32,7 @@ from workbench.infra.leases import Heartbeat, LeaseLost, Limit, lease_claim, lea
 from workbench.infra.storable import storable
 from workbench.infra.stored import path_on_disk
 
+from .distribution import node_was_away
 from .embedding import AnotherEncoder, active_space, current_embedder, require_encoder_of, space_hold
 from .extents import SectionExtent, section_extents
 from .fields import particulars_store
@@ -48,6 +50,7 @@ from .models import (
     PassageVector,
     Section,
 )
+from .search_backend import document_index
 from .services import document_row_for, index_epoch_bump
 from .tokens import passages_embed, placed_passages
 from .turns import turn_take
@@ -101,6 +104,10 @@ def _take_to_its_end(document_id: int, *, owner: str, password: str | None) -> N
             )
         except LLMFailure as failure:
             _fail(document, "embedding", failure.message, owner=owner, seconds=time.monotonic() - started)
+        except OperationalError as error:
+            if node_was_away(error):  # no fault of the document: it waits until the node is back
+                rows.filter(lease_owner=owner).update(attempts=F("attempts") - 1)
+            raise
         except LeaseLost:
             logger.warning("document.lease_lost", document_id=document_id)
 
@@ -143,6 +150,7 @@ def _take_in(
     heartbeat.check()
     space = _embed(document, owner=owner, heartbeat=heartbeat)
     _finish(document, parsed, space=space, owner=owner, seconds=time.monotonic() - started)
+    document_index(document_id=document.pk)
 
 
 def parsed_document_add(

@@ -1,4 +1,4 @@
-"""The lexical index of a collection: BM25 over passages, and apart from them over section titles, by tantivy.
+"""The words of a collection on this machine's disk: BM25 over passages, and apart from them over titles, by tantivy.
 
 Passages and titles stand in indexes of their own. Together, thousands of short titles halve the average length that
 BM25 normalises by and count as texts in the rarity of a word (500 questions of ObliQA: MRR .688 together, .714 apart).
@@ -21,36 +21,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import structlog
 import tantivy
 from django.conf import settings
 from django.db import connection
 
-from arbitration.questions.references import section_address
-from arbitration.text import join_letter_spaced, stems
 from workbench.private import private_folder
 
 from .models import DELETED_STATUSES, Collection, Document, DocumentStatus
-from .term_queries import LINE_BREAK, PARTS, WORDS, TermQueries, index_words, parts
+from .term_queries import PARTS, WORDS, Phrase, Query, TermQueries
+from .text_index import INDEX_VERSION, PASSAGE, SECTION, Entry, Hit, entries, index_epoch
 
 logger = structlog.get_logger(__name__)
 
-#: Goes up when the words or the fields change: an older index is built anew.
-INDEX_VERSION = 4
-PASSAGE, SECTION = 1, 2
 _SUBFOLDERS = {PASSAGE: "passages", SECTION: "sections"}
 _Indexes = Mapping[int, tantivy.Index]
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One indexed entry: its BM25 score, its document's key and what was stored with it."""
-
-    score: float
-    document_pk: int
-    payload: dict[str, Any]
 
 
 def _schema() -> tantivy.Schema:
@@ -128,7 +114,7 @@ class LexicalIndex:
         """Makes queries of terms for the entries of one kind as they are now."""
         known = self._term_queries.get(kind)
         if known is None:
-            known = self._term_queries[kind] = TermQueries(self._schema, self._searcher(kind))
+            known = self._term_queries[kind] = TermQueries(TantivyVocabulary(self._searcher(kind)))
         return known
 
     def search(
@@ -136,8 +122,8 @@ class LexicalIndex:
         *,
         kind: int,
         any_of: Iterable[str] = (),
-        also: Iterable[tantivy.Query] = (),
-        boosted: Iterable[tantivy.Query] = (),
+        also: Iterable[Query] = (),
+        boosted: Iterable[Query] = (),
         documents: Sequence[int] | None,
         limit: int,
     ) -> list[Hit]:
@@ -145,8 +131,8 @@ class LexicalIndex:
         queries count double."""
         either = [
             *(tantivy.Query.term_query(self._schema, WORDS, word) for word in dict.fromkeys(any_of) if word),
-            *also,
-            *(tantivy.Query.boost_query(query, 2.0) for query in boosted),
+            *(tantivy_query(query, self._schema) for query in also),
+            *(tantivy.Query.boost_query(tantivy_query(query, self._schema), 2.0) for query in boosted),
         ]
         if not either:
             return []
@@ -154,22 +140,25 @@ class LexicalIndex:
         return list(self._each(kind, query, limit))
 
     def look(
-        self, *, kind: int, any_of: Sequence[tantivy.Query], documents: Sequence[int] | None, limit: int
+        self, *, kind: int, any_of: Sequence[Query], documents: Sequence[int] | None, limit: int
     ) -> Iterator[Hit]:
         """Entries that match any of the queries, best BM25 first; each is read when it is wanted."""
-        return self._each(kind, self._filtered(_any(any_of), documents), limit)
+        return self._each(kind, self._filtered(self._any(any_of), documents), limit)
 
     def _each(self, kind: int, query: tantivy.Query, limit: int) -> Iterator[Hit]:
         searcher = self._searcher(kind)
         for score, address in searcher.search(query, limit=limit, count=False).hits:
             yield self._hit(searcher, score, address)
 
-    def count(self, *, kind: int, any_of: Sequence[tantivy.Query], documents: Sequence[int] | None) -> int:
+    def count(self, *, kind: int, any_of: Sequence[Query], documents: Sequence[int] | None) -> int:
         """Number of entries that match any of the queries."""
         if not any_of:
             return 0
-        query = self._filtered(_any(any_of), documents)
+        query = self._filtered(self._any(any_of), documents)
         return int(self._searcher(kind).search(query, limit=1, count=True).count or 0)
+
+    def _any(self, queries: Sequence[Query]) -> tantivy.Query:
+        return _any([tantivy_query(query, self._schema) for query in queries])
 
     def _searcher(self, kind: int) -> tantivy.Searcher:
         assert self._indexes is not None, "bring_up_to_date comes first"
@@ -260,12 +249,12 @@ class LexicalIndex:
                 writer.delete_documents_by_term("document", pk)
         written = {}
         for pk in missing:
-            entries, lines = Counter[int](), 0
-            for entry in _entries(pk):
-                writers[entry.kind].add_document(entry.document)
-                entries[entry.kind] += 1
+            counted, lines = Counter[int](), 0
+            for entry in entries(pk):
+                writers[entry.kind].add_document(tantivy_document(entry, document_pk=pk))
+                counted[entry.kind] += 1
                 lines += entry.lines
-            written[pk] = _Held(stamps[pk], passages=entries[PASSAGE], sections=entries[SECTION], lines=lines)
+            written[pk] = _Held(stamps[pk], passages=counted[PASSAGE], sections=counted[SECTION], lines=lines)
         for writer in writers.values():
             writer.commit()
             writer.wait_merging_threads()
@@ -305,106 +294,43 @@ def _stamps(collection: Collection) -> dict[int, str]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One entry of an index, and how many body lines it stands for."""
-
-    kind: int
-    document: tantivy.Document
-    lines: int
-
-
-def _entries(document_pk: int) -> Iterator[_Entry]:
-    """The index entries of one document, read from the database; none when it is gone."""
-    language = Document.objects.values_list("language", flat=True).filter(pk=document_pk).first()
-    with connection.cursor() as cursor:
-        cursor.execute(_PASSAGES, [document_pk])
-        for row in cursor.fetchall():
-            pk, ordinal, page_start, line_start, page_end, line_end, section_id, text, lines = row
-            texts = [line for _, _, line in lines]
-            yield _entry(
-                kind=PASSAGE,
-                document_pk=document_pk,
-                words=passage_words(text, texts, language or ""),
-                texts=texts,
-                lines=len(lines),
-                payload={
-                    "id": pk,
-                    "ordinal": ordinal,
-                    "span": [page_start, line_start, page_end, line_end],
-                    "section": section_id,
-                    "text": text,
-                    "lines": lines,
-                },
-            )
-        cursor.execute(_SECTIONS, [document_pk])
-        columns = [column.name for column in cursor.description]
-        for row in cursor.fetchall():
-            section = dict(zip(columns, row, strict=True))
-            yield _entry(
-                kind=SECTION,
-                document_pk=document_pk,
-                words=[
-                    *index_words(section["title"], language or ""),
-                    *address_words(section_address(section["title"], section["breadcrumb"])),
-                ],
-                texts=[section["title"]],
-                payload=section,
-            )
-
-
-def passage_words(text: str, lines: Sequence[str], language: str) -> list[str]:
-    """The words of a passage, and of those of its lines that read otherwise by themselves: joining the lines puts
-    broken words together, which the matcher, line by line, sees in pieces."""
-    found = index_words(text, language)
-    if " ".join(lines) == text == join_letter_spaced(text):
-        return found
-    running = f" {' '.join(found)} "
-    for line in lines:
-        alone = stems(line, language)
-        if alone and f" {' '.join(alone)} " not in running:
-            found += alone
-    return found
-
-
-def address_words(address: Sequence[str]) -> list[str]:
-    """Index words of a section's address (``section:4.2``): its numbers, told apart from words of the text."""
-    return [f"@{step.partition(':')[2]}" for step in address]
-
-
-def _entry(
-    *,
-    kind: int,
-    document_pk: int,
-    words: Sequence[str],
-    texts: Sequence[str],
-    payload: dict[str, Any],
-    lines: int = 0,
-) -> _Entry:
+def tantivy_document(entry: Entry, *, document_pk: int) -> tantivy.Document:
+    """An entry as tantivy takes it."""
     document = tantivy.Document()
     document.add_unsigned("document", document_pk)
-    document.add_text(WORDS, " ".join(words))
-    document.add_text(PARTS, f" {LINE_BREAK} ".join(" ".join(parts(text)) for text in texts))
-    document.add_bytes("payload", json.dumps(payload, ensure_ascii=False).encode())
-    return _Entry(kind, document, lines)
+    document.add_text(WORDS, entry.words)
+    document.add_text(PARTS, entry.parts)
+    document.add_bytes("payload", json.dumps(entry.payload, ensure_ascii=False).encode())
+    return document
 
 
-_PASSAGES = """
-    SELECT p.id, p.ordinal, p.page_start, p.line_start, p.page_end, p.line_end, p.section_id, p.text,
-           coalesce((
-               SELECT json_agg(json_build_array(l.page_num, l.line_num, l.text) ORDER BY l.page_num, l.line_num)
-               FROM documents_line l
-               WHERE l.document_id = p.document_id
-                 AND (l.page_num, l.line_num) BETWEEN (p.page_start, p.line_start) AND (p.page_end, p.line_end)
-                 AND NOT l.is_furniture AND NOT l.is_hidden
-           ), '[]'::json)
-    FROM documents_passage p WHERE p.document_id = %s ORDER BY p.ordinal
-"""
-_SECTIONS = """
-    SELECT section_id, level, parent_id, title, breadcrumb, start_page AS page_start, line_start,
-           end_page AS page_end, line_end, own_page_end, own_line_end, has_children
-    FROM documents_section WHERE document_id = %s ORDER BY ordinal
-"""
+def tantivy_query(query: Query, schema: tantivy.Schema) -> tantivy.Query:
+    """A query as tantivy takes it."""
+    if isinstance(query, Phrase):
+        if len(query.words) == 1:
+            return tantivy.Query.term_query(schema, query.field, query.words[0])
+        return tantivy.Query.phrase_query(schema, query.field, list(query.words))
+    occur = tantivy.Occur.Must if query.holds_all else tantivy.Occur.Should
+    return tantivy.Query.boolean_query([(occur, tantivy_query(each, schema)) for each in query.queries])
+
+
+@dataclass(frozen=True, slots=True)
+class TantivyVocabulary:
+    """The parts in one state of an index; each is looked up in less than a microsecond."""
+
+    searcher: tantivy.Searcher
+
+    def expect(self, word: str) -> None:
+        """See the protocol."""
+
+    def holds(self, piece: str) -> bool:
+        """See the protocol."""
+        return bool(self.searcher.doc_freq(PARTS, piece))
+
+    def beginning(self, letters: str) -> list[str]:
+        """See the protocol."""
+        return [part for part, _ in self.searcher.terms_with_prefix(PARTS, letters)]
+
 
 _indexes: dict[Path, LexicalIndex] = {}
 _indexes_lock = threading.Lock()
@@ -419,17 +345,6 @@ def lexical_index(collection: Collection, *, epoch: int | None = None) -> Lexica
         index = _indexes.setdefault(folder, LexicalIndex(folder))
     index.bring_up_to_date(collection, epoch)
     return index
-
-
-def index_epoch(collection: Collection) -> int:
-    """The epoch now. Asked several times a question, so without a query built anew each time. Raises
-    :class:`Collection.DoesNotExist`."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT index_epoch FROM documents_collection WHERE id = %s", [collection.pk])
-        row = cursor.fetchone()
-    if row is None:
-        raise Collection.DoesNotExist(f"collection {collection.pk} is gone")
-    return int(row[0])
 
 
 def index_forget(*, collection_id: int) -> None:

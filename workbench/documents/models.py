@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from workbench.accounts.models import User
 
 
+def _between_blanks(field: str) -> models.Func:
+    """The pieces of a text of pieces between blanks."""
+    pieces = ArrayField(models.TextField())
+    return models.Func(field, models.Value(" "), function="string_to_array", output_field=pieces)
+
+
 class CollectionQuerySet(models.QuerySet["Collection"]):
     """Collections, filtered by what a user may do."""
 
@@ -587,4 +593,57 @@ class Likeness(models.Model):
             models.CheckConstraint(
                 condition=models.Q(share__gte=0, share__lte=1), name="likeness_is_a_share"
             ),
+        ]
+
+
+class IndexedDocument(models.Model):
+    """A document whose words are in the database's own index (:mod:`workbench.documents.lexical_database`), and the
+    state in which they were taken. This table and the next two are derived: emptied, they are filled again, and they
+    stay empty where each host keeps an index of its own."""
+
+    document = models.OneToOneField(Document, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="+")
+    version = models.PositiveSmallIntegerField()
+    language = models.CharField(max_length=8)
+    finished_at = models.DateTimeField(null=True)
+    passages = models.PositiveIntegerField()
+    sections = models.PositiveIntegerField()
+    lines = models.PositiveIntegerField()
+
+
+class IndexedText(models.Model):
+    """A passage or title, by the words and the parts that it is found by, each a run of letters or digits between
+    blanks. Its BM25 indexes need an extension, so the command makes them that moves an installation here."""
+
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="+")
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="+", db_index=False)
+    kind = models.PositiveSmallIntegerField()
+    words = models.TextField()
+    parts = models.TextField()
+    # What a hit gives, as JSON.
+    payload = models.TextField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["collection", "kind"], name="indexed_of_collection"),
+            GinIndex(_between_blanks("words"), name="indexed_words"),
+            GinIndex(_between_blanks("parts"), name="indexed_parts"),
+        ]
+
+
+class IndexedPart(models.Model):
+    """A part that a document holds, so that words written in pieces are looked for in pieces that there are."""
+
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="+")
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="+", db_index=False)
+    kind = models.PositiveSmallIntegerField()
+    part = models.TextField()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["collection", "kind", "part"],
+                opclasses=["int8_ops", "int2_ops", "text_pattern_ops"],
+                name="indexed_part",
+            )
         ]

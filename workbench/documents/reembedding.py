@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import ProgrammingError, connection, transaction
 from django.db.models import BinaryField, Count, Exists, Func, OuterRef, Q, QuerySet, Value
@@ -21,6 +22,7 @@ from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import NotAllowed
 
+from .distribution import is_cluster
 from .embedding import active_space, require_encoder_of, require_indexable
 from .models import (
     Collection,
@@ -208,12 +210,20 @@ def _lacking(space: EmbeddingSpace, *, has_tokens: bool) -> QuerySet[Passage]:
     return Passage.objects.filter(condition, document__status=DocumentStatus.READY)
 
 
-def _has_vector(space: EmbeddingSpace) -> Exists:
-    return Exists(PassageVector.objects.filter(passage=OuterRef("pk"), space=space))
+def _has_vector(space: EmbeddingSpace) -> Exists | Q:
+    return _has_one_of(PassageVector.objects.filter(space=space))
 
 
-def _has_tokens(space: EmbeddingSpace) -> Exists:
+def _has_one_of(made: QuerySet[Any]) -> Exists | Q:
+    """Passages of which something was made. On a cluster that lies on other nodes, which no passage can be looked up on
+    one by one: the keys are brought together instead."""
+    if is_cluster():
+        return Q(pk__in=made.values("passage"))
+    return Exists(made.filter(passage=OuterRef("pk")))
+
+
+def _has_tokens(space: EmbeddingSpace) -> Exists | Q:
     """Tokens in the layout that this version writes; of others nothing is read any more."""
     first = Func("packed", template="substring(%(expressions)s from 1 for 1)", output_field=BinaryField())
     of_layout = PassageTokens.objects.annotate(first=first).filter(first=Value(packed_layout()))
-    return Exists(of_layout.filter(passage=OuterRef("pk"), space=space))
+    return _has_one_of(of_layout.filter(space=space))

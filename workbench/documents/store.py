@@ -1,4 +1,4 @@
-"""The engine's door to the documents of one scope: pgvector, the lexical index, and line tables."""
+"""The engine's door to the documents of one scope: pgvector, the index of words, and line tables."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from arbitration.protocols import DocumentProfile, LineRow, PassageRow, ScopePro
 from arbitration.questions.references import reference_address, reference_score
 from arbitration.text import TermMatcher, supported_language, term_matcher
 
-from .lexical import PASSAGE, SECTION, Hit, LexicalIndex, address_words, index_epoch, lexical_index
 from .models import Collection, Document, EmbeddingSpace, Page
+from .search_backend import text_index
 from .term_queries import TermQueries, index_words, query_words
+from .text_index import PASSAGE, SECTION, Hit, TextIndex, address_words, index_epoch
 
 #: Up to this many passages in scope an exact scan is faster than walking the HNSW graph with a filter.
 EXACT_SCAN_LIMIT = 5_000
@@ -96,7 +97,7 @@ class Scope:
         """Number of passages in scope."""
         return sum(document.passage_count for document in self.documents.values())
 
-    def profile(self, collection: Collection, index: LexicalIndex) -> ScopeProfile:
+    def profile(self, collection: Collection, index: TextIndex) -> ScopeProfile:
         """What the engine needs to know of the documents; made once."""
         if self._profile is None:
             documents = tuple(
@@ -146,7 +147,7 @@ def collection_scope(collection: Collection) -> Scope:
     return scope
 
 
-def _profile(document: Document, index: LexicalIndex, *, is_superseded: bool) -> DocumentProfile:
+def _profile(document: Document, index: TextIndex, *, is_superseded: bool) -> DocumentProfile:
     return DocumentProfile(
         document_id=document.public_id,
         name=document.name,
@@ -215,9 +216,9 @@ class DatabaseCandidateStore:
         return self._scope.profile(self._collection, self._index)
 
     @cached_property
-    def _index(self) -> LexicalIndex:
+    def _index(self) -> TextIndex:
         fresh_connection()
-        return lexical_index(self._collection)
+        return text_index(self._collection)
 
     @property
     def _languages(self) -> dict[str, list[int] | None]:
@@ -508,21 +509,25 @@ _LINES_OF_SCOPES = """
     ORDER BY s.position, l.page_num, l.line_num
 """
 #: Passages of a document follow one another, so those that touch a span are the last that begin before its end; an
-#: anchor is never so long that it touches more.
+#: anchor is never so long that it touches more. They are found first: on a cluster tokens lie on other nodes.
 _TOKENS_OF_SCOPES = """
-    SELECT s.position, t.packed
-    FROM unnest(%s::int[], %s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[])
-         AS s(position, document_id, page_start, line_start, page_end, line_end)
-    CROSS JOIN LATERAL (
-        SELECT p.id, p.ordinal, p.page_end, p.line_end
-        FROM documents_passage p
-        WHERE p.document_id = s.document_id AND (p.page_start, p.line_start) <= (s.page_end, s.line_end)
-        ORDER BY p.page_start DESC, p.line_start DESC
-        LIMIT 8
-    ) p
-    JOIN documents_passagetokens t ON t.passage_id = p.id AND t.space_id = %s
-    WHERE (p.page_end, p.line_end) >= (s.page_start, s.line_start)
-    ORDER BY s.position, p.ordinal
+    WITH touched AS MATERIALIZED (
+        SELECT s.position, s.document_id, p.id, p.ordinal
+        FROM unnest(%s::int[], %s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[])
+             AS s(position, document_id, page_start, line_start, page_end, line_end)
+        CROSS JOIN LATERAL (
+            SELECT p.id, p.ordinal, p.page_end, p.line_end
+            FROM documents_passage p
+            WHERE p.document_id = s.document_id AND (p.page_start, p.line_start) <= (s.page_end, s.line_end)
+            ORDER BY p.page_start DESC, p.line_start DESC
+            LIMIT 8
+        ) p
+        WHERE (p.page_end, p.line_end) >= (s.page_start, s.line_start)
+    )
+    SELECT p.position, t.packed
+    FROM touched p JOIN documents_passagetokens t
+      ON t.passage_id = p.id AND t.document_id = p.document_id AND t.space_id = %s
+    ORDER BY p.position, p.ordinal
 """
 _OUTLINE = """
     SELECT x.document_id, x.section_id, x.level, x.parent_id, x.title, x.breadcrumb, x.start_page AS page_start,

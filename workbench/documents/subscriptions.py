@@ -8,6 +8,7 @@ from django.core.signals import request_finished
 
 from workbench.audit.withholding import withhold
 
+from . import checks  # noqa: F401  (registers itself)
 from .copies import copies_sweep_if_due
 from .parser_doors import log_open_doors
 from .restrictions import events_hidden

@@ -1,4 +1,5 @@
-"""Index queries that find whatever :class:`arbitration.text.TermMatcher` finds.
+"""Queries of an index of words that find whatever :class:`arbitration.text.TermMatcher` finds, whatever keeps the index
+(:mod:`.text_index`).
 
 The matcher is generous: words by their stems, phrases also written as one word, long words also written apart
 (``cyber security``), codes whatever stands between their parts (``ISO 27001``). An index that is less generous would
@@ -10,8 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-
-import tantivy
+from typing import Protocol
 
 from arbitration.text import (
     fold,
@@ -51,6 +51,38 @@ def query_words(terms: Sequence[str], language: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Entries that hold the words one after another in a field; a single word is a phrase of one."""
+
+    field: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """Entries that match any of the queries, or all of them."""
+
+    queries: tuple[Query, ...]
+    holds_all: bool = False
+
+
+Query = Phrase | Combined
+
+
+class Vocabulary(Protocol):
+    """The parts that the entries of one kind are made of."""
+
+    def expect(self, word: str) -> None:
+        """Pieces of this word are asked for next."""
+
+    def holds(self, piece: str) -> bool:
+        """Whether it is a part of any entry."""
+
+    def beginning(self, letters: str) -> list[str]:
+        """The parts that begin so."""
+
+
 #: Terms whose queries are kept for one state of an index.
 _KEPT = 4096
 #: Parts that are kept by their beginning: a few megabytes.
@@ -61,9 +93,8 @@ _PARTS_KEPT = 100_000
 class TermQueries:
     """Makes the queries of terms for one state of an index; those of a term that comes again are kept."""
 
-    schema: tantivy.Schema
-    searcher: tantivy.Searcher
-    _known: dict[tuple[str, str], list[tantivy.Query]] = field(default_factory=dict)
+    vocabulary: Vocabulary
+    _known: dict[tuple[str, str], list[Query]] = field(default_factory=dict)
     _beginnings: dict[str, list[str]] = field(default_factory=dict)
     _counts: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -77,7 +108,7 @@ class TermQueries:
             self._counts.clear()
         self._counts[term, language] = count
 
-    def holding(self, term: str, language: str) -> list[tantivy.Query]:
+    def holding(self, term: str, language: str) -> list[Query]:
         """Queries of which one or more find every entry that holds the term."""
         known = self._known.get((term, language))
         if known is None:
@@ -87,36 +118,37 @@ class TermQueries:
             self._known[term, language] = known
         return known
 
-    def _holding(self, term: str, language: str) -> list[tantivy.Query]:
+    def _holding(self, term: str, language: str) -> list[Query]:
         if is_code(term):
             return list(self._code(term))
         sequence = stems(term, language)
         if not sequence:
             return []
-        found = [self._phrase(WORDS, sequence)]
+        found: list[Query] = [self._phrase(WORDS, sequence)]
         single = sequence[0]
         if len(sequence) > 1:
             single = stem("".join(words(term)), language)
             found.append(self._phrase(WORDS, [single]))
         return [*found, *self._apart(single, language)]
 
-    def special(self, terms: Sequence[str], language: str) -> list[tantivy.Query]:
+    def special(self, terms: Sequence[str], language: str) -> list[Query]:
         """The queries of terms that their single words would not find."""
         return [
             query for term in terms for query in self.holding(term, language)[0 if is_code(term) else 1 :]
         ]
 
-    def _code(self, code: str) -> Iterator[tantivy.Query]:
+    def _code(self, code: str) -> Iterator[Query]:
         yield self._phrase(WORDS, [fold(code).replace(" ", "")])
         pieces = parts(code)
         if pieces:
             yield self._phrase(PARTS, pieces)
             yield self._phrase(PARTS, [*pieces[:-1], f"{pieces[-1]}s"])  # plural of an acronym
 
-    def _apart(self, wanted: str, language: str) -> Iterator[tantivy.Query]:
+    def _apart(self, wanted: str, language: str) -> Iterator[Query]:
         """A long word in two or three pieces; only pieces that the index holds are tried."""
         if len(wanted) < _APART_FROM:
             return
+        self.vocabulary.expect(wanted)
         begin = wanted[:-1]  # the last letter of a stem may differ in the text (policy, polici)
         for *first, rest in self._cut(begin, _MOST_PIECES):
             for last in self._continuations("".join(first), rest, wanted, language):
@@ -134,7 +166,7 @@ class TermQueries:
         """The parts that begin so. Of one letter there are thousands, and the next long word asks for them again."""
         known = self._beginnings.get(beginning)
         if known is None:
-            known = [part for part, _ in self.searcher.terms_with_prefix(PARTS, beginning)]
+            known = self.vocabulary.beginning(beginning)
             if sum(map(len, list(self._beginnings.values()))) + len(known) > _PARTS_KEPT:
                 self._beginnings.clear()
             if len(known) <= _PARTS_KEPT:
@@ -143,16 +175,12 @@ class TermQueries:
 
     def _cut(self, text: str, most: int) -> Iterator[list[str]]:
         for place in range(1, len(text)):
-            if not self._is_part(text[:place]):
+            if not self.vocabulary.holds(text[:place]):
                 continue
             yield [text[:place], text[place:]]
             if most > 2:
                 yield from ([text[:place], *rest] for rest in self._cut(text[place:], most - 1))
 
-    def _is_part(self, piece: str) -> bool:
-        return bool(self.searcher.doc_freq(PARTS, piece))
-
-    def _phrase(self, field: str, sequence: Sequence[str]) -> tantivy.Query:
-        if len(sequence) == 1:
-            return tantivy.Query.term_query(self.schema, field, sequence[0])
-        return tantivy.Query.phrase_query(self.schema, field, list(sequence))
+    @staticmethod
+    def _phrase(field: str, sequence: Sequence[str]) -> Query:
+        return Phrase(field, tuple(sequence))

@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import Q
 
 from workbench.api.models import IdempotentRequest
+from workbench.documents.lexical_database import document_remove
 from workbench.documents.models import Document, Likeness, OfferState, Sketch, VersionOffer
 from workbench.review.models import ItemState, QueueItem
 from workbench.review.record import text_hash
@@ -83,6 +84,7 @@ def _own_rows(document: Document) -> dict[str, int]:
     proposals = DictionaryEntry.objects.filter(
         status=EntryStatus.PROPOSED, proposed_from__candidate__document=document
     )
+    document_remove(document.pk)
     vectors = document.passages.filter(vectors__isnull=False).values("vectors").count()
     return {
         "lines": document.lines.all().delete()[0],

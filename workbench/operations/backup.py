@@ -39,8 +39,16 @@ from workbench.errors import Conflict, WorkbenchError
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-#: Logins end with a restore; a request that is repeated after it is carried out.
-LEFT_OUT = frozenset({"django_session", "api_idempotentrequest"})
+#: Logins end with a restore; a request that is repeated after it is carried out; the index of words is derived.
+LEFT_OUT = frozenset(
+    {
+        "django_session",
+        "api_idempotentrequest",
+        "documents_indexeddocument",
+        "documents_indexedtext",
+        "documents_indexedpart",
+    }
+)
 _CHUNK = 1024 * 1024
 _DATED = "%Y-%m-%dT%H%M%SZ"
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.db.models import F, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -36,6 +36,7 @@ from workbench.accounts.models import User
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.collection_settings.selectors import criteria_weights_of, gates_of
+from workbench.documents.distribution import NodeAway, node_was_away, require_whole
 from workbench.documents.embedding import active_space, current_embedder, require_encoder_of
 from workbench.documents.ingest import text_hash
 from workbench.documents.models import WORKING_STATUSES, Document
@@ -138,6 +139,10 @@ def _stage(
             logger.warning("run.lease_lost", run_id=run_id)
         except ArbitrationError as error:
             _fail(run, owner, str(error))
+        except OperationalError as error:
+            if not node_was_away(error):
+                raise
+            _fail(run, owner, str(NodeAway()))
 
 
 def _limit(run_id: int, owner: str) -> Limit:
@@ -222,6 +227,7 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             chat=chat,
             cross_encoder=encoder,
         )
+    require_whole(outcome.error for outcome in pool.outcomes)
     similar = _similar(run)
     heartbeat.check()
     pool = pool.model_copy(update={"notes": (*pool.notes, *notes)})

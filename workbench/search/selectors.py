@@ -1,7 +1,7 @@
 """Full-text search over the documents that a person may read.
 
-The passages come from the lexical index of each collection, which this machine derives from the database and brings up
-to date first. Only documents that the person may see, that are ready and that no later version has replaced are
+The passages come from the index of words of each collection, which is derived from the documents and brought up to date
+first. Only documents that the person may see, that are ready and that no later version has replaced are
 searched; an older version is searched when it is named.
 """
 
@@ -16,9 +16,10 @@ from typing import Any
 
 from arbitration.text import supported_language
 from workbench.accounts.models import User
-from workbench.documents.lexical import PASSAGE, Hit, LexicalIndex, lexical_index
 from workbench.documents.models import Collection, Document, DocumentQuerySet, Section
 from workbench.documents.narrowing import ScopeFilter, keys_matching
+from workbench.documents.search_backend import text_index
+from workbench.documents.text_index import PASSAGE, Hit, TextIndex
 
 from .words import Words
 
@@ -96,7 +97,7 @@ def search(*, user: User, request: SearchRequest, offset: int = 0, size: int = P
 class _Part:
     """The documents of one language in one collection."""
 
-    index: LexicalIndex
+    index: TextIndex
     language: str
     documents: list[int]
 
@@ -119,7 +120,7 @@ def _parts(*, user: User, request: SearchRequest) -> list[_Part]:
         if (kept is None or pk in kept) and collection in collections:
             keys.setdefault((collection, supported_language(language)), []).append(pk)
     indexes = {
-        pk: lexical_index(collections[pk], epoch=collections[pk].index_epoch)
+        pk: text_index(collections[pk], epoch=collections[pk].index_epoch)
         for pk in sorted({collection for collection, _ in keys})
     }
     return [_Part(indexes[collection], language, pks) for (collection, language), pks in sorted(keys.items())]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import tantivy
-
 from arbitration.text import fold, highlight_spans, is_code, is_stop_word, normalise, term_matcher, words
-from workbench.documents.term_queries import TermQueries
+from workbench.documents.term_queries import Combined, Query, TermQueries
 
 LONGEST_QUERY = 300
 MOST_TERMS = 20
@@ -41,16 +39,15 @@ class Words:
         telling = tuple(word for word in self.single if is_code(word) or not is_stop_word(word, language))
         return Words(telling, self.phrases) if telling or self.phrases else self
 
-    def query(self, queries: TermQueries, language: str, *, any_word: bool) -> tantivy.Query:
+    def query(self, queries: TermQueries, language: str, *, any_word: bool) -> Query:
         """The index query: entries that hold all of it, or any."""
-        occur = tantivy.Occur.Should if any_word else tantivy.Occur.Must
-        return tantivy.Query.boolean_query([(occur, self.of_term(t, queries, language)) for t in self.terms])
+        each = (self.of_term(term, queries, language) for term in self.terms)
+        return Combined(tuple(each), holds_all=not any_word)
 
     @staticmethod
-    def of_term(term: str, queries: TermQueries, language: str) -> tantivy.Query:
+    def of_term(term: str, queries: TermQueries, language: str) -> Query:
         """The index query of one term."""
-        either = [(tantivy.Occur.Should, query) for query in queries.holding(term, language)]
-        return tantivy.Query.boolean_query(either)
+        return Combined(tuple(queries.holding(term, language)))
 
     def stand_in(self, texts: Sequence[str], language: str, *, any_word: bool) -> bool:
         """Whether the texts, which are the same passage as a whole and line by line, hold all of it, or any. The index

