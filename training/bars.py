@@ -8,8 +8,9 @@ share of a question's accepted passages that are no evidence.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -21,7 +22,7 @@ from arbitration.pool import CandidatePool
 from arbitration.settings import EngineSettings
 from arbitration.strategies.base import StrategyServices
 from arbitration.strategies.registry import get_strategy
-from training.risk import controlled_risk, fewest_groups, first_controlled
+from training.risk import controlled_risk, fewest_groups, first_controlled, weighted_loss
 
 Floats = npt.NDArray[np.float64]
 
@@ -110,21 +111,35 @@ def _nearest_settings(limit: int) -> dict[str, float | int]:
     return {"near_limit": limit, "near_share": 0.0 if limit >= shipped.pool_size else share}
 
 
+#: The chance of a card that was drawn before chances were recorded: the shipped share.
+UNRECORDED = 0.1
+
+
 # --- one question -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class DecidedQuestion:
-    """A question's candidates, and which of them people decided to be ``evidence`` or ``others``, by candidate id."""
+    """A question's candidates, and which of them people decided to be ``evidence`` or ``others``, by candidate id, with
+    the ``chances`` with which they were drawn, as far as they are on record."""
 
     text: str
     pool: CandidatePool
     evidence: frozenset[str]
     others: frozenset[str]
+    chances: Mapping[str, float] = field(default_factory=dict)
 
     def tells(self, decides: Decides) -> bool:
         """Whether it says anything about a bar: what has no evidence loses none, but may accept what is none."""
-        return bool(self.evidence) if decides is Decides.DISCARD else bool(self.evidence or self.others)
+        return bool(self._counted(decides))
+
+    def weight(self, decides: Decides) -> float:
+        """For how many questions it stands: the inverse of the chance that anything of it that counts was drawn."""
+        missed = math.prod(1.0 - self.chances.get(name, UNRECORDED) for name in self._counted(decides))
+        return 1.0 / (1.0 - missed)
+
+    def _counted(self, decides: Decides) -> frozenset[str]:
+        return self.evidence if decides is Decides.DISCARD else self.evidence | self.others
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,27 +236,34 @@ class BarCurve:
 
 
 def bar_curve(
-    found: Sequence[Replayed], groups: Sequence[str], *, ladder: Sequence[float], promised: float
+    found: Sequence[Replayed],
+    groups: Sequence[str],
+    *,
+    ladder: Sequence[float],
+    promised: float,
+    weights: Sequence[float] | None = None,
 ) -> BarCurve:
-    """The effect of each bar, and the one that keeps the promise.
+    """The effect of each bar, and the one that keeps the promise; ``weights`` of the questions where they were drawn
+    with unequal chances.
 
     The theorem asks for losses that fall from bar to bar. Where one rises, the cheaper bar counts as no better than the
     dearer one: the paper makes general losses monotone in the same way.
     """
     number = len(set(groups))
+    weights = [1.0] * len(found) if weights is None else weights
     raw = np.array([one.losses for one in found]).reshape(len(found), len(ladder))
     losses = np.maximum.accumulate(raw[:, ::-1], axis=1)[:, ::-1]
     cards = np.array([one.cards for one in found]).reshape(len(found), len(ladder))
-    bounds = [controlled_risk(losses[:, way], groups) for way in range(len(ladder))]
+    bounds = [controlled_risk(losses[:, way], groups, weights) for way in range(len(ladder))]
     ways = tuple(
         Way(
             bar=float(bar),
-            lost=(bounds[way] * (number + 1) - 1) / number if number else 0.0,
+            lost=weighted_loss(losses[:, way], groups, weights),
             bound=bounds[way],
             cards=float(cards[:, way].mean()) if len(found) else 0.0,
         )
         for way, bar in enumerate(ladder)
     )
     columns = [losses[:, way] for way in range(len(ladder))]
-    chosen = first_controlled(columns, groups, alpha=promised)
-    return BarCurve(ways, chosen, len(found), number, fewest_groups(promised))
+    chosen = first_controlled(columns, groups, alpha=promised, weights=weights)
+    return BarCurve(ways, chosen, len(found), number, fewest_groups(promised, weights, groups))

@@ -1,8 +1,9 @@
 """The gate: a challenger is deployed only when its F1 on the gold holdout is strictly greater.
 
-There is no force switch. Both models are scored on the same rows, named by their hash; the decision carries both sets
-of figures and its reasons in words (learning.md, "The gate"). While the holdout is small both are cross-validated over
-all gold (``training.crossfit``), and the interval of the gain decides.
+There is no force switch. Both models are scored on the same rows, each weighing what it stands for
+(``training.gold.draw_weights``) and named by their hash; the decision carries both sets of figures and its reasons in
+words (learning.md, "The gate"). While the holdout is small both are cross-validated over all gold
+(``training.crossfit``), and the interval of the gain decides.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
+from scipy.special import ndtri, stdtrit
 
 from arbitration.evaluation.intervals import CONFIDENCE, Interval
 from arbitration.protocols import Scorer
@@ -163,8 +165,6 @@ def _foreign_features(version: int | None, serving_version: int) -> tuple[str, .
 
 
 def _figures(contender: Contender, gold: Dataset) -> Figures:
-    predicted = contender.probabilities >= contender.threshold
-    collections = np.array(gold.collections, dtype=object)
     return Figures(
         version=contender.version,
         metrics=classifier_metrics(
@@ -173,12 +173,19 @@ def _figures(contender: Contender, gold: Dataset) -> Figures:
             threshold=contender.threshold,
             questions=gold.questions,
             lists=gold.lists,
+            weights=gold.weights,
         ),
-        f1_by_collection={
-            name: f1_score(gold.labels[collections == name], predicted[collections == name])
-            for name in dict.fromkeys(gold.collections)
-        },
+        f1_by_collection=_f1_by_collection(contender, gold),
     )
+
+
+def _f1_by_collection(contender: Contender, gold: Dataset) -> dict[str, float]:
+    predicted = contender.probabilities >= contender.threshold
+    rows_of = {name: np.array(gold.collections, dtype=object) == name for name in gold.collections}
+    return {
+        name: f1_score(gold.labels[rows], predicted[rows], gold.weights[rows])
+        for name, rows in rows_of.items()
+    }
 
 
 def differing(champion: Contender, challenger: Contender) -> int:
@@ -241,7 +248,11 @@ def _interval_in_words(gain: Interval) -> str:
 def paired_gain(
     gold: Dataset, champion: Contender, challenger: Contender, *, policy: GatePolicy | None = None
 ) -> Interval:
-    """F1 of the challenger less F1 of the champion, with a paired bootstrap interval over question groups."""
+    """F1 of the challenger less F1 of the champion, with a paired bootstrap interval over question groups.
+
+    The bootstrap is too narrow where a few questions carry all the difference. It is widened as Student's t is against
+    the normal distribution, with the effective number of questions on which both differ (Kish, "Survey Sampling",
+    1965, section 8.2) less one as degrees of freedom."""
     policy = policy or GatePolicy()
     numbers: dict[str, int] = {}
     group = np.array([numbers.setdefault(name, len(numbers)) for name in gold.groups], dtype=np.intp)
@@ -253,14 +264,25 @@ def paired_gain(
     whole = _f1_of_counts(new.sum(axis=0)[None]) - _f1_of_counts(old.sum(axis=0)[None])
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(gains, [tail, 1 - tail])
-    return Interval(float(whole[0]), float(low), float(high), count)
+    value, wider = float(whole[0]), _widening(champion, challenger, gold, group)
+    return Interval(value, value - wider * (value - float(low)), value + wider * (float(high) - value), count)
+
+
+def _widening(champion: Contender, challenger: Contender, gold: Dataset, group: np.ndarray) -> float:
+    old, new = (side.probabilities >= side.threshold for side in (champion, challenger))
+    differ = np.bincount(group, gold.weights * (old != new))
+    if not differ.any():
+        return 1.0
+    freedom = max(1.0, differ.sum() ** 2 / (differ**2).sum() - 1.0)
+    tail = 1 - (1 - CONFIDENCE) / 2
+    return float(stdtrit(freedom, tail) / ndtri(tail))
 
 
 def _counts_by_group(contender: Contender, gold: Dataset, group: np.ndarray) -> Floats:
-    """Per group: hits, predicted positives, true positives; shape (groups, 3)."""
+    """Per group the weights of hits, predicted positives, true positives; shape (groups, 3)."""
     predicted = contender.probabilities >= contender.threshold
     columns = (predicted & (gold.labels == 1), predicted, gold.labels == 1)
-    return np.stack([np.bincount(group, column.astype(np.float64)) for column in columns], axis=1)
+    return np.stack([np.bincount(group, column * gold.weights) for column in columns], axis=1)
 
 
 def _f1_of_counts(counts: Floats) -> Floats:

@@ -63,7 +63,8 @@ class LabelRow:
     """One judgment of one question-candidate pair. Never overwritten.
 
     ``candidate`` identifies document version, scope and text; ``judge`` the person or model. ``blind`` says that
-    the machine's verdict was hidden until the judgment was given.
+    the machine's verdict was hidden until the judgment was given; ``chance``, in (0, 1], with which it was drawn for
+    that, ``None`` where nothing was drawn.
     """
 
     label_id: str
@@ -77,6 +78,7 @@ class LabelRow:
     document_type: str = ""
     guideline_version: str = ""
     blind: bool = False
+    chance: float | None = None
     seconds: float | None = None
 
     @property

@@ -22,11 +22,12 @@ UNCERTAIN_BAND = (0.40, 0.60)
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Pairs whose probability lies in [low, high): how many, what was predicted, what was true."""
+    """Pairs whose probability lies in [low, high): how many, their weight, what was predicted, what was true."""
 
     low: float
     high: float
     count: int
+    weight: float
     mean_probability: float
     share_positive: float
 
@@ -63,15 +64,16 @@ def classifier_metrics(
     threshold: Threshold,
     questions: Sequence[str],
     lists: Sequence[str] | None = None,
+    weights: Floats | None = None,
 ) -> ClassifierMetrics:
     """All figures; ``questions[i]`` names the question of pair i, ``lists[i]`` the candidate list it is ranked in
-    (the question's, if not given). Of several thresholds the figures name the mean. Raises ``ValueError`` without
-    pairs."""
+    (the question's, if not given). ``weights[i]`` says for how many pairs it stands, in all but counts, ROC AUC and
+    ranking. Of several thresholds the figures name the mean. Raises ``ValueError`` without pairs."""
     from sklearn.metrics import brier_score_loss, roc_auc_score
 
     if len(labels) == 0:
         raise ValueError("no labelled pairs to measure on")
-    precision, recall = precision_recall(labels, probabilities >= threshold)
+    precision, recall = precision_recall(labels, probabilities >= threshold, weights)
     low, high = UNCERTAIN_BAND
     mixed = 0 < labels.sum() < len(labels)
     return ClassifierMetrics(
@@ -79,31 +81,38 @@ def classifier_metrics(
         positives=int(labels.sum()),
         questions=len(set(questions)),
         threshold=float(np.mean(threshold)),
-        f1=f1_score(labels, probabilities >= threshold),
+        f1=f1_score(labels, probabilities >= threshold, weights),
         precision=precision,
         recall=recall,
         roc_auc=float(roc_auc_score(labels, probabilities)) if mixed else None,
-        brier=float(brier_score_loss(labels, probabilities, pos_label=1)),
-        ece=expected_calibration_error(labels, probabilities),
-        uncertain_share=float(((probabilities > low) & (probabilities < high)).mean()),
+        brier=float(brier_score_loss(labels, probabilities, sample_weight=weights, pos_label=1)),
+        ece=expected_calibration_error(labels, probabilities, weights),
+        uncertain_share=float(np.average((probabilities > low) & (probabilities < high), weights=weights)),
         **_ranking(labels, probabilities, questions if lists is None else lists),
     )
 
 
-def precision_recall(labels: Labels, predicted: npt.NDArray[np.bool_]) -> tuple[float, float]:
+def precision_recall(
+    labels: Labels, predicted: npt.NDArray[np.bool_], weights: Floats | None = None
+) -> tuple[float, float]:
     """Precision and recall of the positive class; 0 where undefined."""
-    hits = float((predicted & (labels == 1)).sum())
-    return (
-        hits / float(predicted.sum()) if predicted.any() else 0.0,
-        hits / float(labels.sum()) if labels.any() else 0.0,
-    )
+    hits, accepted, positive = confusion_sums(labels, predicted, weights)
+    return (hits / accepted if accepted else 0.0, hits / positive if positive else 0.0)
 
 
-def f1_score(labels: Labels, predicted: npt.NDArray[np.bool_]) -> float:
+def f1_score(labels: Labels, predicted: npt.NDArray[np.bool_], weights: Floats | None = None) -> float:
     """2 TP / (2 TP + FP + FN); 0 when nothing is positive and nothing predicted."""
-    hits = float((predicted & (labels == 1)).sum())
-    total = float(predicted.sum() + labels.sum())
-    return 2 * hits / total if total else 0.0
+    hits, accepted, positive = confusion_sums(labels, predicted, weights)
+    return 2 * hits / (accepted + positive) if accepted + positive else 0.0
+
+
+def confusion_sums(
+    labels: Labels, predicted: npt.NDArray[np.bool_], weights: Floats | None
+) -> tuple[float, float, float]:
+    """Weights of the true positives, of the predicted and of all positives."""
+    each = np.ones(len(labels)) if weights is None else weights
+    positive = labels == 1
+    return float(each[predicted & positive].sum()), float(each[predicted].sum()), float(each[positive].sum())
 
 
 def best_threshold(labels: Labels, probabilities: Floats) -> float:
@@ -120,25 +129,34 @@ def best_threshold(labels: Labels, probabilities: Floats) -> float:
     return (float(ordered[cut]) + below) / 2
 
 
-def reliability_curve(labels: Labels, probabilities: Floats) -> list[ReliabilityBin]:
+def reliability_curve(
+    labels: Labels, probabilities: Floats, weights: Floats | None = None
+) -> list[ReliabilityBin]:
     """Ten bins of equal width; empty ones are left out."""
+    each = np.ones(len(labels)) if weights is None else weights
     number = np.minimum((probabilities * RELIABILITY_BINS).astype(np.intp), RELIABILITY_BINS - 1)
     return [
         ReliabilityBin(
             low=bin_number / RELIABILITY_BINS,
             high=(bin_number + 1) / RELIABILITY_BINS,
             count=int((number == bin_number).sum()),
-            mean_probability=float(probabilities[number == bin_number].mean()),
-            share_positive=float(labels[number == bin_number].mean()),
+            weight=float(each[number == bin_number].sum()),
+            mean_probability=float(
+                np.average(probabilities[number == bin_number], weights=each[number == bin_number])
+            ),
+            share_positive=float(
+                np.average(labels[number == bin_number], weights=each[number == bin_number])
+            ),
         )
         for bin_number in np.unique(number)
     ]
 
 
-def expected_calibration_error(labels: Labels, probabilities: Floats) -> float:
+def expected_calibration_error(labels: Labels, probabilities: Floats, weights: Floats | None = None) -> float:
     """Mean distance of prediction and truth over the bins, weighted by their size."""
-    curve = reliability_curve(labels, probabilities)
-    return sum(b.count * abs(b.mean_probability - b.share_positive) for b in curve) / len(labels)
+    curve = reliability_curve(labels, probabilities, weights)
+    whole = sum(b.weight for b in curve)
+    return sum(b.weight * abs(b.mean_probability - b.share_positive) for b in curve) / whole
 
 
 def _ranking(labels: Labels, probabilities: Floats, lists: Sequence[str]) -> dict[str, float | None]:

@@ -36,22 +36,33 @@ class ModelReport(BaseModel):
 
 
 def model_report(
-    data: Dataset, probabilities: Floats, *, threshold: Threshold, importance: dict[str, float] | None = None
+    data: Dataset,
+    probabilities: Floats,
+    *,
+    threshold: Threshold,
+    importance: dict[str, float] | None = None,
+    weights: Floats | None = None,
 ) -> ModelReport:
-    """The report of a model with these probabilities, shape (n,). Raises ``ValueError`` without pairs."""
+    """The report of a model with these probabilities, shape (n,); ``weights`` are those of drawn gold
+    (:func:`training.gold.draw_weights`). Raises ``ValueError`` without pairs."""
     metrics = classifier_metrics(
-        data.labels, probabilities, threshold=threshold, questions=data.questions, lists=data.lists
+        data.labels,
+        probabilities,
+        threshold=threshold,
+        questions=data.questions,
+        lists=data.lists,
+        weights=weights,
     )
     return ModelReport(
         rows_hash=data.digest,
         metrics=metrics.as_json(),
         reliability=tuple(
             (b.mean_probability, b.share_positive, b.count)
-            for b in reliability_curve(data.labels, probabilities)
+            for b in reliability_curve(data.labels, probabilities, weights)
         ),
         curve=pr_curve(data, probabilities),
         confusion=confusion_by_role(data.roles, probabilities),
-        by_collection=_by_collection(data, probabilities, threshold),
+        by_collection=_by_collection(data, probabilities, threshold, weights),
         importance=importance or {},
     )
 
@@ -77,13 +88,15 @@ def confusion_by_role(roles: Sequence[str], probabilities: Floats) -> dict[str, 
     return {role: (counts[0], counts[1], counts[2]) for role, counts in table.items()}
 
 
-def _by_collection(data: Dataset, probabilities: Floats, threshold: Threshold) -> dict[str, dict[str, float]]:
+def _by_collection(
+    data: Dataset, probabilities: Floats, threshold: Threshold, weights: Floats | None
+) -> dict[str, dict[str, float]]:
     collections, predicted = np.array(data.collections, dtype=object), probabilities >= threshold
     found: dict[str, dict[str, float]] = {}
     for name in dict.fromkeys(data.collections):
         rows = collections == name
         found[name] = {
-            "f1": f1_score(data.labels[rows], predicted[rows]),
+            "f1": f1_score(data.labels[rows], predicted[rows], None if weights is None else weights[rows]),
             "pairs": float(rows.sum()),
         }
     return found

@@ -1,10 +1,10 @@
 """A simulated year of the learning loop: twelve months, 300 reviews each, a training at the end of every month.
 
 Questions of ObliQA are asked one after another, found and labelled once. Of each, people review the cards that rank
-best under whatever serves in that month (the rules, or the champion), and one drawn at random; one decision in twenty
-is wrong, and one card in ten is blind. What follows is the product's own code: which label speaks, on which side a
-question stands, what is gold, how both sides are compared, and what the gate decides. Questions that nobody reviews
-say how good what serves then is; the loop never sees them.
+best under whatever serves in that month (the rules, or the champion), and those that the product's draw makes blind
+among all; one decision in twenty is wrong. What follows is the product's own code: which label speaks, on which side
+a question stands, what is gold and what it weighs, how both sides are compared, and what the gate decides. Questions
+that nobody reviews say how good what serves then is; the loop never sees them.
 
 The same year is lived again with other draws (order of questions, mistakes, blind cards): one draw says little about
 when the interval first excludes zero.
@@ -34,6 +34,7 @@ from arbitration.features import FEATURE_VERSION, pool_features
 from arbitration.settings import EngineSettings
 from tests.bench.registry import Figure, Size, measurement
 from training.crossfit import Recipe, cross_fitted
+from training.draw import blind_chance
 from training.fitting import NotEnoughData, TrainingConfig
 from training.gate import (
     Contender,
@@ -44,7 +45,7 @@ from training.gate import (
     gold_missing,
     way_of,
 )
-from training.gold import all_gold_labels, gold_dataset, gold_labels
+from training.gold import all_gold_labels, draw_weights, gold_dataset, gold_labels
 from training.labels import LabelRow, LabelSource, resolve
 from training.metrics import f1_score, ranked_judgements
 from training.run import TrainedModel, train_model
@@ -55,8 +56,8 @@ Floats = npt.NDArray[np.float64]
 #: Five of ObliQA's forty regulations: more different questions than a year asks.
 DOCUMENTS = {"1", "3", "10", "19", "34"}
 MONTHS, REVIEWS, WRONG, BLIND = 12, 300, 0.05, 0.10
-#: Cards of a question that people review: the best ranked, and some at random.
-BEST, AT_RANDOM = 8, 1
+#: Cards of a question that people review besides the blind ones: the best ranked, as many as are kept on average.
+BEST = 8
 UNREVIEWED = 200
 SEED = 2026
 OTHER_DRAWS = (1, 2)
@@ -140,8 +141,11 @@ class Year:
         while done < REVIEWS:
             question = self.questions[self.asked]
             scores, bar = self._said(question)
-            for place in self._waiting(scores)[: REVIEWS - done]:
-                self._decide(question, place, says=bool(scores[place] >= bar), when=when)
+            chances = np.array([blind_chance(BLIND, float(score), bar) for score in scores])
+            is_blind = self.rng.random(len(scores)) < chances
+            for place in np.flatnonzero(is_blind | (_places(scores) < BEST)):
+                chance = float(chances[place]) if is_blind[place] else None
+                self._decide(question, int(place), says=bool(scores[place] >= bar), chance=chance, when=when)
                 done += 1
             self.asked += 1
 
@@ -151,12 +155,9 @@ class Year:
         scorer = self.champion.model.scorer
         return scorer.probabilities(question.features), scorer.threshold
 
-    def _waiting(self, scores: Floats) -> list[int]:
-        order = np.argsort(-scores, kind="stable")
-        best, rest = order[:BEST], order[BEST:]
-        return [int(place) for place in (*best, *self.rng.permutation(rest)[:AT_RANDOM])]
-
-    def _decide(self, question: Asked, place: int, *, says: bool, when: datetime) -> None:
+    def _decide(
+        self, question: Asked, place: int, *, says: bool, chance: float | None, when: datetime
+    ) -> None:
         right = bool(question.labels[place])
         decided = right != bool(self.rng.random() < WRONG)
         label_id = f"{len(self.labels):06d}"
@@ -170,7 +171,8 @@ class Year:
                 judge="a reviewer",
                 created_at=when,
                 collection="obliqa",
-                blind=bool(self.rng.random() < BLIND),
+                blind=chance is not None,
+                chance=chance,
             )
         )
         self.cards[label_id] = (question, place)
@@ -241,7 +243,8 @@ class Year:
         )
 
     def _rows(self, labels: Sequence[LabelRow], sides: QuestionSides) -> Dataset:
-        return gold_dataset({row.label_id: self._example(row) for row in labels}, sides=sides)
+        examples = {row.label_id: self._example(row) for row in labels}
+        return gold_dataset(examples, sides=sides, weights=draw_weights(labels))
 
     def _month(
         self, month: int, gold: Dataset, decision: GateDecision, before: str, challenger: TrainedModel | None
@@ -266,6 +269,11 @@ class Year:
             serves_f1=f1,
             serves_mrr=mrr,
         )
+
+
+def _places(scores: Floats) -> npt.NDArray[np.intp]:
+    """The place of each score in the ranked list, from 0 on."""
+    return np.argsort(np.argsort(-scores, kind="stable"), kind="stable")
 
 
 def f1_of(questions: Sequence[Asked], model: TrainedModel | None) -> tuple[float, float]:
@@ -382,7 +390,7 @@ def described(
     ranked = [q for q in whole.questions if q.is_ranked and {e.document_id for e in q.evidence} <= kept]
     chosen = list({question_key(q.text): q for q in ranked}.values())
     order = np.random.default_rng(SEED).permutation(len(chosen))
-    needed = UNREVIEWED + -(-months * REVIEWS // (BEST + AT_RANDOM)) + months
+    needed = UNREVIEWED + -(-months * REVIEWS // BEST)
     drawn = [chosen[place] for place in order[:needed]]
     dataset = replace(
         whole,

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.training.makers import dataset
+from training.draw import blind_chance
 from training.gate import Contender, GateDecision, GatePolicy, decide, differing, paired_gain, way_of
 from training.metrics import f1_score
 from training.snapshot import Dataset
@@ -229,19 +230,30 @@ PROMISED = 0.05
 MONTHS = 500
 
 
-@pytest.mark.parametrize(("questions", "shared"), [(50, 0.5), (50, 0.9), (100, 0.9)])
-def test_a_challenger_that_is_no_better_is_seldom_deployed(questions: int, shared: float) -> None:
-    """Gold as ordinary work brings it: a pair or two a question, one in seven evidence. Both sides see the truth
-    through noise of the same size, partly the same noise, and have the same threshold: neither is better."""
+@pytest.mark.parametrize(
+    ("questions", "shared", "is_drawn"),
+    [(50, 0.5, False), (50, 0.9, False), (50, 0.5, True), (100, 0.5, True)],
+)
+def test_a_challenger_that_is_no_better_is_seldom_deployed(
+    questions: int, shared: float, is_drawn: bool
+) -> None:
+    """Gold as ordinary work brings it: a pair or two a question, one in seven evidence, or what the draw takes of ten
+    pairs a question by what the old side says. Both sides see the truth through noise of the same size, partly the same
+    noise, and have the same threshold: neither is better."""
     policy = GatePolicy(resamples=400)
     deployed = 0
     for month in range(MONTHS):
         rng = np.random.default_rng([questions, int(10 * shared), month])
-        gold = small_gold(rng, questions)
+        gold = small_gold(rng, questions, pairs=10 if is_drawn else None)
         noise = rng.normal(size=(3, len(gold)))
         old, new = (
             1.8 * gold.labels + np.sqrt(shared) * noise[0] + np.sqrt(1 - shared) * own for own in noise[1:]
         )
+        if is_drawn:
+            chances = np.array([blind_chance(0.1, 1 / (1 + np.exp(-2.0 * (p - 1.3))), 0.5) for p in old])
+            rows = np.flatnonzero(rng.random(len(gold)) < chances)
+            gold, old, new = gold.taken(rows), old[rows], new[rows]
+            gold = replace(gold, weights=1 / chances[rows] / np.mean(1 / chances[rows]))
         gain = paired_gain(gold, Contender("v1", 2, 1.3, old), Contender("v2", 2, 1.3, new), policy=policy)
         assert gain.low is not None
         deployed += gain.low > 0
@@ -249,9 +261,9 @@ def test_a_challenger_that_is_no_better_is_seldom_deployed(questions: int, share
     assert 0 < deployed <= PROMISED * MONTHS
 
 
-def small_gold(rng: np.random.Generator, questions: int) -> Dataset:
-    """Blind cards of so many questions; at least as many of each kind as a comparison needs."""
-    names = [f"q{number}" for number in range(questions) for _ in range(rng.integers(1, 3))]
+def small_gold(rng: np.random.Generator, questions: int, *, pairs: int | None = None) -> Dataset:
+    """Cards of so many questions, so many each or one or two; at least as many of each kind as a comparison needs."""
+    names = [f"q{number}" for number in range(questions) for _ in range(pairs or rng.integers(1, 3))]
     labels = (rng.random(len(names)) < 1 / 7).astype(np.int64)
     labels[:10] = 1
     return replace(

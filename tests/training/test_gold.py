@@ -83,8 +83,9 @@ def test_gold_rows_are_in_order_of_label_and_named_by_group() -> None:
     for example in made.values():
         sides.hold_out(example.question)
 
-    data = gold_dataset(made, sides=sides)
+    weights = dict.fromkeys(made, 1.0)
+    data = gold_dataset(made, sides=sides, weights=weights)
 
     assert list(data.label_ids) == sorted(made)
     assert data.groups[0] == sides.group(made[data.label_ids[0]].question)
-    assert data.digest == gold_dataset(dict(reversed(made.items())), sides=sides).digest
+    assert data.digest == gold_dataset(dict(reversed(made.items())), sides=sides, weights=weights).digest

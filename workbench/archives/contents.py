@@ -177,6 +177,7 @@ class LabelRow(_Part):
     source: LabelSource
     judge: Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(storable)]
     blind: bool = False
+    blind_chance: Annotated[float, Field(gt=0, le=1)] | None = None
     seconds: Annotated[float, Field(ge=0, le=10_000_000)] | None = None
 
     @model_validator(mode="after")

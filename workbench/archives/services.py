@@ -371,6 +371,7 @@ def _label(row: LabelRow, *, document: Document, batch: LabelImport) -> Label:
         judge_name=row.judge,
         seconds=row.seconds,
         blind=row.blind and row.source.is_human,
+        blind_chance=row.blind_chance if row.blind and row.source.is_human else None,
         label_import=batch,
         **judgment(role=row.role, source=batch.source),
     )

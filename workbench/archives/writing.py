@@ -237,6 +237,7 @@ def _label(label: Label, source: LabelSource, *, salt: bytes) -> LabelRow:
         source=source,
         judge=_pseudonym(label.judge, salt=salt) if source.is_human else label.judge_name,
         blind=label.blind,
+        blind_chance=label.blind_chance,
         seconds=label.seconds,
     )
 

@@ -137,6 +137,8 @@ class Label(models.Model):
     seconds = models.FloatField(null=True, blank=True)
     # Whether the machine's verdict was hidden until the judgment was given.
     blind = models.BooleanField(default=False)
+    # The chance with which the draw of blind cards took it; null where nothing was drawn.
+    blind_chance = models.FloatField(null=True, blank=True)
     comment = models.TextField(blank=True)
     review = models.OneToOneField(
         Review, on_delete=models.PROTECT, null=True, blank=True, related_name="label"
@@ -182,6 +184,11 @@ class Label(models.Model):
             ),
             models.CheckConstraint(
                 condition=~Q(source=SourceChoice.LLM) | Q(blind=False), name="models_are_not_blind"
+            ),
+            models.CheckConstraint(
+                condition=Q(blind_chance__isnull=True)
+                | Q(blind=True, blind_chance__gt=0, blind_chance__lte=1),
+                name="drawn_label_is_blind",
             ),
             models.CheckConstraint(
                 condition=Q(seconds__isnull=True) | Q(seconds__gte=0), name="label_seconds_not_negative"

@@ -135,5 +135,6 @@ def label_row(label: Label) -> LabelRow:
         document_type=label.document.document_type,
         guideline_version=str(label.guideline) if label.guideline else "",
         blind=label.blind,
+        chance=label.blind_chance,
         seconds=label.seconds,
     )

@@ -39,7 +39,8 @@ def label_from_review(*, review: Review) -> Label | None:
         return None
     label = label_of_candidate(candidate=review.candidate, role=Role(review.role), source=source)
     label.person, label.review = review.reviewer, review
-    label.blind, label.seconds, label.comment = review.blind, review.seconds_on_card, review.comment
+    label.blind, label.blind_chance = review.blind, review.blind_chance
+    label.seconds, label.comment = review.seconds_on_card, review.comment
     label.save(force_insert=True)
     return label
 

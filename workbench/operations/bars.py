@@ -69,16 +69,19 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class DecidedRun:
-    """What people decided of one run's candidates, by candidate id of its list."""
+    """What people decided of one run's candidates, by candidate id of its list, and with which chance each was drawn to
+    be decided blind, where that is on record."""
 
     run_id: int
     question: str
     roles: dict[str, bool] = field(default_factory=dict)
+    chances: dict[str, float] = field(default_factory=dict)
 
     def on(self, pool: CandidatePool) -> DecidedQuestion:
         """The decisions on their list."""
         evidence = frozenset(name for name, is_evidence in self.roles.items() if is_evidence)
-        return DecidedQuestion(self.question, pool, evidence, frozenset(self.roles) - evidence)
+        others = frozenset(self.roles) - evidence
+        return DecidedQuestion(self.question, pool, evidence, others, self.chances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,8 @@ def decided_runs(*, collection: Collection) -> list[DecidedRun]:
         run = label.candidate.run
         decided = runs.setdefault(run.pk, DecidedRun(run.pk, run.question.text))
         decided.roles[label.candidate.candidate_id] = bool(label.binary_label)
+        if label.blind_chance is not None:
+            decided.chances[label.candidate.candidate_id] = label.blind_chance
     return [runs[key] for key in sorted(runs, reverse=True)][:MOST_RUNS]
 
 
@@ -137,6 +142,7 @@ def bar_compute(
     services = reranking_services()
     found: list[Replayed] = []
     groups: list[str] = []
+    weights: list[float] = []
     has_late: bool | None = None
     for done, run in enumerate(fit):
         tell(done, len(fit))
@@ -152,9 +158,11 @@ def bar_compute(
         measure = measure_of(decides, has_model=served is not None, has_late=has_late)
         found.append(replayed(question, decides=decides, measure=measure, services=services, base=base))
         groups.append(sides.group(run.question))
+        weights.append(question.weight(decides))
     tell(len(fit), len(fit))
     measure = measure_of(decides, has_model=served is not None, has_late=has_late is not False)
-    curve = bar_curve(found, groups, ladder=LADDERS[decides, measure], promised=promised)
+    ladder = LADDERS[decides, measure]
+    curve = bar_curve(found, groups, ladder=ladder, promised=promised, weights=weights)
     threshold = served.threshold if served else None
     return Computed(curve, measure, state, threshold, len(every) - len(fit))
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from arbitration.features import FEATURE_VERSION
 from training.gate import GatePolicy, Way, way_of
-from training.gold import all_gold_labels, gold_dataset, gold_labels
+from training.gold import all_gold_labels, draw_weights, gold_dataset, gold_labels
 from training.labels import LabelRow, one_per_candidate
 from training.snapshot import Dataset, QuestionSides, Side, build_snapshot
 from training.snapshot import Snapshot as SnapshotRows
@@ -232,7 +232,8 @@ def _each_once(*groups: Sequence[LabelRow]) -> list[LabelRow]:
 def _gold(labels: Sequence[LabelRow], featured: dict[str, Featured], sides: QuestionSides) -> Dataset:
     meant = {label_id: found.candidate for label_id, found in featured.items()}
     kept = one_per_candidate([row for row in labels if row.label_id in featured], meant)
-    return gold_dataset({row.label_id: featured[row.label_id].example for row in kept}, sides=sides)
+    examples = {row.label_id: featured[row.label_id].example for row in kept}
+    return gold_dataset(examples, sides=sides, weights=draw_weights(kept))
 
 
 # --- freezing ---------------------------------------------------------------------------------------

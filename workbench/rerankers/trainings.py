@@ -391,7 +391,9 @@ def _champion_recipe(data: LearningData, served: ServedModel, named: ModelVersio
 
 
 def _report(gold: Dataset, side: Contender, importance: dict[str, float] | None = None) -> ModelReport:
-    return model_report(gold, side.probabilities, threshold=side.threshold, importance=importance)
+    return model_report(
+        gold, side.probabilities, threshold=side.threshold, importance=importance, weights=gold.weights
+    )
 
 
 def _next_number() -> int:

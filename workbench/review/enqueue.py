@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
+from arbitration.settings import EngineSettings
+from training.draw import blind_chance
 from workbench.runs.models import Candidate, RoleChoice, Run, demands_decision
+from workbench.runs.reranking import reranking_services
 
 from .blindness import BLIND_STAGE
 from .models import ItemState, QueueItem, Review, ReviewAction, ReviewPolicy
@@ -21,7 +25,11 @@ def queue_fill(*, run: Run, candidates: list[Candidate]) -> None:
     Items are made in the order of the document, so that keys and equal priorities tell no rank.
     """
     policy = ReviewPolicy.objects.filter(collection=run.collection_id).first() or ReviewPolicy()
-    items = [_item(run, candidate, policy) for candidate in sorted(candidates, key=place_in_document)]
+    chances = _chances(run, candidates, policy)
+    items = [
+        _item(run, candidate, policy, chances.get(candidate.pk))
+        for candidate in sorted(candidates, key=place_in_document)
+    ]
     QueueItem.objects.bulk_create(items, ignore_conflicts=True)
     not_found_fill(run=run)
 
@@ -51,11 +59,38 @@ def place_in_document(candidate: Candidate) -> tuple[int, int, int, int, int]:
     )
 
 
-def _item(run: Run, candidate: Candidate, policy: ReviewPolicy) -> QueueItem:
+def _chances(run: Run, candidates: Sequence[Candidate], policy: ReviewPolicy) -> dict[int, float]:
+    """With which chance each candidate that has a role to hide is blind, by key. Under the shares of now a passage
+    keeps the chance of its first run: another model may not open what is hidden, nor hide what was open."""
+    kept = QueueItem.objects.filter(
+        collection=run.collection_id,
+        run__question__normalised=run.question.normalised,
+        candidate__text_hash__in={candidate.text_hash for candidate in candidates},
+        blind_chance__gt=0,
+    )
+    if policy.pk:
+        kept = kept.filter(created_at__gt=policy.changed_at)
+    first = dict(kept.order_by("-pk").values_list("candidate__text_hash", "blind_chance"))
+    bar = _bar()
+    return {
+        candidate.pk: first.get(candidate.text_hash)
+        or blind_chance(policy.blind_share, candidate.verdict.probability, bar)
+        for candidate in candidates
+        if candidate.verdict.role is not None
+    }
+
+
+def _bar() -> float:
+    """From which probability on what serves takes a passage for evidence."""
+    scorer = reranking_services().scorer
+    return EngineSettings().rules_accept if scorer is None else scorer.threshold
+
+
+def _item(run: Run, candidate: Candidate, policy: ReviewPolicy, chance: float | None) -> QueueItem:
     """A blind card always asks for a decision, and has one priority: neither may tell its role."""
     verdict = candidate.verdict
-    is_blind = verdict.role is not None and falls_in(
-        share=policy.blind_share, purpose="blind", passage=passage_key(run, candidate)
+    is_blind = chance is not None and falls_in(
+        share=chance, purpose="blind", passage=passage_key(run, candidate)
     )
     needs_second = falls_in(share=policy.second_share, purpose="second", passage=passage_key(run, candidate))
     why = _why(candidate) + ["blind"] * is_blind + ["second"] * needs_second
@@ -66,6 +101,7 @@ def _item(run: Run, candidate: Candidate, policy: ReviewPolicy) -> QueueItem:
         candidate=candidate,
         is_required=is_blind or demands_decision(role=verdict.role, needs_person=verdict.needs_person),
         is_blind=is_blind,
+        blind_chance=chance or None,
         needs_second=needs_second,
         priority=priority,
         why=why,

@@ -60,6 +60,8 @@ class Review(models.Model):
     reason_code = models.CharField(max_length=24, choices=ReasonCode.choices, blank=True)
     comment = models.TextField(blank=True)
     blind = models.BooleanField(default=False)
+    # With which chance the card was drawn to be blind; null on others, and from before chances were recorded.
+    blind_chance = models.FloatField(null=True)
     seconds_on_card = models.FloatField(null=True)
     supersedes = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="superseded_by"
@@ -77,6 +79,11 @@ class Review(models.Model):
                 condition=~Q(action=ReviewAction.OVERRIDE)
                 | (Q(role__isnull=False) & (~Q(reason_code="") | Q(blind=True))),
                 name="override_has_role_and_reason",
+            ),
+            models.CheckConstraint(
+                condition=Q(blind_chance__isnull=True)
+                | Q(blind=True, blind_chance__gt=0, blind_chance__lte=1),
+                name="drawn_review_is_blind",
             ),
             models.CheckConstraint(
                 condition=~Q(action=ReviewAction.APPROVE) | Q(role__isnull=False), name="approval_has_a_role"
@@ -198,6 +205,8 @@ class QueueItem(models.Model):
     stage = models.CharField(max_length=12, choices=ItemStage.choices, default=ItemStage.FIRST)
     # The machine's role stays hidden until the first choice is made.
     is_blind = models.BooleanField(default=False)
+    # With which chance it was drawn to be blind, whatever came of it; null without a draw.
+    blind_chance = models.FloatField(null=True)
     needs_second = models.BooleanField(default=False)
     first_reviewer = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -235,6 +244,10 @@ class QueueItem(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(state__in=ItemState.values), name="item_state_is_known"),
             models.CheckConstraint(condition=Q(stage__in=ItemStage.values), name="item_stage_is_known"),
+            models.CheckConstraint(
+                condition=Q(blind_chance__isnull=True) | Q(blind_chance__gt=0, blind_chance__lte=1),
+                name="blind_chance_is_one",
+            ),
             models.CheckConstraint(
                 condition=Q(stage=ItemStage.FIRST) | Q(first_reviewer__isnull=False),
                 name="later_stage_names_the_first",

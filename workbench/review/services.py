@@ -156,6 +156,7 @@ def _candidate_decide(
             comment=comment.strip(),
             supersedes=previous,
             blind=blind,
+            blind_chance=item.blind_chance if blind and item else None,
             seconds_on_card=seconds_on_card(item=item, actor=actor),
         )
         awaits_second = item_follow(item, review=review)
