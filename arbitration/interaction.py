@@ -22,6 +22,7 @@ from arbitration.late_interaction import (
 )
 from arbitration.pool import WordMatch
 from arbitration.protocols import TokenVectors
+from arbitration.questions.model import ParsedQuestion
 from arbitration.sentences import SentenceMap
 from arbitration.text import WORD, is_stop_word, supported_language
 
@@ -65,7 +66,7 @@ def late_signals(units: Sequence[Unit], context: DetectorContext) -> list[LateSi
     scores = np.where(compared, np.stack([interaction.scores() for interaction in found]), -np.inf)
     plain = np.where(compared, np.stack([interaction.plain() for interaction in found]), -np.inf).max(axis=0)
     readers = [
-        _WordReader(text, asked, interaction, context.question.language)
+        _WordReader(text, asked, interaction, _language_of(text, context.question))
         for text, asked, interaction in zip(wordings.texts, wordings.tokens, found, strict=True)
     ]
     signals = []
@@ -136,7 +137,8 @@ class _WordReader:
         ]
 
     def matches(self, row: int, tokens: CandidateTokens, unit: Unit) -> tuple[WordMatch, ...]:
-        """The words met, exact or by meaning; a word of several tokens is met where its weightiest is."""
+        """The words met, exact or by meaning; a word of several tokens is met where its weightiest is. A function word
+        meets nothing."""
         lines = {(line.page_num, line.line_num): line.text for line in unit.lines}
         found: dict[str, WordMatch] = {}
         for word, places in self._words:
@@ -149,10 +151,20 @@ class _WordReader:
                 continue
             line, offset = tokens.place(self._interaction.where[row, places[weights.argmax()]])
             met = _word_at(lines.get(line, ""), offset)
-            if met:
+            if met and (is_exact or not _only_joins(met)):
                 match = WordMatch(asked=word, met=met, cosine=min(1.0, cosine), weight=float(weights.sum()))
                 found.setdefault(word.casefold(), match)
         return tuple(found.values())
+
+
+def _language_of(wording: str, question: ParsedQuestion) -> str:
+    gloss = question.gloss
+    return gloss.language if gloss and wording == gloss.text else question.language
+
+
+def _only_joins(word: str) -> bool:
+    """A function word, which means what it joins: nothing is said by it, however near it comes."""
+    return is_stop_word(word, "en") or is_stop_word(word, "es")
 
 
 def _word_at(line: str, offset: int) -> str:

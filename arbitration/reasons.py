@@ -14,7 +14,7 @@ from arbitration.expected_values import ValueKind, asking_words, expected_kinds,
 from arbitration.pool import CandidatePool, PoolCandidate, WordMatch
 from arbitration.questions.same_words import Term, new_terms, share_a_word
 from arbitration.sentences import Sentence, is_heading, is_titled, sentences_of, without_heading
-from arbitration.text import fold, normalise, stem, supported_language, term_matcher, words
+from arbitration.text import fold, is_stop_word, normalise, stem, supported_language, term_matcher, words
 
 #: Words of a quotation, and terms that a reason names.
 MOST_QUOTED = 15
@@ -214,8 +214,12 @@ class ReasonWriter:
 
     def _same_words(self, candidate: PoolCandidate) -> list[str]:
         """Words of the passage that are words of the question though no keyword is, such as a verb that asks."""
-        same = [match.met for match in candidate.matched_words if self._is_same(match, candidate)]
         language = self._language_of(candidate)
+        same = [
+            match.met
+            for match in candidate.matched_words
+            if self._is_same(match, candidate) and not is_stop_word(match.met, language)
+        ]
         return [term.text for term in new_terms(Term(text, language) for text in same)][:_MOST_TERMS]
 
     def _is_same(self, match: WordMatch, candidate: PoolCandidate) -> bool:

@@ -3,7 +3,7 @@
 // workbench:current (panel.js shows its evidence).
 
 let byPointer = false;
-let rowTop = null; // where the buttons stood before the card was swapped
+let swapped = {}; // the card that is being swapped, and where its buttons stood
 
 const cards = () => [...document.querySelectorAll("[data-card]")];
 const current = () => document.querySelector("[data-card][aria-current=true]");
@@ -88,12 +88,12 @@ function followHash() {
   else window.addEventListener("load", followHash, { once: true }); // htmx has not seen the link yet
 }
 
-const topOfButtons = (card) => card?.querySelector?.(".card__acts > .button-row")?.getBoundingClientRect().top ?? null;
+const topOfButtons = (card) => card.querySelector(".card__acts > .button-row")?.getBoundingClientRect().top;
 
 // What the page says above the cards may have become longer or shorter with the decision.
 function holdButtons(card) {
-  const now = topOfButtons(card);
-  if (rowTop !== null && now !== null) window.scrollBy({ top: now - rowTop, behavior: "instant" });
+  const moved = swapped.id === card.id && topOfButtons(card) - swapped.top;
+  if (moved) window.scrollBy({ top: moved, behavior: "instant" });
 }
 
 function afterDecision(card) {
@@ -121,7 +121,9 @@ document.addEventListener("click", (event) => {
 document.addEventListener("focusin", (event) => {
   makeCurrent(event.target.closest?.("[data-card]"), { focus: false });
 });
-document.addEventListener("htmx:beforeSwap", (event) => (rowTop = topOfButtons(event.detail.target)));
+document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
+  swapped = target?.matches?.("[data-card]") ? { id: target.id, top: topOfButtons(target) } : {};
+});
 document.addEventListener("htmx:load", (event) => {
   if (event.target.matches?.("[data-card]")) afterDecision(event.target);
 });

@@ -110,3 +110,13 @@ def test_the_gloss_is_no_measure_for_the_questions_own_language(monkeypatch: pyt
 )
 def test_the_word_at_a_character(line: str, offset: int, word: str) -> None:
     assert _word_at(line, offset) == word
+
+
+def test_a_function_word_meets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MEANINGS, "supplier", "for")
+    document = make_document(SectionText("1 Exit", ("For six months the help goes on.",)))
+    embedder = ByMeaning()
+    found = detect(
+        question="Which supplier helps?", store=make_store(document, embedder=embedder), embedder=embedder
+    )
+    assert "supplier" not in {match.asked for match in found.candidates[0].matched_words}
