@@ -454,7 +454,7 @@ def test_a_page_in_spanish_differs_in_its_words_alone(
     #: The cast is named after its roles; the style guide asks the question of the scene; a language stands in the menu
     #: under its own name; headings are the documents' own.
     own = {*User.objects.values_list("name", flat=True), scene.run.question.text, "English"}
-    own |= {suggestion.heading for suggestion in suggestions(collection=cast.alpha)}
+    own |= {suggestion.heading for suggestion in suggestions(collection=cast.alpha, user=cast.analyst)}
     #: What stands behind a link is a stored file, in the language it was made in.
     walked = [a for a in ALL if not a.name.startswith("api:") and a.name != "exports:shared"]
     paths = [path_of(address, scene) for address in walked]

@@ -275,10 +275,9 @@ def document_page(
     query: QueryDict,
     deletion: ReasonForm | None = None,
     describe: DescribeForm | None = None,
-    restriction: RestrictionForm | None = None,
 ) -> dict[str, Any]:
     """A document: facts, outline, one page as image and text, search. Of a deleted one, only what became of it;
-    ``deletion``, ``describe`` and ``restriction`` are forms that were refused."""
+    ``deletion`` and ``describe`` are forms that were refused."""
     address = document.get_absolute_url()
     is_gone = document.status in DELETED_STATUSES
     is_shown = bool(document.page_count) and not is_gone
@@ -301,7 +300,7 @@ def document_page(
         "original_url": "" if is_gone else reverse("documents:original", args=[document.pk]),
         "is_gone": is_gone,
         **_deletion(document, may_manage=Permission.MANAGE in may, form=deletion),
-        "restriction": _restriction(document, form=restriction) if Permission.MANAGE in may else None,
+        "restrict_url": reverse("documents:restrict", args=[document.pk]) if Permission.MANAGE in may else "",
         "ask_url": f"{reverse('questions:ask')}?collection={document.collection.slug}&document={document.pk}"
         if Permission.ASK in may and document.status == DocumentStatus.READY
         else "",
@@ -325,11 +324,16 @@ def restriction_form(*, document: Document, data: QueryDict | None = None) -> Re
     )
 
 
-def _restriction(document: Document, *, form: RestrictionForm | None) -> dict[str, Any]:
+def restriction_page(*, document: Document, form: RestrictionForm) -> dict[str, Any]:
+    """Who may see the document, for admins of its collection."""
     return {
-        "form": form or restriction_form(document=document),
-        "is_restricted": is_restricted(document),
-        "url": reverse("documents:restrict", args=[document.pk]),
+        "document": document,
+        "form": form,
+        "crumbs": [
+            {"label": document.collection.name, "url": document.collection.get_absolute_url()},
+            {"label": str(document), "url": document.get_absolute_url()},
+            {"label": _("Who may see it")},
+        ],
     }
 
 

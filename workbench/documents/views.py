@@ -206,12 +206,12 @@ def collection_fields(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "documents/fields.html", context, status=422 if is_change else 200)
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 @asks_again
 def document_restrict(request: HttpRequest, pk: int) -> HttpResponse:
-    """Restricts a document to some members of its collection, or opens it to all."""
+    """Who may see a document; restricts it to some members of its collection, or opens it to all."""
     document = selectors.document_for(user=request.user, pk=pk, permission=Permission.MANAGE)
-    form = presenters.restriction_form(document=document, data=request.POST)
+    form = presenters.restriction_form(document=document, data=request.POST or None)
     if form.is_valid():
         given = form.cleaned_data
         readers = given["readers"] if given["is_restricted"] else None
@@ -222,10 +222,8 @@ def document_restrict(request: HttpRequest, pk: int) -> HttpResponse:
         else:
             messages.success(request, _("Saved. It holds from now on, also for what rests on the document."))
             return redirect(document)
-    context = presenters.document_page(
-        document=document, user=request.user, query=request.GET, restriction=form
-    )
-    return render(request, "documents/document.html", context, status=422)
+    context = presenters.restriction_page(document=document, form=form)
+    return render(request, "documents/restrict.html", context, status=422 if form.errors else 200)
 
 
 @require_GET

@@ -23,6 +23,7 @@ READ_BY_THE_API: dict[str, tuple[str, ...]] = {
     "documents:beside": ("api:document-beside",),
     "documents:citation": ("api:document-citation",),
     "documents:versions": ("api:document-versions", "api:document-beside"),
+    "documents:restrict": ("api:document-restriction", "api:collection-people"),
     "documents:fields": ("api:collection-fields",),
     "search:search": ("api:search-list",),
     "questions:ask": ("api:question-estimate", "api:document-list", "api:collection-list"),

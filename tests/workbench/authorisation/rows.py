@@ -48,6 +48,7 @@ DOCUMENTS: list[Row] = [
     post("documents:cancel", "AD", given=parts.document_on_its_way),
     post("documents:delete", "D", fields(reason="Asked for by the client.", is_sure="on")),
     post("documents:keep", "D", fields(reason="By mistake."), parts.deleted_document),
+    get("documents:restrict", "D"),
     post("documents:restrict", "D", fields(is_restricted="on", reason="Personal data.")),
     post("documents:describe", "AD", fields(document_type="policy")),
     post("documents:bulk", "AD", parts.described),

@@ -55,7 +55,7 @@ def test_what_was_read_counts_until_a_person_sets_the_field(
 ) -> None:
     assert passing(cast, parties=["acme corp."]) == {"contract.txt"}
     assert passing(cast, document_types=["Contract"], effective_from="2026-03-01") == {"contract.txt"}
-    facts = facts_of(collections=[cast.alpha])
+    facts = facts_of(collections=[cast.alpha], user=cast.analyst)
     assert (facts.parties, facts.document_types, facts.has_dates) == (
         ("Acme Corp.", "Beta LLC"),
         ("contract",),
@@ -70,7 +70,7 @@ def test_what_was_read_counts_until_a_person_sets_the_field(
     values = carried([contract])[contract.pk]
     assert values.parties == ("Gamma Ltd",)
     assert [row.value for row in values.read["party"]] == ["Acme Corp.", "Beta LLC"]
-    assert facts_of(collections=[cast.alpha]).parties == ("Gamma Ltd",)
+    assert facts_of(collections=[cast.alpha], user=cast.analyst).parties == ("Gamma Ltd",)
 
 
 def test_fields_of_the_collection_and_their_kinds(cast: Cast, contract: Document, policy: Document) -> None:
@@ -79,7 +79,7 @@ def test_fields_of_the_collection_and_their_kinds(cast: Cast, contract: Document
     given = {"contract NUMBER": "C-12", "Renewal": "2027-01-01"}
     document_describe(actor=cast.analyst, document=contract, **UNKNOWN, fields=given)
     assert passing(cast, fields={"Contract number": ["c-12"]}) == {"contract.txt"}
-    assert facts_of(collections=[cast.alpha]).fields == (
+    assert facts_of(collections=[cast.alpha], user=cast.analyst).fields == (
         ("Contract number", ("C-12",)),
         ("Renewal", ("2027-01-01",)),
     )

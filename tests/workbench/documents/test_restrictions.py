@@ -75,7 +75,7 @@ def test_the_page_restricts_and_says_so(cast: Cast, document: Document, client_a
     given = {"is_restricted": "on", "readers": [cast.reviewer.pk], "reason": "An investigation."}
     assert admin.post(f"{address}restrict/", {**given, "reason": ""}).status_code == 422
     assert admin.post(f"{address}restrict/", given).status_code == 302
-    page = admin.get(address).content.decode()
+    page = admin.get(f"{address}restrict/").content.decode()
     shown = page[page.index('id="id_restriction_is_restricted"') - 200 : page.index("id_restriction_reason")]
     assert shown.count(" checked") == 2
     assert f'value="{cast.reviewer.pk}"' in shown

@@ -195,13 +195,13 @@ class TestHostileAddresses:
     def test_cursors(self, cast: Cast, before: str) -> None:
         upload(cast)
 
-        assert len(document_page(collection=cast.alpha, before=before).items) <= 1
+        assert len(document_page(collection=cast.alpha, user=cast.analyst, before=before).items) <= 1
 
     @pytest.mark.parametrize("text", ["\x00", "a\x00b", "%", "_", "\\", "\ud800"])
     def test_words(self, cast: Cast, text: str) -> None:
         document = make_document(collection=cast.alpha, owner=cast.analyst)
 
-        assert document_page(collection=cast.alpha, text=text).items == []
+        assert document_page(collection=cast.alpha, user=cast.analyst, text=text).items == []
         assert document_find(document=document, text=text).hits == ()
 
     @pytest.mark.parametrize("name", [HUGE, LONGEST, f"d{LONGEST}", "\x00", "d", ""])
