@@ -79,7 +79,7 @@ def _chances(run: Run, candidates: Sequence[Candidate], policy: ReviewPolicy) ->
     for candidate in candidates:
         chance = blind_chance(policy.blind_share, candidate.verdict.probability, bar)
         fresh[candidate.text_hash] = max(chance, fresh.get(candidate.text_hash, 0.0))
-    return fresh | kept
+    return fresh | kept if policy.blind_share else fresh
 
 
 def _bar() -> float:
