@@ -18,10 +18,23 @@ def missed_rate(*, missed: int, judged: int) -> Interval:
     """
     if not 0 <= missed <= judged:
         raise ValueError(f"{missed} missed of {judged} judged cannot be")
-    if not judged:
+    return _rate(missed, judged, judged)
+
+
+def weighted_rate(*, part: float, whole: float, squares: float, counted: int) -> Interval:
+    """A share of cards that were drawn with unequal chances: ``part`` of ``whole`` are sums of their weights,
+    ``squares`` the sum of the squared weights. The exact interval at the effective number of cards (Korn and Graubard,
+    Survey Methodology 24, 1998)."""
+    effective = whole * whole / squares if squares else 0.0
+    return _rate(part / whole * effective if whole else 0.0, effective, counted)
+
+
+def _rate(part: float, whole: float, counted: int) -> Interval:
+    if not whole:
         return EMPTY
+    part = min(part, whole)
     tail = (1 - CONFIDENCE) / 2
     # Quantiles of beta distributions: the same bounds as the sums of binomial probabilities, for any number of rows.
-    low = float(betaincinv(missed, judged - missed + 1, tail)) if missed else 0.0
-    high = float(betaincinv(missed + 1, judged - missed, 1 - tail)) if missed < judged else 1.0
-    return Interval(missed / judged, low, high, judged)
+    low = float(betaincinv(part, whole - part + 1, tail)) if part else 0.0
+    high = float(betaincinv(part + 1, whole - part, 1 - tail)) if part < whole else 1.0
+    return Interval(part / whole, low, high, counted)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.elusion import missed_rate
+from training.elusion import missed_rate, weighted_rate
 
 
 def test_nothing_missed_is_no_proof_of_nothing_there() -> None:
@@ -74,3 +74,16 @@ def test_the_interval_holds_the_rate_and_narrows(counts: tuple[int, int]) -> Non
     assert 0 <= found.low <= found.value <= found.high <= 1
     assert wider.high is not None
     assert found.high - found.low <= wider.high
+
+
+def test_equal_weights_are_counts_and_unequal_ones_widen() -> None:
+    counted = missed_rate(missed=6, judged=20)
+    equal = weighted_rate(part=6 * 4.0, whole=20 * 4.0, squares=20 * 16.0, counted=20)
+    unequal = weighted_rate(part=24.0, whole=80.0, squares=10 * 1.0 + 10 * 49.0, counted=20)
+
+    assert (equal.value, equal.low, equal.high, equal.n) == pytest.approx(
+        (counted.value, counted.low, counted.high, counted.n)
+    )
+    assert unequal.value == pytest.approx(0.3)
+    assert unequal.high - unequal.low > counted.high - counted.low  # type: ignore[operator]
+    assert weighted_rate(part=0, whole=0, squares=0, counted=0).n == 0

@@ -49,3 +49,11 @@ def test_the_promise_holds_on_new_questions_of_the_same_kind() -> None:
         shares.append(float((needed[100:] > chosen + 1).mean()))
 
     assert 0.03 < np.mean(shares) <= 0.05
+
+
+def test_groups_weigh_by_what_they_stand_for_and_the_new_one_as_the_heaviest() -> None:
+    losses, groups = [1.0, 0.0, 0.0], ["a", "b", "c"]
+
+    assert controlled_risk(losses, groups, [2.0, 2.0, 2.0]) == controlled_risk(losses, groups)
+    assert controlled_risk(losses, groups, [1.0, 4.0, 3.0]) == pytest.approx((1 + 4) / (8 + 4))
+    assert fewest_groups(0.05, [1.0, 3.0], ["a", "b"]) == 29  # half as much again as 19

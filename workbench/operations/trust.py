@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
-from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
-from django.db.models.functions import Now, TruncDate
+from django.conf import settings
+from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Sum, Value, When
+from django.db.models.functions import Coalesce, Now, TruncDate
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.formats import number_format
@@ -17,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from arbitration.evaluation.intervals import Interval
-from training.elusion import missed_rate
+from training.elusion import missed_rate, weighted_rate
 from training.risk import SHIPPED_CARDS, SHIPPED_LOSS, controlled_risk, fewest_groups
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, member_condition_any, permissions_in
@@ -141,11 +142,20 @@ def conduct_of(*, collection: Collection) -> Conduct:
         default=Value(len(TIMES)),
         output_field=IntegerField(),
     )
+    # For how many cards a blind one stands; those from before chances were recorded were drawn with the shipped share.
+    inverse = Value(1.0) / Coalesce(F("blind_chance"), Value(float(settings.BLIND_SHARE) or 1.0))
+    agrees = Q(role=F("machine_role"))
     rows = list(
         decisions.annotate(group=group)
         .order_by()
         .values("blind", "group")
-        .annotate(whole=Count("pk"), part=Count("pk", filter=Q(role=F("machine_role"))))
+        .annotate(
+            whole=Count("pk"),
+            part=Count("pk", filter=agrees),
+            stands_for=Sum(inverse),
+            agreeing=Sum(inverse, filter=agrees, default=0.0),
+            squares=Sum(inverse * inverse),
+        )
     )
 
     def added(name: str, *, blind: bool, place: int | None = None) -> Share:
@@ -157,7 +167,7 @@ def conduct_of(*, collection: Collection) -> Conduct:
     counts = seconds.aggregate(whole=Count("pk"), part=Count("pk", filter=Q(agrees=True)))
     return Conduct(
         seen=added(_("with the machine's word before them"), blind=False),
-        blind=added(_("without sight of it"), blind=True),
+        blind=_weighed([row for row in rows if row["blind"]]),
         by_time=tuple(
             TimedShare(found.name, found.part, found.figure, TIMES[place] if place < len(TIMES) else None)
             for place, label in enumerate(_TIME_LABELS)
@@ -165,6 +175,18 @@ def conduct_of(*, collection: Collection) -> Conduct:
         ),
         second=share(_("a second reviewer, without sight of the first"), **counts),
     )
+
+
+def _weighed(rows: Sequence[dict[str, Any]]) -> Share:
+    """Blind decisions that say what the machine said: each counts for as many cards as it stands for."""
+    sums = {
+        name: sum(row[name] for row in rows)
+        for name in ("part", "whole", "agreeing", "stands_for", "squares")
+    }
+    figure = weighted_rate(
+        part=sums["agreeing"], whole=sums["stands_for"], squares=sums["squares"], counted=sums["whole"]
+    )
+    return Share(_("without sight of it, weighed by the chance of the draw"), sums["part"], figure)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from django.db.models import Value
+from django.db.models.functions import Coalesce
+
 from arbitration.settings import EngineSettings
 from training.draw import blind_chance
 from workbench.runs.models import Candidate, RoleChoice, Run, demands_decision
@@ -27,7 +30,7 @@ def queue_fill(*, run: Run, candidates: list[Candidate]) -> None:
     policy = ReviewPolicy.objects.filter(collection=run.collection_id).first() or ReviewPolicy()
     chances = _chances(run, candidates, policy)
     items = [
-        _item(run, candidate, policy, chances.get(candidate.pk))
+        _item(run, candidate, policy, chances[candidate.text_hash])
         for candidate in sorted(candidates, key=place_in_document)
     ]
     QueueItem.objects.bulk_create(items, ignore_conflicts=True)
@@ -59,25 +62,24 @@ def place_in_document(candidate: Candidate) -> tuple[int, int, int, int, int]:
     )
 
 
-def _chances(run: Run, candidates: Sequence[Candidate], policy: ReviewPolicy) -> dict[int, float]:
-    """With which chance each candidate that has a role to hide is blind, by key. Under the shares of now a passage
-    keeps the chance of its first run: another model may not open what is hidden, nor hide what was open."""
-    kept = QueueItem.objects.filter(
-        collection=run.collection_id,
+def _chances(run: Run, candidates: Sequence[Candidate], policy: ReviewPolicy) -> dict[str, float]:
+    """With which chance each passage is blind, by the hash of its text. Under the shares of now it keeps the chance of
+    its first run: another model may not open what is hidden, nor hide what was open. What was drawn before chances were
+    recorded had the share itself. Where a passage stands twice, the greater chance counts for both."""
+    drawn = QueueItem.objects.filter(
+        run__question__collection=run.collection_id,
         run__question__normalised=run.question.normalised,
         candidate__text_hash__in={candidate.text_hash for candidate in candidates},
-        blind_chance__gt=0,
     )
     if policy.pk:
-        kept = kept.filter(created_at__gt=policy.changed_at)
-    first = dict(kept.order_by("-pk").values_list("candidate__text_hash", "blind_chance"))
-    bar = _bar()
-    return {
-        candidate.pk: first.get(candidate.text_hash)
-        or blind_chance(policy.blind_share, candidate.verdict.probability, bar)
-        for candidate in candidates
-        if candidate.verdict.role is not None
-    }
+        drawn = drawn.filter(created_at__gt=policy.changed_at)
+    chances = drawn.annotate(chance=Coalesce("blind_chance", Value(policy.blind_share)))
+    kept = dict(chances.order_by("-pk").values_list("candidate__text_hash", "chance"))
+    bar, fresh = _bar(), dict[str, float]()
+    for candidate in candidates:
+        chance = blind_chance(policy.blind_share, candidate.verdict.probability, bar)
+        fresh[candidate.text_hash] = max(chance, fresh.get(candidate.text_hash, 0.0))
+    return fresh | kept if policy.blind_share else fresh
 
 
 def _bar() -> float:
@@ -86,12 +88,11 @@ def _bar() -> float:
     return EngineSettings().rules_accept if scorer is None else scorer.threshold
 
 
-def _item(run: Run, candidate: Candidate, policy: ReviewPolicy, chance: float | None) -> QueueItem:
+def _item(run: Run, candidate: Candidate, policy: ReviewPolicy, chance: float) -> QueueItem:
     """A blind card always asks for a decision, and has one priority: neither may tell its role."""
     verdict = candidate.verdict
-    is_blind = chance is not None and falls_in(
-        share=chance, purpose="blind", passage=passage_key(run, candidate)
-    )
+    has_role = verdict.role is not None
+    is_blind = has_role and falls_in(share=chance, purpose="blind", passage=passage_key(run, candidate))
     needs_second = falls_in(share=policy.second_share, purpose="second", passage=passage_key(run, candidate))
     why = _why(candidate) + ["blind"] * is_blind + ["second"] * needs_second
     priority = BLIND_PRIORITY if is_blind else _priority(candidate, is_random="random" in why)
@@ -101,7 +102,7 @@ def _item(run: Run, candidate: Candidate, policy: ReviewPolicy, chance: float | 
         candidate=candidate,
         is_required=is_blind or demands_decision(role=verdict.role, needs_person=verdict.needs_person),
         is_blind=is_blind,
-        blind_chance=chance or None,
+        blind_chance=chance if has_role and chance else None,
         needs_second=needs_second,
         priority=priority,
         why=why,

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models.functions import Now
 
 from arbitration.contracts import Role
+from arbitration.settings import EngineSettings
 from tests.workbench.authorisation.hidden import Given, World
 from tests.workbench.cast import Cast
 from tests.workbench.scene import make_document, make_run
+from training.draw import blind_chance
 from workbench.accounts.permissions import Permission
 from workbench.api.tokens import token_create
 from workbench.documents.models import Document
 from workbench.labeling.selectors import labels_read
 from workbench.operations.trust import conduct_of
 from workbench.review.blindness import DecideFirst, hides, is_withheld, require_sight
-from workbench.review.enqueue import BLIND_PRIORITY
+from workbench.review.enqueue import BLIND_PRIORITY, queue_fill
 from workbench.review.filters import QueueFilter, queue_filtered
-from workbench.review.models import ItemStage, ItemState, QueueItem, Review
+from workbench.review.models import ItemStage, ItemState, QueueItem, Review, ReviewPolicy
 from workbench.review.policy import policy_set
 from workbench.review.second import second_review_add
 from workbench.review.services import candidate_approve, candidate_choose, candidate_undo
 from workbench.runs import execution
-from workbench.runs.models import Run, RunStatus
+from workbench.runs.models import Run, RunStatus, Verdict
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("here")]
 
@@ -60,6 +64,28 @@ class TestDraw:
                 for run in (first, again)
             ]
             assert drawn[0] == drawn[1]
+
+    def test_the_chance_is_on_record_and_stays_that_of_the_first_run(
+        self, cast: Cast, document: Document
+    ) -> None:
+        """Another estimate of the same passage neither opens what is hidden nor hides what was open."""
+        shares(cast, blind=0.3)
+        ReviewPolicy.objects.update(changed_at=Now() - timedelta(hours=1))
+        run = asked(cast, document)
+        first = {item.candidate.candidate_id: item.blind_chance for item in items(run)}
+        assert len(first) > 2
+        for item in items(run):
+            probability = item.candidate.verdict.probability
+            assert first[item.candidate.candidate_id] == pytest.approx(
+                blind_chance(0.3, probability, EngineSettings().rules_accept)
+            )
+        again = asked(cast, document)
+        QueueItem.objects.filter(run=again).delete()
+        Verdict.objects.filter(candidate__run=again).update(probability=EngineSettings().rules_accept)
+        queue_fill(run=again, candidates=list(again.candidates.select_related("verdict", "run")))
+        assert {item.candidate.candidate_id: item.blind_chance for item in items(again)} == first
+        shares(cast, blind=0.5)  # from now on
+        assert {item.blind_chance for item in items(asked(cast, document))}.isdisjoint(first.values())
 
     def test_blind_cards_are_alike(self, cast: Cast, document: Document, monkeypatch: Any) -> None:
         """Required, with one priority, their keys in the order of the document, whatever the machine said."""

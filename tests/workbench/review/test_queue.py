@@ -266,11 +266,11 @@ class TestWhy:
 
         assert list(QueueItem.objects.order_by("pk").values()) == before
 
-    def test_filling_takes_one_statement_and_a_look_at_the_policy(
+    def test_filling_takes_one_statement_and_a_look_at_policy_earlier_draws_and_what_serves(
         self, run: Run, django_assert_num_queries
     ) -> None:
         candidates = list(run.candidates.select_related("verdict", "run"))
-        with django_assert_num_queries(2):
+        with django_assert_num_queries(4):
             queue_fill(run=run, candidates=candidates)
 
     def test_every_detector_found_it_is_no_disagreement(self, run: Run) -> None:

@@ -85,10 +85,11 @@ def effective(candidate: Candidate) -> str | None:
 
 class TestBlind:
     def test_the_choice_is_recorded_as_blind(self, cast: Cast, candidate: Candidate) -> None:
-        item_of(candidate, is_blind=True)
+        item_of(candidate, is_blind=True, blind_chance=0.2)
         same = candidate_choose(actor=cast.reviewer, candidate=candidate, role=candidate.verdict.role)
         assert (same.action, same.blind) == (ReviewAction.APPROVE, True)
-        assert Label.objects.get(review=same).blind
+        label = Label.objects.get(review=same)
+        assert (label.blind, label.blind_chance, same.blind_chance) == (True, 0.2, 0.2)
 
     def test_another_role_is_an_override_without_a_typed_reason(
         self, cast: Cast, candidate: Candidate
