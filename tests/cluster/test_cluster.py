@@ -123,7 +123,9 @@ def _owner_url() -> str:
 def manage(*words: str) -> str:
     env = os.environ | {"DATABASE_URL": _owner_url()}
     command = [sys.executable, "manage.py", *words]
-    return subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(command, cwd=ROOT, env=env, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_documents_are_read_and_their_parts_lie_on_both_nodes(cast: Cast, cluster: Cluster) -> None:

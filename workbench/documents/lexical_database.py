@@ -27,13 +27,14 @@ from django.utils.translation import gettext as _
 
 from arbitration.errors import ArbitrationError
 
-from .database_shards import Shard, best_of, shards_of
+from .database_shards import best_of, shards_of
 from .models import Collection, DocumentStatus, IndexedDocument, IndexedPart, IndexedText
 from .term_queries import LINE_BREAK, WORDS, Combined, Phrase, Query, TermQueries
 from .text_index import INDEX_VERSION, PASSAGE, SECTION, Hit, entries, index_epoch
 
 #: The BM25 index of each kind. Titles stand apart from passages, as :mod:`.lexical` says why.
 BM25 = {PASSAGE: "indexed_passages_bm25", SECTION: "indexed_titles_bm25"}
+_TABLE = IndexedText._meta.db_table
 #: Entries found by a phrase that are scored; the ranking of more has no use for one of them.
 _MOST_SCORED = 2000
 #: Pieces of words whose being there is remembered.
@@ -135,7 +136,7 @@ class DatabaseTextIndex:
         self._epoch = -1
         self._held: dict[int, _Held] = {}
         self._term_queries: dict[int, TermQueries] = {}
-        self._shards = [Shard()]
+        self._is_spread = False
         self._lock = threading.Lock()
 
     def bring_up_to_date(self, collection: Collection, epoch: int | None = None) -> None:
@@ -158,7 +159,7 @@ class DatabaseTextIndex:
             self._held = {
                 pk: _Held(*counts) for pk, *counts in rows.values_list("pk", "passages", "sections", "lines")
             }
-            self._shards = shards_of(IndexedText._meta.db_table)
+            self._is_spread = bool(shards_of(_TABLE))
             self._epoch, self._term_queries = epoch, {}
 
     def forget(self) -> None:
@@ -250,7 +251,7 @@ class DatabaseTextIndex:
         named = {"{query}": f"to_bm25query('{text}', '{BM25[kind]}{{suffix}}')", "{limit}": str(int(limit))}
         for name, value in named.items():
             statement = statement.replace(name, value)
-        return best_of(self._shards, statement, values, limit=limit)
+        return best_of(_TABLE, statement, values, is_spread=self._is_spread, limit=limit)
 
     def _by_phrases(
         self, kind: int, wanted: _Weighed, scope: tuple[str, list[Any]]
