@@ -121,7 +121,7 @@ def _owner_url() -> str:
 
 
 def manage(*words: str) -> str:
-    env = os.environ | {"DATABASE_URL": _owner_url()}
+    env = os.environ | {"DATABASE_URL": _owner_url(), "TEST_DATABASE_URL": _owner_url()}
     command = [sys.executable, "manage.py", *words]
     done = subprocess.run(command, cwd=ROOT, env=env, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
