@@ -13,47 +13,69 @@ from typing import Any
 
 from django.db import DatabaseError, connection
 
+from .distribution import NodeAway
+
 _Row = tuple[int, int, str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A table to ask; ``suffix`` ends the names of it and of its indexes. ``node`` is None where this server has it."""
+    """A part of a table: how its name, and those of its indexes, end, and which node has it."""
 
-    suffix: str = ""
-    node: tuple[str, int] | None = None
+    suffix: str
+    host: str
+    port: int
 
 
 def shards_of(table: str) -> list[Shard]:
-    """How a table is spread: as one, where there is no Citus or the table is not distributed."""
+    """Where the parts of a table lie; none where it is one table."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass('pg_dist_shard') IS NOT NULL")
         if not cursor.fetchone()[0]:
-            return [Shard()]
+            return []
         cursor.execute(_PLACED, [table])
-        found = [Shard(f"_{shard}", (host, port)) for shard, host, port in cursor.fetchall()]
-    return found or [Shard()]
+        return [Shard(f"_{shard}", host, port) for shard, host, port in cursor.fetchall()]
 
 
-def best_of(shards: Sequence[Shard], statement: str, values: Sequence[Any], *, limit: int) -> list[_Row]:
-    """Rows of (key, document, payload, score), lowest score first. The statement takes the suffix as ``{suffix}``."""
-    if shards[0].node is None:
+def best_of(table: str, statement: str, values: Sequence[Any], *, is_spread: bool, limit: int) -> list[_Row]:
+    """Rows of (key, document, payload, score), lowest score first. The statement takes the suffix as ``{suffix}``.
+
+    Shards move while nodes are added: where each lies is read every time, and once more where one has just gone.
+    """
+    if not is_spread:
         with connection.cursor() as cursor:
             cursor.execute(statement.format(suffix=""), values)
             return cursor.fetchall()
-    hosts, ports = [shard.node[0] for shard in shards], [shard.node[1] for shard in shards]
+    try:
+        return _best_of_shards(shards_of(table), statement, values, limit)
+    except _ShardMoved:
+        return _best_of_shards(shards_of(table), statement, values, limit)
+
+
+class _ShardMoved(DatabaseError):
+    """A node has a shard no more."""
+
+
+def _best_of_shards(shards: Sequence[Shard], statement: str, values: Sequence[Any], limit: int) -> list[_Row]:
     asked = [
         connection.ops.compose_sql(_AS_JSON.format(statement.format(suffix=shard.suffix)), values)
         for shard in shards
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_ON_NODES, [hosts, ports, asked])
+        cursor.execute(_ON_NODES, [[shard.host for shard in shards], [shard.port for shard in shards], asked])
         replies = cursor.fetchall()
     for succeeded, reply in replies:
         if not succeeded:
-            raise DatabaseError(f"A node did not answer: {reply}")
+            raise _failure(reply)
     rows = [tuple(row) for _, reply in replies for row in json.loads(reply)]
     return sorted(rows, key=lambda row: (row[3], row[0]))[:limit]
+
+
+def _failure(reply: str) -> Exception:
+    """What a node's refusal means, by its words: it sends no code."""
+    if "does not exist" in reply:
+        return _ShardMoved(reply)
+    return NodeAway() if "connect" in reply else DatabaseError(reply)
 
 
 #: A reduced copy of Citus's own: the nodes that hold the shards of a table.

@@ -23,21 +23,28 @@ from math import log1p
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from arbitration.errors import ArbitrationError
 
-from .database_shards import Shard, best_of, shards_of
+from .database_shards import best_of, shards_of
 from .models import Collection, DocumentStatus, IndexedDocument, IndexedPart, IndexedText
 from .term_queries import LINE_BREAK, WORDS, Combined, Phrase, Query, TermQueries
 from .text_index import INDEX_VERSION, PASSAGE, SECTION, Hit, entries, index_epoch
 
 #: The BM25 index of each kind. Titles stand apart from passages, as :mod:`.lexical` says why.
 BM25 = {PASSAGE: "indexed_passages_bm25", SECTION: "indexed_titles_bm25"}
+_TABLE = IndexedText._meta.db_table
 #: Entries found by a phrase that are scored; the ranking of more has no use for one of them.
 _MOST_SCORED = 2000
 #: Pieces of words whose being there is remembered.
 _PIECES_KEPT = 50_000
+#: Entries of all collections from which on a walk of the index may end before its time.
+_LARGE = 50_000
+#: Letters of a word whose pieces are looked up together: there are half as many as their square.
+_LONGEST_EXPECTED = 64
+_NO_WORD = "zq"  # no token is this
 _LONGEST = 255  # characters of a word that stand in the index; of a longer one its hash
 _LOCK = 0x7E3_1DE8  # one process at a time writes the entries of a document
 _PLAIN = re.compile(r"(?!zq)[a-z]+\Z|\d+\Z")
@@ -135,7 +142,7 @@ class DatabaseTextIndex:
         self._epoch = -1
         self._held: dict[int, _Held] = {}
         self._term_queries: dict[int, TermQueries] = {}
-        self._shards = [Shard()]
+        self._is_spread = self._is_large = False
         self._lock = threading.Lock()
 
     def bring_up_to_date(self, collection: Collection, epoch: int | None = None) -> None:
@@ -158,7 +165,9 @@ class DatabaseTextIndex:
             self._held = {
                 pk: _Held(*counts) for pk, *counts in rows.values_list("pk", "passages", "sections", "lines")
             }
-            self._shards = shards_of(IndexedText._meta.db_table)
+            self._is_spread = bool(shards_of(_TABLE))
+            every = IndexedDocument.objects.aggregate(Sum("passages"), Sum("sections"))
+            self._is_large = sum(filter(None, every.values())) > _LARGE
             self._epoch, self._term_queries = epoch, {}
 
     def forget(self) -> None:
@@ -196,7 +205,7 @@ class DatabaseTextIndex:
         scope = self._scope(kind, documents)
         best: dict[int, tuple[float, Hit]] = {}
         if wanted.words:
-            best = {row[0]: _scored(row) for row in self._ranked(kind, wanted.text, scope, limit)}
+            best = {row[0]: _scored(row) for row in self._ranked(kind, wanted, scope, limit)}
         if wanted.phrases:
             best |= self._by_phrases(kind, wanted, scope)
         ordered = sorted(best.items(), key=lambda item: (-item[1][0], item[0]))
@@ -229,13 +238,14 @@ class DatabaseTextIndex:
         keys = "{" + ",".join(map(str, documents)) + "}"
         return f"{condition} AND e.document_id = ANY(%s::bigint[])", [*values, keys]
 
-    def _ranked(self, kind: int, text: str, scope: tuple[str, list[Any]], limit: int) -> list[Any]:
+    def _ranked(self, kind: int, wanted: _Weighed, scope: tuple[str, list[Any]], limit: int) -> list[Any]:
         """The best by BM25. A walk of the index ends after a hundred thousand entries, those out of scope among them:
         what it then lacks is looked for without it."""
-        rows = self._best(_RANKED.replace("{scope}", scope[0]), scope[1], kind=kind, text=text, limit=limit)
-        if len(rows) < limit:
-            holding = Combined(tuple(Phrase(WORDS, (word,)) for word in dict.fromkeys(text.split())))
-            return self._matching(kind, holding, text, scope, limit=limit)
+        statement = _RANKED.replace("{scope}", scope[0])
+        rows = self._best(statement, scope[1], kind=kind, text=wanted.text, limit=limit)
+        if len(rows) < limit and self._is_large:
+            holding = Combined(tuple(Phrase(WORDS, (word,)) for word in wanted.words))
+            return self._matching(kind, holding, wanted.text, scope, limit=limit)
         return rows
 
     def _matching(
@@ -247,10 +257,13 @@ class DatabaseTextIndex:
 
     def _best(self, statement: str, values: list[Any], *, kind: int, text: str, limit: int) -> list[Any]:
         """``text`` is made of tokens, which hold letters, digits and blanks."""
-        named = {"{query}": f"to_bm25query('{text}', '{BM25[kind]}{{suffix}}')", "{limit}": str(int(limit))}
+        named = {
+            "{query}": f"to_bm25query('{text or _NO_WORD}', '{BM25[kind]}{{suffix}}')",
+            "{limit}": str(int(limit)),
+        }
         for name, value in named.items():
             statement = statement.replace(name, value)
-        return best_of(self._shards, statement, values, limit=limit)
+        return best_of(_TABLE, statement, values, is_spread=self._is_spread, limit=limit)
 
     def _by_phrases(
         self, kind: int, wanted: _Weighed, scope: tuple[str, list[Any]]
@@ -305,6 +318,8 @@ class DatabaseVocabulary:
     def expect(self, word: str) -> None:
         """See the protocol."""
         begin = word[:-1]
+        if len(begin) > _LONGEST_EXPECTED:
+            return
         pieces = {begin[a:b] for a in range(len(begin)) for b in range(a + 1, len(begin) + 1)}
         self._look_up(pieces)
 
@@ -312,7 +327,7 @@ class DatabaseVocabulary:
         """See the protocol."""
         if piece not in self._known:
             self._look_up({piece})
-        return self._known[piece]
+        return self._known.get(piece, True)  # another thread may just have forgotten it
 
     def beginning(self, letters: str) -> list[str]:
         """See the protocol."""
