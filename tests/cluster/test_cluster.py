@@ -166,7 +166,7 @@ def test_a_person_decides_and_the_trail_verifies(cast: Cast) -> None:
         "DELETE FROM audit_seal",
         "TRUNCATE audit_event CASCADE",
     ):
-        with pytest.raises(psycopg.Error, match="append|permission|refuse|may not|never|not be"):
+        with pytest.raises(psycopg.Error, match=r"append|permission|refuse|may not|never|not be"):
             owner(statement)
 
 
@@ -181,11 +181,14 @@ def test_a_legal_hold_holds_and_what_was_made_of_a_passage_goes_with_it(cast: Ca
         ).fetchone()
         assert left == 0
         session.rollback()
-    with pytest.raises(DatabaseError, match="legal hold"), transaction.atomic():
-        with connection.cursor() as cursor:
-            # Without its event a hold is refused at the end of the transaction; here it never comes to that.
-            cursor.execute("UPDATE documents_collection SET legal_hold = true WHERE id = %s", [cast.alpha.pk])
-            cursor.execute(owner_sql)
+    with (
+        pytest.raises(DatabaseError, match="legal hold"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        # Without its event a hold is refused at the end of the transaction; here it never comes to that.
+        cursor.execute("UPDATE documents_collection SET legal_hold = true WHERE id = %s", [cast.alpha.pk])
+        cursor.execute(owner_sql)
 
     with transaction.atomic():
         text_erase(document)
