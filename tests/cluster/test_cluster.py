@@ -181,7 +181,7 @@ def test_a_legal_hold_holds_and_what_was_made_of_a_passage_goes_with_it(cast: Ca
         ).fetchone()
         assert left == 0
         session.rollback()
-    with (
+    with (  # noqa: PT012
         pytest.raises(DatabaseError, match="legal hold"),
         transaction.atomic(),
         connection.cursor() as cursor,
