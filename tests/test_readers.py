@@ -39,6 +39,7 @@ NOT_READERS = {
     "arbitration.parsing.titles": "at most 200 characters",
     "arbitration.questions.lexicon": "single words and negative cues, in the parser's reader",
     "arbitration.strategies.consensus": "a verdict at the beginning of a reply, and short ids",
+    "workbench.documents.lexical_database": "single words, which the reader of term_queries cuts",
     "workbench.operations.costs": "a month in an address",
     "workbench.operations.demo.clock": "statements of our own database layer",
     "workbench.operations.demo.grader": "our own prompts, in the demo's stand-in for a model",
