@@ -45,8 +45,8 @@ _REACH = 900  # characters after "between"
 _SMALL = r"of|the|and|de|del|la|las|los|y|&"
 _WORD = r"[A-ZÁÉÍÓÚÑÜ0-9][\w&.'’/-]{0,40}"
 _FORM = (
-    r",?\s(?:Inc|LLC|L\.L\.C|Ltd|Limited|Corp|Co|LLP|LP|L\.P|PLC|plc|GmbH|AG|N\.V|B\.V|S\.A\.U|S\.A|S\.L\.U|S\.L|SL|SA"
-    r"|Pte\.? Ltd)\b\.?"
+    r",?\s(?:(?:Inc|L\.L\.C|Ltd|Corp|Co|L\.P|N\.V|B\.V|S\.A\.U|S\.A|S\.L\.U|S\.L|Pte\.? Ltd)\b\.?"
+    r"|(?:LLC|Limited|LLP|LP|PLC|plc|GmbH|AG|SL|SA)\b)"
 )
 #: A name ends with its legal form, before a mark, or before a word in lower case that is no part of names.
 _NAME = re.compile(

@@ -98,6 +98,7 @@ READ_BY_THE_API: dict[str, tuple[str, ...]] = {
     "ops:costs": ("api:costs",),
     "ops:costs-export": ("api:costs",),
     "ops:prices": ("api:language-models-prices",),
+    "ops:endpoints": ("api:language-models-endpoints",),
     "ops:prompts": ("api:prompt-list", "api:prompt-detail"),
     "ops:progress": ("api:collection-progress",),
     "ops:risk": ("api:collection-risk",),
