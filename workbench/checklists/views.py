@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.errors import WorkbenchError
+from workbench.infra.docx_files import MEDIA_TYPE as DOCX
 
 from . import export, presenters, selectors, services
 from .docx import round_docx
@@ -100,7 +101,7 @@ def round_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, template, context)
 
 
-_OFFICE = "application/vnd.openxmlformats-officedocument"
+_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 @require_GET
@@ -112,10 +113,10 @@ def round_export(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
         response = HttpResponse(export.round_csv(grid=grid), content_type="text/csv; charset=utf-8")
     elif kind == "xlsx":
         body = export.round_xlsx(round_=round_, grid=grid)
-        response = HttpResponse(body, content_type=f"{_OFFICE}.spreadsheetml.sheet")
+        response = HttpResponse(body, content_type=_XLSX)
     elif kind == "docx":
         body = round_docx(round_=round_, grid=grid)
-        response = HttpResponse(body, content_type=f"{_OFFICE}.wordprocessingml.document")
+        response = HttpResponse(body, content_type=DOCX)
     else:
         lines = export.round_jsonl(round_=round_, grid=grid)
         response = HttpResponse(lines, content_type="application/x-ndjson; charset=utf-8")

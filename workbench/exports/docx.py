@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 
-from docx import Document
 from docx.document import Document as DocxDocument
 from docx.enum.text import WD_BREAK
 from docx.oxml import OxmlElement
@@ -15,7 +14,7 @@ from docx.shared import Mm, Pt, RGBColor
 from docx.table import Table as DocxTable
 from docx.text.paragraph import Paragraph
 
-from workbench.direction import shown
+from workbench.infra.docx_files import docx_file, docx_text
 
 from .blocks import Block, Card, Facts, Figure, Report, Row, Section, Table, Text
 
@@ -27,21 +26,19 @@ _ROLES = {
     "discarded": _SOFT,
 }
 _SIZES = {"lead": 11.5, "note": 9.0, "plain": 10.0}
-#: What XML cannot hold; the rest of Unicode may stand in a record.
-_CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127, 0xFFFE, 0xFFFF))
 
 
 def report_docx(report: Report) -> bytes:
     """The file; everything a document or a person wrote is placed as plain text."""
-    file = Document()
+    file = docx_file(title=report.title, language=report.language, side=Mm(21))
     _set_up(file, report)
     _line(file, report.kicker, size=9, colour=_ACCENT, bold=True)
-    file.add_heading(_clean(report.title), level=1)
+    file.add_heading(docx_text(report.title), level=1)
     _facts(file, report.facts.rows)
     _sections(file, report.sections)
     if report.annex:
         file.add_paragraph().add_run().add_break(WD_BREAK.PAGE)
-        file.add_heading(_clean(report.annex_title), level=1)
+        file.add_heading(docx_text(report.annex_title), level=1)
         _sections(file, report.annex)
     body = io.BytesIO()
     file.save(body)
@@ -49,21 +46,11 @@ def report_docx(report: Report) -> bytes:
 
 
 def _set_up(file: DocxDocument, report: Report) -> None:
-    """A4, the language for the spelling check and screen readers, a footer with the number of the page."""
-    page = file.sections[0]
-    page.page_width, page.page_height = Mm(210), Mm(297)
-    page.left_margin = page.right_margin = Mm(21)
-    page.top_margin = page.bottom_margin = Mm(20)
+    """The type, and a footer with the number of the page."""
     normal = file.styles["Normal"]
     normal.font.size, normal.font.name = Pt(10), "Georgia"
     normal.paragraph_format.space_after = Pt(4)
-    language = OxmlElement("w:lang")
-    language.set(qn("w:val"), report.language)
-    normal.element.get_or_add_rPr().append(language)
-    file.core_properties.title = _clean(report.title)[:255]
-    file.core_properties.author = "Arbiter Workbench"
-    file.core_properties.language = report.language
-    footer = page.footer.paragraphs[0]
+    footer = file.sections[0].footer.paragraphs[0]
     _run(footer, f"{report.footer} · ", size=8, colour=_SOFT)
     footer._p.append(_page_number())  # python-docx has no call for a field
 
@@ -81,7 +68,7 @@ def _page_number() -> BaseOxmlElement:
 
 def _sections(file: DocxDocument, sections: Iterable[Section]) -> None:
     for section in sections:
-        file.add_heading(_clean(section.title), level=2)
+        file.add_heading(docx_text(section.title), level=2)
         for block in section.blocks:
             _block(file, block)
 
@@ -127,7 +114,7 @@ def _card(file: DocxDocument, card: Card) -> None:
 
 def _figure(file: DocxDocument, figure: Figure) -> None:
     picture = file.add_picture(io.BytesIO(figure.image), width=Mm(160 if figure.is_clip else 150))
-    picture._inline.docPr.set("descr", _clean(figure.caption))  # what a screen reader says
+    picture._inline.docPr.set("descr", docx_text(figure.caption))  # what a screen reader says
     _line(file, figure.caption, size=8.5, colour=_SOFT)
 
 
@@ -165,13 +152,9 @@ def _run(
     bold: bool = False,
     mono: bool = False,
 ) -> None:
-    run = paragraph.add_run(_clean(text))
+    run = paragraph.add_run(docx_text(text))
     run.font.size, run.bold = Pt(size), bold or None
     if colour is not None:
         run.font.color.rgb = colour
     if mono:
         run.font.name = "Courier New"
-
-
-def _clean(text: str) -> str:
-    return shown(text.translate(_CONTROLS))

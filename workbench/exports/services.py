@@ -22,6 +22,7 @@ from workbench.documents.models import Collection
 from workbench.documents.restrictions import hidden_documents
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.infra.dispatch import dispatch_on_commit
+from workbench.infra.docx_files import MEDIA_TYPE as DOCX
 from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
 from workbench.infra.storable import storable
 from workbench.infra.stored import file_store, scratch
@@ -43,7 +44,6 @@ logger = structlog.get_logger(__name__)
 
 HTML, TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 PDF, ZIP, BYTES = "application/pdf", "application/zip", "application/octet-stream"
-DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 #: Of every file of an export, as its description names them.
 MEDIA_TYPES = frozenset(kind.split(";")[0] for kind in (HTML, TEXT, PDF, DOCX, ZIP, BYTES))
 
