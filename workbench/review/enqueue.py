@@ -30,7 +30,7 @@ def queue_fill(*, run: Run, candidates: list[Candidate]) -> None:
     policy = ReviewPolicy.objects.filter(collection=run.collection_id).first() or ReviewPolicy()
     chances = _chances(run, candidates, policy)
     items = [
-        _item(run, candidate, policy, chances[candidate.text_hash])
+        _item(run, candidate, policy, chances.get(candidate.text_hash, 0.0))
         for candidate in sorted(candidates, key=place_in_document)
     ]
     QueueItem.objects.bulk_create(items, ignore_conflicts=True)
@@ -65,7 +65,10 @@ def place_in_document(candidate: Candidate) -> tuple[int, int, int, int, int]:
 def _chances(run: Run, candidates: Sequence[Candidate], policy: ReviewPolicy) -> dict[str, float]:
     """With which chance each passage is blind, by the hash of its text. Under the shares of now it keeps the chance of
     its first run: another model may not open what is hidden, nor hide what was open. What was drawn before chances were
-    recorded had the share itself. Where a passage stands twice, the greater chance counts for both."""
+    recorded had the share itself. Where a passage stands twice, the greater chance counts for both. Empty where nothing
+    is drawn."""
+    if not policy.blind_share:
+        return {}
     drawn = QueueItem.objects.filter(
         run__question__collection=run.collection_id,
         run__question__normalised=run.question.normalised,
@@ -79,7 +82,7 @@ def _chances(run: Run, candidates: Sequence[Candidate], policy: ReviewPolicy) ->
     for candidate in candidates:
         chance = blind_chance(policy.blind_share, candidate.verdict.probability, bar)
         fresh[candidate.text_hash] = max(chance, fresh.get(candidate.text_hash, 0.0))
-    return fresh | kept if policy.blind_share else fresh
+    return fresh | kept
 
 
 def _bar() -> float:

@@ -266,11 +266,14 @@ class TestWhy:
 
         assert list(QueueItem.objects.order_by("pk").values()) == before
 
-    def test_filling_takes_one_statement_and_a_look_at_policy_earlier_draws_and_what_serves(
-        self, run: Run, django_assert_num_queries
+    @pytest.mark.parametrize(("share", "most"), [(0.0, 2), (0.1, 4)])
+    def test_filling_takes_one_statement_and_a_look_at_the_policy(
+        self, share: float, most: int, run: Run, django_assert_num_queries, settings
     ) -> None:
+        """Where cards are drawn, also a look at earlier draws and at what serves."""
+        settings.BLIND_SHARE = share
         candidates = list(run.candidates.select_related("verdict", "run"))
-        with django_assert_num_queries(4):
+        with django_assert_num_queries(most):
             queue_fill(run=run, candidates=candidates)
 
     def test_every_detector_found_it_is_no_disagreement(self, run: Run) -> None:
