@@ -10,10 +10,9 @@ from django.utils.translation import gettext as _
 
 from arbitration.contracts import Role
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, has_permission, member_condition
+from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
-from workbench.documents.restrictions import open_to
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.runs.models import RoleChoice
 
@@ -29,11 +28,8 @@ def disputes(*, user: User) -> QuerySet[Pair]:
     """
     own = Slot.objects.filter(pair=OuterRef("pk"), person=user, is_check=False)
     labelled = Slot.objects.filter(pair=OuterRef("pk"), is_check=False, state=SlotState.LABELLED)
-    pairs = Pair.objects.filter(
-        member_condition(user, Permission.REVIEW, prefix="collection"),
-        open_to(user, "document"),
-        state__in=TO_ADJUDICATE,
-    ).exclude(Exists(own))
+    waiting = Pair.objects.visible_to(user, Permission.REVIEW).filter(state__in=TO_ADJUDICATE)
+    pairs = waiting.exclude(Exists(own))
     return pairs.annotate(
         in_favour=Exists(labelled.filter(label__binary_label=1)),
         against=Exists(labelled.filter(label__binary_label=0)),

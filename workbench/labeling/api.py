@@ -16,13 +16,12 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.accounts.permissions import Permission, member_condition, member_condition_any
+from workbench.accounts.permissions import Permission, member_condition_any
 from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
 from workbench.api.conditions import created
 from workbench.api.filtering import between_days, by_key, by_person, by_slug
 from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
-from workbench.documents.restrictions import open_to
 from workbench.documents.selectors import collection_for
 
 from . import adjudication, work
@@ -180,10 +179,7 @@ class DeskViewSet(mixins.RetrieveModelMixin, ApiViewSet[Slot]):
 
     def get_queryset(self) -> QuerySet[Slot]:
         """The caller's own, of collections where they label."""
-        condition = member_condition(self.request.user, Permission.LABEL, prefix="pair__collection")
-        own = Slot.objects.filter(
-            condition, open_to(self.request.user, "pair__document"), person=self.request.user
-        )
+        own = Slot.objects.visible_to(self.request.user, Permission.LABEL).filter(person=self.request.user)
         return own.select_related("pair__document", "pair__project__collection")
 
     @extend_schema(parameters=[IDEMPOTENCY], request=shapes.RoleSerializer, responses=shapes.DeskSerializer)
@@ -235,10 +231,7 @@ class DisputeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
         if self.action == "list":
             pairs = adjudication.disputes(user=self.request.user)
         else:
-            pairs = Pair.objects.filter(
-                member_condition(self.request.user, Permission.REVIEW, prefix="collection"),
-                open_to(self.request.user, "document"),
-            )
+            pairs = Pair.objects.visible_to(self.request.user, Permission.REVIEW)
         return pairs.select_related("collection", "document", "project")
 
     @extend_schema(

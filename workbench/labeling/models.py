@@ -331,6 +331,14 @@ class PairState(models.TextChoices):
 TO_ADJUDICATE = (PairState.DISPUTED, PairState.UNCLEAR)
 
 
+class PairQuerySet(models.QuerySet["Pair"]):
+    """Pairs, filtered by what a user may do."""
+
+    def visible_to(self, user: User, permission: Permission) -> PairQuerySet:
+        """Those in collections where the user holds the permission, of documents that are open to the user."""
+        return self.filter(member_condition(user, permission, prefix="collection"), open_to(user, "document"))
+
+
 class Pair(models.Model):
     """A question and a passage, once in a collection whatever the project. Its text is read from the document."""
 
@@ -356,6 +364,8 @@ class Pair(models.Model):
     priority = models.FloatField(default=0)
     shuffle = models.FloatField(default=0)
     created_at = models.DateTimeField(db_default=Now())
+
+    objects = PairQuerySet.as_manager()
 
     class Meta:
         ordering = ["-priority", "id"]
@@ -388,6 +398,15 @@ class SlotState(models.TextChoices):
     LABELLED = "labelled", _("labelled")
 
 
+class SlotQuerySet(models.QuerySet["Slot"]):
+    """Places, filtered by what a user may do."""
+
+    def visible_to(self, user: User, permission: Permission) -> SlotQuerySet:
+        """Those of pairs in collections where the user holds the permission, of documents that are open to the user."""
+        member = member_condition(user, permission, prefix="pair__collection")
+        return self.filter(member, open_to(user, "pair__document"))
+
+
 class Slot(models.Model):
     """A place for one person's label of a pair.
 
@@ -408,6 +427,8 @@ class Slot(models.Model):
     role = models.CharField(max_length=12, choices=RoleChoice.choices, null=True, blank=True)
     label = models.OneToOneField(Label, on_delete=models.PROTECT, null=True, blank=True, related_name="slot")
     decided_at = models.DateTimeField(null=True, blank=True)
+
+    objects = SlotQuerySet.as_manager()
 
     class Meta:
         ordering = ["id"]

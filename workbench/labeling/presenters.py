@@ -11,10 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, member_condition, permissions_anywhere, permissions_in
+from workbench.accounts.permissions import Permission, permissions_anywhere, permissions_in
 from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
-from workbench.documents.restrictions import open_to
 from workbench.documents.viewer import viewer
 from workbench.runs.models import RoleChoice
 
@@ -48,9 +47,7 @@ def project_for(*, user: User, pk: int, permission: Permission = Permission.VIEW
 
 def slot_for(*, user: User, pk: int) -> Slot:
     """A place of a pair in a collection where the user labels; else 404."""
-    slots = Slot.objects.filter(
-        member_condition(user, Permission.LABEL, prefix="pair__collection"), open_to(user, "pair__document")
-    )
+    slots = Slot.objects.visible_to(user, Permission.LABEL)
     return get_object_or_404(slots.select_related("pair__project__collection"), pk=pk)
 
 
@@ -232,9 +229,7 @@ def adjudication_page(*, user: User) -> dict[str, Any]:
 
 def pair_for_adjudication(*, user: User, pk: int) -> Pair:
     """A pair of a collection where the user reviews; else 404."""
-    pairs = Pair.objects.filter(
-        member_condition(user, Permission.REVIEW, prefix="collection"), open_to(user, "document")
-    )
+    pairs = Pair.objects.visible_to(user, Permission.REVIEW)
     return get_object_or_404(pairs.select_related("document", "project", "collection"), pk=pk)
 
 

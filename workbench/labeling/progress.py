@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, member_condition
+from workbench.accounts.permissions import Permission
 from workbench.documents.restrictions import open_to
 
 from .models import Label, Pair, PairState, Pass, PassKind, Project, Slot, SlotState, SourceChoice
@@ -172,10 +172,9 @@ def pairs_waiting(*, user: User) -> int:
     unsure = Pass.objects.filter(pair=OuterRef("pair"), person=user, kind=PassKind.UNSURE)
     mine_or_free = Q(state=SlotState.WAITING) | Q(person=user) | Q(held_until__lt=Now())
     return (
-        Slot.objects.filter(
+        Slot.objects.visible_to(user, Permission.LABEL)
+        .filter(
             mine_or_free,
-            member_condition(user, Permission.LABEL, prefix="pair__collection"),
-            open_to(user, "pair__document"),
             pair__project__is_open=True,
             pair__state=PairState.OPEN,
             is_check=False,

@@ -30,7 +30,6 @@ from workbench.infra.model_endpoints import model_endpoints
 from workbench.infra.plots import BarPlot, Chart, bar_plot, chart, over
 from workbench.runs.gateway import llm_control, spent_this_month
 from workbench.runs.models import LLMCall, Run, RunStatus
-from workbench.runs.restrictions import runs_open_to
 from workbench.runs.words import outcome_words
 
 if TYPE_CHECKING:
@@ -128,11 +127,11 @@ def _queue(label: str, figures: dict[str, Any]) -> dict[str, Any]:
 
 def _failures(user: User, held: dict[int, frozenset[Permission]]) -> list[dict[str, Any]]:
     """The newest failures in collections the person belongs to, each with the address that tries it again."""
-    member = member_condition(user, Permission.AUDIT, prefix="collection")
     uploads = {key for key, may in held.items() if Permission.UPLOAD in may}
     asks = {key for key, may in held.items() if Permission.ASK in may}
-    documents = Document.objects.filter(member, open_to(user), status=DocumentStatus.FAILED)
-    runs = Run.objects.filter(member, runs_open_to(user), status=RunStatus.FAILED).select_related("question")
+    documents = Document.objects.visible_to(user, Permission.AUDIT).filter(status=DocumentStatus.FAILED)
+    runs = Run.objects.visible_to(user, Permission.AUDIT).filter(status=RunStatus.FAILED)
+    runs = runs.select_related("question")
     cells = (
         Cell.objects.filter(
             member_condition(user, Permission.AUDIT, prefix="round__question_set__collection"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -137,9 +139,10 @@ class ItemStage(models.TextChoices):
 class QueueItemQuerySet(models.QuerySet["QueueItem"]):
     """Queue items, filtered by what a user may do."""
 
-    def visible_to(self, user: User, permission: Permission = Permission.REVIEW) -> QueueItemQuerySet:
-        """Those in collections where the user holds the permission, of runs that are open to the user."""
-        return self.filter(member_condition(user, permission, prefix="collection"), runs_open_to(user, "run"))
+    def visible_to(self, user: User, *permissions: Permission) -> QueueItemQuerySet:
+        """Those in collections where the user holds one of the permissions, of runs that are open to the user."""
+        held = reduce(or_, (member_condition(user, each, prefix="collection") for each in permissions))
+        return self.filter(held, runs_open_to(user, "run"))
 
     def not_ones_own(self, user: User) -> QueueItemQuerySet:
         """Without second reviews of one's own decision, and adjudications of one's own dispute."""

@@ -14,10 +14,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, member_condition
+from workbench.accounts.permissions import Permission
 from workbench.api.base import ApiViewSet, checked
 from workbench.runs.models import Run
-from workbench.runs.restrictions import runs_open_to
 from workbench.runs.selectors import run_for
 
 from . import bulk, queue
@@ -140,11 +139,9 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
         if self.action == "list":
             found = queue_filtered(user=self.request.user, filters=_filters(self.request))
             return found.select_related(*related)
-        condition = member_condition(self.request.user, Permission.REVIEW, prefix="collection")
-        if self.action in {"release", "hand_over"}:
-            condition |= member_condition(self.request.user, Permission.MANAGE, prefix="collection")
-        open_ones = QueueItem.objects.filter(condition, runs_open_to(self.request.user, "run"))
-        return open_ones.select_related(*related)
+        or_manages = self.action in {"release", "hand_over"}
+        permissions = [Permission.REVIEW, *([Permission.MANAGE] if or_manages else [])]
+        return QueueItem.objects.visible_to(self.request.user, *permissions).select_related(*related)
 
     @extend_schema(request=None, parameters=FILTERS, responses={200: QueueItemSerializer, 204: None})
     @action(detail=False, methods=["post"])

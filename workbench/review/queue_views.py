@@ -11,13 +11,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, member_condition
+from workbench.accounts.permissions import Permission
 from workbench.accounts.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
 from workbench.runs.models import Run
-from workbench.runs.restrictions import runs_open_to
 from workbench.runs.selectors import run_for
 
 from . import bulk, passed, policy, presenters, queue, queue_page, saved_views
@@ -235,9 +234,6 @@ def _run(request: HttpRequest, pk: int) -> Run:
 
 
 def _item(request: HttpRequest, pk: int, *, or_manages: bool = False) -> QueueItem:
-    condition = member_condition(request.user, Permission.REVIEW, prefix="collection")
-    if or_manages:
-        condition |= member_condition(request.user, Permission.MANAGE, prefix="collection")
+    permissions = [Permission.REVIEW, *([Permission.MANAGE] if or_manages else [])]
     # Whose it is, is nearly always the person who asks: another's name is read where it is shown.
-    open_ones = QueueItem.objects.filter(condition, runs_open_to(request.user, "run"))
-    return get_object_or_404(open_ones, pk=pk)
+    return get_object_or_404(QueueItem.objects.visible_to(request.user, *permissions), pk=pk)

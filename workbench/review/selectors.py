@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Prefetch, Q
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from workbench.accounts.permissions import Permission, collections_with, member_condition
+from workbench.accounts.permissions import Permission, collections_with
 from workbench.runs.models import Candidate, ReviewState, Run, RunStatus
 from workbench.runs.restrictions import runs_open_to
 
@@ -110,12 +110,8 @@ def queue_passed(*, user: User, keys: Sequence[int]) -> int | None:
 
 def queue_held(*, user: User) -> QueueItemQuerySet:
     """Items that somebody holds or that are kept for somebody, in collections the user reviews or administers."""
-    items = QueueItem.objects.filter(
-        member_condition(user, Permission.REVIEW, prefix="collection")
-        | member_condition(user, Permission.MANAGE, prefix="collection"),
-        runs_open_to(user, "run"),
-        state=ItemState.WAITING,
-    )
+    seen = QueueItem.objects.visible_to(user, Permission.REVIEW, Permission.MANAGE)
+    items = seen.filter(state=ItemState.WAITING)
     return items.filter(Q(claimed_until__gt=Now()) | Q(assigned_to__isnull=False)).order_by(
         "claimed_until", "id"
     )
