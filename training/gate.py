@@ -181,7 +181,8 @@ def _figures(contender: Contender, gold: Dataset) -> Figures:
 
 def _f1_by_collection(contender: Contender, gold: Dataset) -> dict[str, float]:
     predicted = contender.probabilities >= contender.threshold
-    rows_of = {name: np.array(gold.collections, dtype=object) == name for name in gold.collections}
+    collections = np.array(gold.collections, dtype=object)
+    rows_of = {name: collections == name for name in dict.fromkeys(gold.collections)}
     return {
         name: f1_score(gold.labels[rows], predicted[rows], gold.weights[rows])
         for name, rows in rows_of.items()
