@@ -15,6 +15,7 @@ from workbench.infra.choices import options_of
 from .describing import Changes
 from .fields import LONGEST_NAME, LONGEST_VALUE
 from .models import CollectionField, FieldKind
+from .restricting import LONGEST_REASON
 
 
 class MultipleFileInput(forms.ClearableFileInput):
@@ -170,7 +171,7 @@ class RestrictionForm(forms.Form):
     readers = forms.TypedMultipleChoiceField(
         label=_("People"), coerce=int, required=False, widget=forms.CheckboxSelectMultiple()
     )
-    reason = forms.CharField(label=_("Reason"), max_length=500, help_text=_("It goes on record."))
+    reason = forms.CharField(label=_("Reason"), max_length=LONGEST_REASON, help_text=_("It goes on record."))
 
     def __init__(self, *args: Any, people: Sequence[User], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

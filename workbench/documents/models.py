@@ -236,6 +236,11 @@ class Document(models.Model):
         return self.toc_source in {"outline", "headings", "markup"} and self.section_count > 0
 
     @property
+    def is_restricted(self) -> bool:
+        """Whether only some people may see it; without a query where the restriction was selected along."""
+        return hasattr(self, "restriction")
+
+    @property
     def is_working(self) -> bool:
         """Whether progress is still to come."""
         return self.status in WORKING_STATUSES

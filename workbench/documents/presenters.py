@@ -89,7 +89,7 @@ def document_row(
         if document.is_working and may_upload
         else "",
         "tags": document.tags,
-        "is_restricted": is_restricted(document),
+        "is_restricted": document.is_restricted,
         "version": document.version_number,
         "version_offer": offer_box(document) if may_upload else None,
         "alike": [
@@ -335,11 +335,6 @@ def restriction_page(*, document: Document, form: RestrictionForm) -> dict[str, 
             {"label": _("Who may see it")},
         ],
     }
-
-
-def is_restricted(document: Document) -> bool:
-    """Whether only some people may see it; without a query for a document from :mod:`.selectors`."""
-    return hasattr(document, "restriction")
 
 
 def _deletion(document: Document, *, may_manage: bool, form: ReasonForm | None) -> dict[str, Any]:

@@ -64,13 +64,9 @@ class DocumentSerializer(serializers.ModelSerializer[Document]):
             [row for row in document.fields.all() if row.set_by_id is None], many=True
         ).data
 
-    is_restricted = serializers.SerializerMethodField(
-        help_text="Whether only some members of the collection may see it."
+    is_restricted = serializers.BooleanField(
+        read_only=True, help_text="Whether only some members of the collection may see it."
     )
-
-    def get_is_restricted(self, document: Document) -> bool:
-        """The people named are told by ``restriction/``."""
-        return hasattr(document, "restriction")
 
     warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
     tags = serializers.ListField(child=serializers.CharField(), read_only=True)

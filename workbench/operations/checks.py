@@ -133,9 +133,11 @@ def encoder_is_there(**_: Any) -> list[CheckMessage]:
     others = {"EMBEDDER_FOLDER": "for the shipped encoder", "RERANK_FOLDER": "for none"}
     found: list[CheckMessage] = []
     for name, other in others.items():
-        folder = Path(getattr(settings, name) or ".")
+        if not getattr(settings, name):
+            continue
+        folder = Path(getattr(settings, name))
         missing = [file for file in ("model.onnx", "tokenizer.json") if not (folder / file).is_file()]
-        if getattr(settings, name) and missing:
+        if missing:
             found.append(
                 Error(
                     f"{name} is {folder}, which has no {' and no '.join(missing)}.",
