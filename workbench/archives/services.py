@@ -295,7 +295,7 @@ def _documents_in(
             raise BadArchive(_("A document changed while it was being taken in."))
         _describe(actor, document, entry, taken)
         if entry.is_restricted:
-            why = _("It was restricted where the archive comes from.")
+            why = _("It was restricted in the installation that it comes from.")
             restriction_set(actor=actor, document=document, readers=[], reason=why)
         taken[entry.sha256] = document
     return taken

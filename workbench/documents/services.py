@@ -151,7 +151,7 @@ def _require_open(existing: Document, actor: User) -> None:
     if hidden_from(actor).filter(pk=existing.pk).exists():
         raise Conflict(
             _(
-                "This file is here already as a document that you may not see. Ask an admin of the collection."
+                "This file is already here, as a document that you may not see. Ask an admin of the collection."
             ),
             code="restricted",
         )

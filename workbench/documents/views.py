@@ -220,7 +220,9 @@ def document_restrict(request: HttpRequest, pk: int) -> HttpResponse:
         except WorkbenchError as error:
             form.add_error(None, error.message)
         else:
-            messages.success(request, _("Saved. It holds from now on, also for what rests on the document."))
+            messages.success(
+                request, _("Saved. This applies from now on, also to everything that rests on the document.")
+            )
             return redirect(document)
     context = presenters.restriction_page(document=document, form=form)
     return render(request, "documents/restrict.html", context, status=422 if form.errors else 200)

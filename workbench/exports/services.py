@@ -100,8 +100,8 @@ def require_period(*, actor: User, collection: Collection, since: datetime, unti
     if hidden_documents(user=actor, collection=collection):
         raise NotAllowed(
             _(
-                "Some documents of this collection are restricted to others, and a period is told whole. "
-                "Ask an admin to name you on them, or to make the export."
+                "This report covers the whole collection, and you may not see some of its documents. "
+                "Ask an admin to give you access to them, or to make the export."
             ),
             code="restricted",
         )

@@ -186,7 +186,7 @@ def _weighed(rows: Sequence[dict[str, Any]]) -> Share:
     figure = weighted_rate(
         part=sums["agreeing"], whole=sums["stands_for"], squares=sums["squares"], counted=sums["whole"]
     )
-    return Share(_("without sight of it, weighed by the chance of the draw"), sums["part"], figure)
+    return Share(_("without sight of it, weighted by the chance of the draw"), sums["part"], figure)
 
 
 @dataclass(frozen=True, slots=True)

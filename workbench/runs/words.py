@@ -47,7 +47,7 @@ _OUTCOMES = {
     "timeout": gettext_lazy("no answer in time"),
     "connection": gettext_lazy("the server cannot be reached"),
     "rate_limited": gettext_lazy("too many calls"),
-    "server_error": gettext_lazy("an error of the server"),
+    "server_error": gettext_lazy("a server error"),
     "refused": gettext_lazy("the model refused"),
     "cut_off": gettext_lazy("the answer was cut off"),
     "unparseable": gettext_lazy("the answer could not be read"),

@@ -162,7 +162,7 @@ def test_what_was_sent_out_is_closed_with_it(cast: Cast, document: Document) -> 
     link.export.refresh_from_db()
     assert link_state(link) == "restricted"
     assert not Export.objects.visible_to(cast.auditor).exists()
-    with pytest.raises(NotAllowed, match="told whole"):
+    with pytest.raises(NotAllowed, match="covers the whole collection"):
         period_export(actor=cast.auditor, **period)
     restrict(cast, document, cast.auditor.pk, cast.reviewer.pk)
     assert link_open(token=token, address="1.2.3.4")
