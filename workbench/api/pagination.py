@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework.pagination import CursorPagination
 
 
@@ -10,6 +11,7 @@ class IdCursorPagination(CursorPagination):
     status, a page is found by its distance from the first of them."""
 
     ordering = "-id"
+    invalid_cursor_message = _("This cursor is not valid. Begin without one, then follow `next`.")
     page_size_query_param = "page_size"
     max_page_size = 200
     offset_cutoff = 1_000_000

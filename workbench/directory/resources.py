@@ -118,7 +118,7 @@ class People:
             external_id=(known.external_id or None) if known else None,
             user_name=known.user_name if known else row.email,
             display_name=row.name,
-            name=Name(formatted=row.name),
+            name=_parts_of(row.name),
             emails=[Email(value=row.email, type="work", primary=True)],
             active=row.is_active,
             groups=[
@@ -227,8 +227,14 @@ def _told(resource: User, now: Account | None = None) -> dict[str, Any]:
         "email": address,
         "name": _name_of(resource, now),
         "external_id": resource.external_id or "",
-        "is_active": True if resource.active is None else resource.active,
+        "is_active": resource.active if resource.active is not None else now is None or now.is_active,
     }
+
+
+def _parts_of(name: str) -> Name:
+    """The one name that we keep, in parts: a client may change its given or its family name alone."""
+    given, _space, family = name.rpartition(" ")
+    return Name(formatted=name, given_name=given or family, family_name=family if given else None)
 
 
 def _name_of(resource: User, now: Account | None) -> str:

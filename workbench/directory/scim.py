@@ -132,7 +132,7 @@ class ItemView(ScimView):
     def patch(self, request: Request, pk: int) -> Response:
         """Changes parts of it, all of them or none."""
         operations = PatchOp[self.kind.model].model_validate(  # type: ignore[name-defined]
-            request.data, scim_ctx=Context.RESOURCE_PATCH_REQUEST, scim_policy=POLICY
+            _removed_by_key(request.data), scim_ctx=Context.RESOURCE_PATCH_REQUEST, scim_policy=POLICY
         )
         # Two patches of one group at once would each begin from the members before the other's.
         get_object_or_404(self.kind.rows().select_for_update(of=("self",)), pk=pk)
@@ -188,6 +188,28 @@ def _one(view: ScimView, pk: int, context: Context, *, code: int = status.HTTP_2
     return Response(
         shown.model_dump(scim_ctx=context, response_parameters=asked), status=code, headers=headers
     )
+
+
+def _removed_by_key(data: Any) -> Any:
+    """A PATCH whose removals name members by key alone. Entra sends ``"$ref": null`` beside the key, others a name that
+    has changed since: every word would have to match, and the member would stay."""
+    operations = data.get("Operations") if isinstance(data, dict) else None
+    if not isinstance(operations, list):
+        return data
+    return data | {"Operations": [_by_key(operation) for operation in operations]}
+
+
+def _by_key(operation: Any) -> Any:
+    if not isinstance(operation, dict) or str(operation.get("op")).lower() != "remove":
+        return operation
+    value = operation.get("value")
+    if not isinstance(value, list):
+        return operation
+    return operation | {
+        "value": [
+            {"value": one["value"]} if isinstance(one, dict) and "value" in one else one for one in value
+        ]
+    }
 
 
 _PICKED = ("attributes", "excludedAttributes")

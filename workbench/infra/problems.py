@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from typing import Any
 
 import structlog
-from django.core.exceptions import PermissionDenied
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views import defaults
-from rest_framework import exceptions, status
+from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
@@ -29,6 +31,8 @@ def problem_handler(error: Exception, context: dict[str, Any]) -> Response | Non
             status_code=response.status_code, code="invalid", detail="The request has invalid fields."
         )
         problem.data["errors"] = response.data
+    elif isinstance(error, Http404):  # whose own message names our classes
+        problem = _problem(status_code=404, code="not_found", detail=_("There is nothing here for you."))
     else:
         detail = response.data.get("detail", "") if isinstance(response.data, dict) else ""
         problem = _problem(status_code=response.status_code, code=_code(error), detail=str(detail))
@@ -52,6 +56,10 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Django's ``handler400``."""
     if not is_api(request):
         return defaults.bad_request(request, exception)
+    if isinstance(exception, RequestDataTooBig):
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        detail = _("The request is too large. Send at most %(most)s bytes beside files.") % {"most": most}
+        return problem_response(status_code=413, code="too_large", detail=detail)
     return problem_response(status_code=400, code="bad_request", detail=_("This request cannot be read."))
 
 
@@ -93,7 +101,7 @@ def _problem(*, status_code: int, code: str, detail: str) -> Response:
 def _body(*, status_code: int, code: str, detail: str) -> dict[str, Any]:
     return {
         "type": "about:blank",
-        "title": {v: k for k, v in vars(status).items() if isinstance(v, int)}.get(status_code, "error"),
+        "title": HTTPStatus(status_code).phrase,
         "status": status_code,
         "code": code,
         "detail": detail,

@@ -38,7 +38,7 @@ CELERY_TASK_PUBLISH_RETRY = False  # a lost message is found by the sweeper
 CELERY_TIMEZONE = "UTC"
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
-    "sweep-documents": {"task": "documents.sweep", "schedule": 10.0, "options": {"expires": 9}},
+    "sweep-documents": {"task": "documents.sweep", "schedule": 5.0, "options": {"expires": 5}},
     "retain-documents": {"task": "documents.retain", "schedule": 60.0, "options": {"expires": 59}},
     "sweep-runs": {"task": "questions.sweep", "schedule": 10.0, "options": {"expires": 9}},
     "sweep-question-sets": {
@@ -55,7 +55,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-webhooks": {"task": "webhooks.sweep", "schedule": 10.0, "options": {"expires": 9}},
     "sweep-sources": {
         "task": "sources.sweep",
-        "schedule": max(1.0, SOURCE_SECONDS / 2),
+        "schedule": max(1.0, SOURCE_SECONDS / 4),
         "options": {"expires": 30},
     },
     "mail-digest": {"task": "review.digest", "schedule": crontab(hour="6", minute="0")},
