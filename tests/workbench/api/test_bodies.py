@@ -36,6 +36,23 @@ def test_a_deeply_nested_body_is_a_bad_request(cast: Cast, client_as: ClientAs, 
     assert "too deeply" in answer.json()["detail"]
 
 
+def test_a_large_body_is_too_large_and_says_how_large_it_may_be(
+    cast: Cast, client_as: ClientAs, settings: Any
+) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+    answer = posted(client_as(cast.analyst), '{"text": "' + "a" * 100 + '"}')
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+    assert "100 bytes" in answer.json()["detail"]
+
+
+def test_what_is_not_there_is_said_in_words(cast: Cast, client_as: ClientAs) -> None:
+    for address in ("/api/v1/runs/99999/", "/api/v1/nowhere/"):
+        answer = client_as(cast.analyst).get(address).json()
+        assert (answer["title"], answer["detail"]) == ("Not Found", "There is nothing here for you.")
+    answer = client_as(cast.analyst).get("/api/v1/runs/?cursor=abc").json()
+    assert "Begin without one" in answer["detail"]
+
+
 @pytest.mark.parametrize("body", ["", "{", '{"text": NaN}', b"\xff\xfe{", DEEP.encode("utf-16")])
 def test_a_body_that_is_no_json_is_a_bad_request(cast: Cast, client_as: ClientAs, body: str | bytes) -> None:
     answer = posted(client_as(cast.analyst), body)

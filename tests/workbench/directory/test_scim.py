@@ -205,7 +205,9 @@ class TestGroups:
         assert (roles(ana), roles(ben)) == (set(), {("alpha", "reviewer")})
         # Entra's reference is empty, and the name may have changed since.
         for more in ({"$ref": None}, {"display": "Benjamin", "type": "User"}):
-            gone = directory.patch(path, {"op": "Remove", "path": "members", "value": [{"value": ben} | more]})
+            gone = directory.patch(
+                path, {"op": "Remove", "path": "members", "value": [{"value": ben} | more]}
+            )
             assert "members" not in gone.json(), more
             directory.patch(path, {"op": "Add", "path": "members", "value": [{"value": ben}]})
         back = directory.patch(path, {"op": "remove", "path": f'members[value eq "{ben}"]'})
