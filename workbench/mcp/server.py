@@ -155,7 +155,7 @@ async def _finding(api: Product, run: dict[str, Any], *, everything: bool = Fals
 def _token_of(context: Context[Any, Any]) -> str:
     scheme, _, token = (context.headers or {}).get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise ToolError("Send your API token: Authorization: Bearer wbk_... (make one on the page Tokens).")
+        raise ToolError("Send your API token: Authorization: Bearer wbk_... (make one on the page API tokens).")
     return token.strip()
 
 
@@ -177,6 +177,6 @@ def main(argv: Sequence[str]) -> int:
         )
         return 0
     if not token:
-        parser.error("set WORKBENCH_TOKEN to an API token; make one on the page Tokens")
+        parser.error("set WORKBENCH_TOKEN to an API token; make one on the page API tokens")
     make_server(address=address, token=token).run("stdio")
     return 0
