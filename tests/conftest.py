@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 STACK = ROOT / "tests" / "workbench" / "stack"
+#: What ends the running product, while it runs.
+RUNNING = pytest.StashKey[ExitStack]()
 
 # Machines are shared and slow at times: no deadline per example, and the same examples in every run.
 settings.register_profile("suite", deadline=None, derandomize=True)
@@ -65,6 +68,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if not begins_with_the_scene(item):
         with item.config.stash[blocking_manager_key].unblock():
             STANDING.end()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """The running product ends with the last test that asks it: its workers and its clock would go on beside all
+    others."""
+    if nextitem and not asks_the_product(str(nextitem.path.relative_to(ROOT))):
+        item.config.stash.get(RUNNING, ExitStack()).close()
 
 
 def pytest_collection_finish() -> None:
@@ -128,10 +139,12 @@ def browser() -> Iterator[object]:
 
 
 @pytest.fixture(scope="session")
-def product() -> Iterator[RunningProduct]:
+def product(pytestconfig: pytest.Config) -> Iterator[RunningProduct]:
     """The product, running, with its demo documents ready; tests/e2e has one of its own."""
     from tests.product import await_demo, running_product
 
-    with running_product({"DJANGO_SETTINGS_MODULE": "tests.integration.dev"}) as running:
+    with ExitStack() as ending:
+        pytestconfig.stash[RUNNING] = ending
+        running = ending.enter_context(running_product({"DJANGO_SETTINGS_MODULE": "tests.integration.dev"}))
         await_demo(running)
         yield running

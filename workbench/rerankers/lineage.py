@@ -64,8 +64,10 @@ def overturned_mark() -> int:
 
 
 def _mark_retracted(retractions: QuerySet[LabelRetraction]) -> int:
-    rows = _unmarked().filter(label__retraction__in=retractions)
-    return rows.update(overturned_at=Now())
+    # Their keys first: one statement that joins its way to them was planned as a product of whole tables at times.
+    labels = list(retractions.values_list("label_id", flat=True))
+    rows = list(_unmarked().filter(label__in=labels).values_list("pk", flat=True))
+    return SnapshotLabel.objects.filter(pk__in=rows).update(overturned_at=Now())
 
 
 def _mark_overruled(questions: Iterable[str]) -> int:

@@ -146,8 +146,9 @@ def service_steps(*, everything: bool = False) -> list[Step]:
 
 def service_tests(paths: Sequence[str], *, everything: bool = False, bare: bool = False) -> Step:
     """Tests of these paths that need no browser; those that need no service either only where `bare` says so."""
-    # A file stays in one process, and all that share a running product in one (tests/conftest.py).
-    together = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+    # A file stays in one process, and all that share a running product in one (tests/conftest.py). One process more
+    # than there are cores: they wait for workers and for the database a third of the time.
+    together = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
     marks = _marks("not e2e", *(() if bare else ("not bare",)), everything=everything)
     return Step("tests with services", _pytest(*together, "-m", marks, *paths), _size(everything))
 
