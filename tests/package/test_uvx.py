@@ -1,5 +1,5 @@
-"""``uvx --from dist/*.whl arbiter-workbench run`` answers, from an empty folder and the wheel alone. It takes minutes
-and needs the package index: only ``make test-all`` runs it."""
+"""``uvx --from dist/*.whl arbiter-workbench run`` answers, from an empty folder and the wheel alone. It needs the
+package index, as ``make setup`` does."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ import pytest
 
 from tests.package.installing import UV, Built, clean_environment
 from workbench.stack.ports import LOOPBACK, free_port
-
-pytestmark = pytest.mark.long
 
 SECONDS = 900
 ACCOUNT = re.compile(r"analyst\s+(\S+@\S+)\s+(\S+)")

@@ -34,6 +34,8 @@ from .signals import Signals
 from .supervisor import TICK_SECONDS
 
 UNIT_TESTS = (
+    # The longest of them is here: it comes first, and the others fill the other core.
+    "tests/package",
     "tests/arbitration",
     "tests/training",
     "tests/workbench/stack",
@@ -43,7 +45,6 @@ UNIT_TESTS = (
     "tests/test_readers.py",
     "tests/test_repository.py",
     "tests/test_secrets.py",
-    "tests/package",
 )
 #: Of these, what reads whole files of strangers or starts programs: half the time. `test` runs them.
 SLOW_UNIT_TESTS = (
