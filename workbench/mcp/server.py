@@ -155,7 +155,9 @@ async def _finding(api: Product, run: dict[str, Any], *, everything: bool = Fals
 def _token_of(context: Context[Any, Any]) -> str:
     scheme, _, token = (context.headers or {}).get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise ToolError("Send your API token: Authorization: Bearer wbk_... (make one on the page API tokens).")
+        raise ToolError(
+            "Send your API token: Authorization: Bearer wbk_... (make one on the page API tokens)."
+        )
     return token.strip()
 
 
