@@ -208,7 +208,7 @@ def _running(folder: str, extra: Mapping[str, str]) -> Iterator[RunningProduct]:
             "WORKBENCH_LEASE_SECONDS": "6",
             "WORKBENCH_HEARTBEAT_SECONDS": "1",
             "WORKBENCH_DEMO_PASSWORD": PASSWORD,
-            "WORKBENCH_DEMO_MONTH": "0",  # one test has it, in tests/workbench/operations/test_demo_month.py
+            "WORKBENCH_DEMO_MONTH": "0",  # tests/e2e/test_demo_month.py has it
             "REAUTHENTICATION_SECONDS": "86400",  # one login serves a whole run of tests
             "OPENAI_BASE_URL": fake.base_url,
             "OPENAI_API_KEY": "sk-test",
