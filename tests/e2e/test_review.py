@@ -123,7 +123,8 @@ def test_lines_are_chosen_by_clicking_and_the_answer_is_written_anew(
         seconds=240,
         what="a second version of the answer",
     )
-    page.reload()
+    # In another window: this one may be fetching the new answer itself just now.
+    page = visit("reviewer").go(f"/runs/{run}/")
     expect(page.get_by_text("The answer before, version 1")).to_be_visible()
 
 

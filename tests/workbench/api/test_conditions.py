@@ -137,9 +137,9 @@ class TestLists:
         [
             ("runs/?status=done", True), ("runs/?status=failed", False), ("runs/?asked_by=me", True),
             ("runs/?strategy=offline&since=2020-01-01", True), ("runs/?until=2020-01-01", False),
-            ("runs/?document={document}", True), ("runs/?document=1", False),
+            ("runs/?document={document}", True), ("runs/?document=999999999", False),
             ("documents/?status=ready&ordering=name", True), ("documents/?uploaded_by={other}", False),
-            ("candidates/?document={document}&ordering=-document", True), ("candidates/?document=1", False),
+            ("candidates/?document={document}&ordering=-document", True), ("candidates/?document=999999999", False),
             ("reviews/?reviewer={other}", False), ("rounds/?asked_by=me", True),
         ],
     )  # fmt: skip
