@@ -12,8 +12,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from tests.product import PASSWORD
+from workbench.stack.gate import BROWSERS
 
-CHROMIUM = which("chromium") or which("chromium-browser") or which("google-chrome")
+CHROMIUM = next(filter(None, map(which, BROWSERS)), None)
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -31,7 +32,7 @@ expect.set_options(timeout=PATIENCE)
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """The system's own Chromium."""
-    assert CHROMIUM, "no Chromium on this machine: apt-get install chromium"
+    assert CHROMIUM, "no Chromium on this machine: apt-get install chromium-headless-shell"
     with sync_playwright() as driver:
         running = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         try:

@@ -59,11 +59,14 @@ SLOW_UNIT_TESTS = (
 SERVICE_TESTS = ("tests/integration", "tests/faults", "tests/workbench")
 #: Named one by one where they stand among others: collecting thousands of tests to run twenty takes long.
 BROWSER_TESTS = ("tests/e2e", "tests/workbench/test_templates_browser.py")
+#: One more than the cores of a small machine: tests wait for programs, workers and the database.
+PROCESSES = "3"
 #: Marks of the long tail, which only `test-all` runs; each such test has a shorter one beside it.
 LONG_TAIL = ("long", "faults")
 #: The full size of tests that are smaller in the ordinary run.
 FULL_SIZE = {"WORKBENCH_FUZZ": "full", "WORKBENCH_HOSTILE": "all", "WORKBENCH_FULL_JOURNEYS": "1"}
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+#: The shell draws pages and no window: a fifth less work.
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 #: Variables of a developer's shell that must not change what is tested.
 PERSONAL = (
     *(
@@ -127,7 +130,7 @@ def unit_step(*, everything: bool = False, quick: bool = False) -> Step:
     """Tests that need no service; the quick ones alone for `check`."""
     marks = _marks("not integration", "not e2e", everything=everything)
     left_out = (f"--ignore={path}" for path in SLOW_UNIT_TESTS if quick)
-    return Step("unit tests", _pytest("-n", "2", "-m", marks, *left_out, *UNIT_TESTS), _size(everything))
+    return Step("unit tests", _pytest("-n", PROCESSES, "-m", marks, *left_out, *UNIT_TESTS), _size(everything))
 
 
 def service_steps(*, everything: bool = False) -> list[Step]:
@@ -147,9 +150,8 @@ def service_steps(*, everything: bool = False) -> list[Step]:
 
 def service_tests(paths: Sequence[str], *, everything: bool = False, bare: bool = False) -> Step:
     """Tests of these paths that need no browser; those that need no service either only where `bare` says so."""
-    # A file stays in one process, and all that share a running product in one (tests/conftest.py). One process more
-    # than there are cores: they wait for workers and for the database a third of the time.
-    together = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+    # A file stays in one process, and all that share a running product in one (tests/conftest.py).
+    together = ("-n", PROCESSES, "--dist", "loadfile", "--no-loadscope-reorder")
     marks = _marks("not e2e", *(() if bare else ("not bare",)), everything=everything)
     return Step("tests with services", _pytest(*together, "-m", marks, *paths), _size(everything))
 
@@ -345,7 +347,7 @@ def ensure_browser() -> None:
         return
     prefix: tuple[str, ...] = () if os.geteuid() == 0 else ("sudo", "-n")
     say("installing Chromium for the browser tests")
-    commands = (("update",), ("install", "-y", "--no-install-recommends", "chromium"))
+    commands = (("update",), ("install", "-y", "--no-install-recommends", "chromium-headless-shell"))
     try:
         for words in commands:
             subprocess.run(
@@ -358,7 +360,7 @@ def ensure_browser() -> None:
     except (OSError, subprocess.CalledProcessError) as error:
         raise StackError(
             "the browser tests need Chromium, and it could not be installed here. "
-            "Install it and start again, on Debian: apt-get install chromium"
+            "Install it and start again, on Debian: apt-get install chromium-headless-shell"
         ) from error
 
 
