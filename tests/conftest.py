@@ -36,6 +36,11 @@ def asks_the_product(file: str) -> bool:
     return not file.startswith("tests/e2e/") and "RunningProduct" in (ROOT / file).read_text("utf-8")
 
 
+def needs_the_product(item: pytest.Item) -> bool:
+    """Whether a test shares the running product."""
+    return asks_the_product(str(item.path.relative_to(ROOT)))
+
+
 class _ByFile(LoadScopeScheduling):
     """A file stays in one process, as its fixtures like it, and all that share a running product in one, so that there
     is one product. The groups of ``loadgroup`` would say the same, but xdist 3.8 and pytest 9.2 lose them."""
@@ -54,12 +59,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of the running product come first, although they use no test database: they wait most of the time, and at
     the end nobody would be left to fill the other core. Then those that begin with the scene, in a row."""
-    items.sort(
-        key=lambda item: (
-            not asks_the_product(str(item.path.relative_to(ROOT))),
-            not begins_with_the_scene(item),
-        )
-    )
+    items.sort(key=lambda item: (not needs_the_product(item), not begins_with_the_scene(item)))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -74,7 +74,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """The running product ends with the last test that asks it: its workers and its clock would go on beside all
     others."""
-    if nextitem and not asks_the_product(str(nextitem.path.relative_to(ROOT))):
+    if nextitem and not needs_the_product(nextitem):
         item.config.stash.get(RUNNING, ExitStack()).close()
 
 

@@ -23,6 +23,7 @@ from . import bulk, queue
 from .filters import QueueFilter, queue_filtered
 from .models import QueueItem
 from .presenters import why_words
+from .selectors import SEE_WHAT_IS_HELD
 from .serializers import sight_in
 
 FILTERS = [
@@ -139,8 +140,8 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
         if self.action == "list":
             found = queue_filtered(user=self.request.user, filters=_filters(self.request))
             return found.select_related(*related)
-        or_manages = self.action in {"release", "hand_over"}
-        permissions = [Permission.REVIEW, *([Permission.MANAGE] if or_manages else [])]
+        frees = self.action in {"release", "hand_over"}
+        permissions = SEE_WHAT_IS_HELD if frees else (Permission.REVIEW,)
         return QueueItem.objects.visible_to(self.request.user, *permissions).select_related(*related)
 
     @extend_schema(request=None, parameters=FILTERS, responses={200: QueueItemSerializer, 204: None})

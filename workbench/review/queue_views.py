@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
@@ -24,6 +26,7 @@ from .blindness import after_blind_decisions
 from .filters import QueueFilter
 from .forms import HandOverForm, PolicyForm, ViewForm
 from .models import QueueItem
+from .selectors import SEE_WHAT_IS_HELD
 from .views import claim_next
 
 
@@ -85,7 +88,7 @@ def _go_back(request: HttpRequest, item: QueueItem) -> HttpResponse:
 @require_POST
 def queue_release(request: HttpRequest, pk: int) -> HttpResponse:
     """Gives an item back; an admin of the collection takes it from whoever holds it."""
-    item = _item(request, pk, or_manages=True)
+    item = _item(request, pk, SEE_WHAT_IS_HELD)
     try:
         queue.queue_release(actor=request.user, item=item)
     except WorkbenchError as error:
@@ -123,7 +126,7 @@ def run_release(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def queue_hand_over(request: HttpRequest, pk: int) -> HttpResponse:
     """GET: to whom; for htmx the form alone. POST: keeps an item for another reviewer."""
-    item = _item(request, pk, or_manages=True)
+    item = _item(request, pk, SEE_WHAT_IS_HELD)
     if request.method == "GET":
         context = presenters.hand_over_page(item=item, user=request.user)
         part = "#form" if request.htmx else ""
@@ -233,7 +236,8 @@ def _run(request: HttpRequest, pk: int) -> Run:
     return run_for(user=request.user, pk=pk, permission=Permission.REVIEW)
 
 
-def _item(request: HttpRequest, pk: int, *, or_manages: bool = False) -> QueueItem:
-    permissions = [Permission.REVIEW, *([Permission.MANAGE] if or_manages else [])]
+def _item(
+    request: HttpRequest, pk: int, permissions: Sequence[Permission] = (Permission.REVIEW,)
+) -> QueueItem:
     # Whose it is, is nearly always the person who asks: another's name is read where it is shown.
     return get_object_or_404(QueueItem.objects.visible_to(request.user, *permissions), pk=pk)

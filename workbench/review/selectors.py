@@ -24,6 +24,9 @@ UNDO_WINDOW = timedelta(minutes=10)
 #: Prefetch of a candidate's decisions, oldest first; the last one counts.
 REVIEWS = Prefetch("reviews", queryset=Review.objects.select_related("reviewer").order_by("id"))
 
+#: One of these shows what somebody holds, and lets it go or hands it over.
+SEE_WHAT_IS_HELD = (Permission.REVIEW, Permission.MANAGE)
+
 
 def current_review(candidate: Candidate) -> Review | None:
     """The newest row of the candidate's decisions, undone or not: what the next one supersedes. Its ``role`` is the
@@ -110,8 +113,7 @@ def queue_passed(*, user: User, keys: Sequence[int]) -> int | None:
 
 def queue_held(*, user: User) -> QueueItemQuerySet:
     """Items that somebody holds or that are kept for somebody, in collections the user reviews or administers."""
-    seen = QueueItem.objects.visible_to(user, Permission.REVIEW, Permission.MANAGE)
-    items = seen.filter(state=ItemState.WAITING)
+    items = QueueItem.objects.visible_to(user, *SEE_WHAT_IS_HELD).filter(state=ItemState.WAITING)
     return items.filter(Q(claimed_until__gt=Now()) | Q(assigned_to__isnull=False)).order_by(
         "claimed_until", "id"
     )
