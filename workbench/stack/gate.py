@@ -1,10 +1,10 @@
 """``python -m workbench.stack.gate check|test|test-all``: everything that must hold before a change lands.
 
-`check` needs no services, and leaves out tests that read whole files of strangers or start programs. `test` runs these
-too, then services of its own on free ports, and against them Django's deployment and migration checks, the tests, and
-beside these the browser tests as a run of their own. `test-all` adds the tests marked `long` and `faults`, each at full
-size. Every step runs, so that one look shows all that is wrong; any failure fails the whole. `test ROOM` runs the tests
-of one app or folder, and nothing else.
+`check` needs no services, and leaves out tests that read whole files of strangers, start programs or train networks.
+`test` runs these too, then services of its own on free ports, and against them Django's deployment and migration
+checks, the tests, and beside these the browser tests as a run of their own. `test-all` adds the tests marked `long`
+and `faults`, each at full size. Every step runs, so that one look shows all that is wrong; any failure fails the
+whole. `test ROOM` runs the tests of one app or folder, and nothing else.
 """
 
 from __future__ import annotations
@@ -46,13 +46,20 @@ UNIT_TESTS = (
     "tests/test_repository.py",
     "tests/test_secrets.py",
 )
-#: Of these, what reads whole files of strangers or starts programs: half the time. `test` runs them.
+#: Of these, what reads whole files of strangers, starts programs or trains networks: half the time. `test` runs them.
 SLOW_UNIT_TESTS = (
     "tests/arbitration/parsing",
+    "tests/arbitration/adapters/test_frameworks.py",
     "tests/arbitration/adapters/test_telemetry.py",
+    "tests/arbitration/precedence/test_pairs.py",
     "tests/arbitration/test_library_docs.py",
     "tests/package",
     "tests/test_readers.py",
+    "tests/training/test_bars.py",
+    "tests/training/test_crossfit.py",
+    "tests/training/test_gate.py",
+    "tests/training/test_report.py",
+    "tests/training/test_trainer.py",
     "tests/workbench/stack/test_containers.py",
 )
 #: The tests that start the product wait most of the time: they come first, and the others fill the other core.
