@@ -57,7 +57,7 @@ def completed(view: View, request: Request, response: Response) -> Response:
     elif is_versioned(view) and response.status_code == status.HTTP_200_OK and response.data is not None:
         tag = _tag_of(response.data)
         response["ETag"] = tag
-        if tag in _tags(request.headers.get("If-None-Match", "")):
+        if not {tag, "*"}.isdisjoint(_tags(request.headers.get("If-None-Match", ""))):
             response.status_code, response.data = status.HTTP_304_NOT_MODIFIED, None
     return response
 

@@ -83,6 +83,7 @@ class TestVersions:
         tag = get(client, path)["ETag"]
         again = get(client, path, If_None_Match=tag)
         assert (again.status_code, again.content, again["ETag"]) == (304, b"", tag)
+        assert get(client, path, If_None_Match="*").status_code == 304
         assert get(client, path, If_None_Match='"other"').status_code == 200
         assert "ETag" not in get(client, "runs/")
 
