@@ -92,7 +92,7 @@ def test_the_next_card_takes_the_focus_and_undo_leads_back(
     page.wait_for_url(first)
     expect(page.get_by_text("Reserved until")).to_be_visible()
     expect(page.get_by_text("0 of 3 decided, then the answer is final")).to_be_visible()
-    page.get_by_role("button", name=re.compile("Give back")).click()
+    page.get_by_role("button", name=re.compile("^Release")).click()
     expect(page.get_by_role("heading", name="Queue", exact=True)).to_be_visible()
 
 
@@ -144,8 +144,8 @@ def test_a_whole_question_is_taken_and_given_back(
     expect(page.get_by_text("3 cards are yours.")).to_be_visible()
     assert product.rows(held, run)[0][0] == 3
     page.goto(page.url.partition("/queue/")[0] + f"/queue/?run={run}")
-    page.get_by_role("button", name=re.compile("^Give back")).click()
-    expect(page.get_by_text("3 cards given back.")).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Release")).click()
+    expect(page.get_by_text("3 cards released.")).to_be_visible()
     assert product.rows(held, run)[0][0] == 0
 
 

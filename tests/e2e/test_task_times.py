@@ -95,7 +95,7 @@ def _an_outsider_reads_it(visit: Visit, product: RunningProduct, page: Page, run
     page.goto(f"{product.address}/runs/{run}/")
     page.get_by_role("link", name="Links for outsiders").click()
     page.get_by_label("Who gets it, and what for").fill("The regulator")
-    page.get_by_role("button", name="Make link").click()
+    page.get_by_role("button", name="Create link").click()
     address = page.locator(".token-key").inner_text()
     outside = visit(None, scripts=False).page
     state = "SELECT e.state FROM exports_reportlink l JOIN exports_export e ON e.id = l.export_id WHERE l.run_id = %s"

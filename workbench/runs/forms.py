@@ -29,7 +29,7 @@ def keyword_lines(text: str) -> tuple[str, ...]:
     """The lines of a text that hold something. Raises ValidationError where they are too many."""
     lines = tuple(line.strip() for line in text.splitlines() if line.strip())
     if len(lines) > MOST_KEYWORDS:
-        raise forms.ValidationError(_("At most %(n)d keywords, please."), params={"n": MOST_KEYWORDS})
+        raise forms.ValidationError(_("Give at most %(n)d keywords."), params={"n": MOST_KEYWORDS})
     return lines
 
 

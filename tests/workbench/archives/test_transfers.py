@@ -183,7 +183,14 @@ def test_an_archive_is_sent_checked_shown_confirmed_and_taken_in(
     assert not Collection.objects.filter(slug="alpha-2").exists(), "a check makes nothing"
 
     report = client.get(answer["Location"]).content.decode()
-    for words in ("This would be made", "Alpha", "1 document,", "1 entry", 'value="alpha-2"', "invite them"):
+    for words in (
+        "What would be created",
+        "Alpha",
+        "1 document,",
+        "1 entry",
+        'value="alpha-2"',
+        "invite them",
+    ):
         assert words in report
 
     confirmed = client.post(reverse("archives:take-in", args=[transfer.pk]), {"slug": "elsewhere"})
@@ -256,7 +263,7 @@ def test_a_broken_archive_fails_its_check_with_the_reason(
     transfer = worked(sent_by(cast.analyst, body.getvalue()), TransferState.FAILED)
     page = client_as(cast.analyst).get(transfer.get_absolute_url()).content.decode()
     assert "is not what the archive says it is" in page
-    assert "Send another file" in page
+    assert "Upload another file" in page
     assert not default_storage.exists(f"{transfer.folder}/archive.zip")
     assert actions() == ["archive.uploaded", "archive.failed"]
 

@@ -219,8 +219,8 @@ class TestPageAndCommand:
 
         assert bad.status_code == 422
         assert "is no role" in bad.content.decode()
-        assert "The file is good" in good.content.decode()
-        assert "The file was taken in" in done.content.decode()
+        assert "The file is valid" in good.content.decode()
+        assert "The file was imported" in done.content.decode()
         assert Label.objects.count() == 1
 
     def test_the_command_prints_one_json_value(
