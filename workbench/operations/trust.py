@@ -307,7 +307,7 @@ def trust_page(*, user: User, query: QueryDict) -> dict[str, Any]:
 
 def _plot(title: str, shares: Sequence[Share]) -> BarPlot | None:
     figures = [(row.name, row.figure.value or 0.0, row.figure.low, row.figure.high) for row in shares]
-    return bar_plot(title=title, figures=figures, top=1.0) if figures else None
+    return bar_plot(title=title, figures=figures, top=1.0, is_share=True) if figures else None
 
 
 def _misses_chart(weeks: Sequence[Share]) -> Chart:

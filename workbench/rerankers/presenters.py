@@ -394,6 +394,7 @@ def drift_page(*, user: User) -> dict[str, Any]:
                     title=title,
                     figures=[(r.name, r.figure.rate, r.figure.low, r.figure.high) for r in rows],
                     top=1.0,
+                    is_share=True,
                 ),
             }
             for title, rows in views

@@ -14,7 +14,7 @@ from arbitration.settings import METHODS
 METHOD_LABELS = {method: method.replace("_", " ").capitalize() for method in METHODS} | {
     "toc": gettext_lazy("Table of contents"),
     "cooccurrence": gettext_lazy("Keywords together"),
-    "bm25": gettext_lazy("BM25 and codes"),
+    "bm25": gettext_lazy("Words and codes"),
     "pattern": gettext_lazy("Reference or alias"),
     "embedding": gettext_lazy("Meaning"),
     "toc_reasoning": gettext_lazy("A model's reading plan"),
