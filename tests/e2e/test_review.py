@@ -190,7 +190,7 @@ def test_a_run_is_decided_signed_and_reopened(visit: Visit, product: RunningProd
     expect(page.locator(".message").filter(has_text="I approve this result")).to_be_visible()
     assert page.locator("[data-card-open]").count() == 0
     page.get_by_role("link", name="Signature", exact=True).click()
-    expect(page.get_by_text("The hash holds")).to_be_visible()
+    expect(page.get_by_text("The hash matches")).to_be_visible()
     page.get_by_label("Reason").fill("One more page came.")
     page.get_by_role("button", name="Reopen the run").click()
     expect(page.get_by_role("link", name="Sign", exact=True)).to_be_visible()

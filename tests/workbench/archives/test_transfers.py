@@ -220,9 +220,9 @@ def test_a_confirmed_act_asks_who_it_is(archive: bytes, cast: Cast, client_as: C
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"no archive at all", "no ZIP file"),
+        (b"no archive at all", "not a ZIP file"),
         (b"", "empty"),
-        (None, "holds no manifest.json"),
+        (None, "has no manifest.json"),
     ],
     ids=["foreign", "empty", "another-zip"],
 )
@@ -293,7 +293,7 @@ def test_only_so_many_wait_and_each_person_sees_their_own(
 ) -> None:
     for _ in range(transfers.MOST_WAITING):
         mine = sent_by(cast.analyst, archive)
-    with pytest.raises(Conflict, match="wait already"):
+    with pytest.raises(Conflict, match="are waiting"):
         sent_by(cast.analyst, archive)
     sent_by(cast.admin, archive)
     assert client_as(cast.admin).get(mine.get_absolute_url()).status_code == 404

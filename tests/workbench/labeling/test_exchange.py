@@ -208,7 +208,7 @@ def test_a_task_made_elsewhere_is_found_by_its_words_and_skipped_ones_are_left_o
 @pytest.mark.parametrize(
     "task",
     [
-        "no task",
+        "not a task",
         {"data": {}},
         {"data": {}, "annotations": ["none"]},
         {"data": {}, "annotations": [{"result": []}]},
