@@ -302,7 +302,9 @@ HOSTILE: dict[tuple[str, str], Callable[[Entries], bytes]] = {
     ("a manifest nested without end", "damaged at manifest.json"): lambda e: packed(
         e | {MANIFEST: b"[" * 200_000}
     ),
-    ("of another product", "not an archive of a collection"): lambda e: packed(said(e, lambda m: m.update(format="other"))),
+    ("of another product", "not an archive of a collection"): lambda e: packed(
+        said(e, lambda m: m.update(format="other"))
+    ),
     ("of another version", "another version"): lambda e: packed(said(e, lambda m: m.update(version=2))),
     ("an unknown field", "users: Extra"): lambda e: packed(said(e, lambda m: m.update(users=["root"]))),
     ("an address for its text", "allowed_endpoints: Extra"): lambda e: packed(

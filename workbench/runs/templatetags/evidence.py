@@ -122,8 +122,11 @@ def line_items(
             notes += f' <span class="muted small">{sure}</span>'
         if line["mark"] == "anchor":
             notes += f'<span class="visually-hidden"> ({conditional_escape(evidence_word)})</span>'
-        kinds = _kinds("lines__item", line) + _with_kind(" lines__item", line["flag"])
+        flag = "" if line.get("change") else line["flag"]
+        kinds = _kinds("lines__item", line) + _with_kind(" lines__item", flag)
         text = marked(line["parts"]) if line.get("parts") else conditional_escape(line["text"])
+        if line.get("change") == "deletion":
+            text = f"<s>{text}</s>"
         check = "" if page is None else _line_check(page, number)
         items.append(
             f'<li class="lines__item{kinds}" id="{before}{dom_id}" data-line="{dom_id}">{check}'
