@@ -78,6 +78,7 @@ def test_a_run_is_decided_ends_is_signed_and_becomes_a_report(
     expect(page.locator("a#run-sign.button--primary")).to_be_visible()
     hands.press("s")
     expect(page.get_by_label("Password")).to_be_visible(timeout=WORK)
+    expect(page.get_by_label("Password")).to_be_focused()
     hands.fill(page.get_by_label("Password"), PASSWORD, send=True)
     expect(page.locator(".message").filter(has_text="Signed")).not_to_have_count(0)
     hands.click(page.get_by_role("button", name="Export"))

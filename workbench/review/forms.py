@@ -59,7 +59,6 @@ class SignForm(forms.Form):
     meaning = forms.ChoiceField(
         label=_("My signature means"),
         choices=partial(options_of, SignatureMeaning),
-        widget=forms.Select(attrs={"data-key": "s"}),
     )
     password = forms.CharField(
         label=_("Password"),
