@@ -60,6 +60,31 @@ _OUTCOMES = {
 }
 
 
+#: What a model is called for.
+_STEPS = {
+    "parse": gettext_lazy("reading the question"),
+    "detect": gettext_lazy("finding passages"),
+    "embed": gettext_lazy("comparing by meaning"),
+    "rerank": gettext_lazy("ranking"),
+    "rubric": gettext_lazy("choosing the criteria"),
+    "arbitrate": gettext_lazy("judging passages"),
+    "judge": gettext_lazy("judging passages"),
+    "predict": gettext_lazy("answering from one passage"),
+    "repair": gettext_lazy("asking again for what was missing"),
+    "second_order": gettext_lazy("judging in another order"),
+    "second_pass": gettext_lazy("judging a second time"),
+    "conflicts": gettext_lazy("looking for contradictions"),
+    "verify": gettext_lazy("checking a verdict"),
+    "answer": gettext_lazy("writing the answer"),
+    "probe": gettext_lazy("testing the endpoint"),
+}
+
+
+def step_words(stage: str) -> str:
+    """What a model was called for, in words."""
+    return str(_STEPS.get(stage, stage.replace("_", " ")))
+
+
 def outcome_words(outcome: str) -> str:
     """How a call of a model ended, in words."""
     return str(_OUTCOMES.get(outcome, outcome.replace("_", " ")))

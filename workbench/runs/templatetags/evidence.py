@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from workbench.runs.models import Candidate
 from workbench.runs.places import lines_range, lines_short
 from workbench.runs.records import anchor_of
+from workbench.runs.words import outcome_words, step_words
 
 register = template.Library()
 register.filter(lines_range)
@@ -67,6 +68,10 @@ _RULES = {
     "prefilter by the reranker's order": gettext_lazy("Shortlist"),
     "nobody yet": gettext_lazy("nobody yet"),
 }
+
+
+register.filter("step", step_words)
+register.filter("call_outcome", outcome_words)
 
 
 @register.filter
