@@ -246,7 +246,7 @@ def test_too_large_an_archive_is_refused_with_the_way_out(
     monkeypatch.setattr(transfers, "MOST_UPLOADED", 10)
     answer = post_file(client_as(cast.analyst), archive)
     assert answer.status_code == 422
-    assert "at most 0 MB are taken here" in answer.content.decode()
+    assert "at most 0 MB are accepted here" in answer.content.decode()
     assert "import_collection" in answer.content.decode()
 
 

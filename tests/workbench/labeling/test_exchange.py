@@ -121,7 +121,7 @@ def test_what_went_out_as_qrels_comes_in_again(cast: Cast, here: None) -> None:
     [
         (f"{TOPIC} 0 d1:p1_l5_l5", "four words"),
         ("other 0 d1:p1_l5_l5 1", "do not say what"),
-        (f"{TOPIC} 0 FT911-3 1", "no passage"),
+        (f"{TOPIC} 0 FT911-3 1", "not a passage"),
         (f"{TOPIC} 0 d1:p1_l5_l5 high", "whole number"),
         (f"{TOPIC} 0 d999999:p1_l5_l5 1", "no ready document"),
     ],

@@ -162,7 +162,7 @@ class TestBadRows:
             (b"", "empty"),
             (b"\xff\xfe\x00", "UTF-8"),
             (b"a,b\n1,2\n", "must name the columns"),
-            (b'question,document\n"broken', "no CSV"),
+            (b'question,document\n"broken', "not CSV"),
         ],
     )
     def test_no_such_file_at_all(self, cast: Cast, project: Project, content: bytes, problem: str) -> None:
