@@ -149,17 +149,18 @@ def in_words(found: Answerability, language: str) -> str:
     speaks, unsaid, states, either, both = _SENTENCES.get(language, _SENTENCES["en"])
     clauses = []
     if found.speaks_of:
-        clauses.append(speaks.format(speaks=_listed(_quoted(found.speaks_of), both)))
+        clauses.append(speaks.format(speaks=_listed(_quoted(found.speaks_of, language), both)))
     if found.asks_for:
         words = _VALUE_WORDS.get(language, _VALUE_WORDS["en"])
         clauses.append(states.format(value=_listed([words[kind] for kind in sorted(found.asks_for)], either)))
     elif found.unsaid:
-        clauses.append(unsaid.format(unsaid=_listed(_quoted(found.unsaid), either)))
+        clauses.append(unsaid.format(unsaid=_listed(_quoted(found.unsaid, language), either)))
     return ", ".join(clauses)
 
 
-def _quoted(words: Sequence[str]) -> list[str]:
-    return [f"«{word}»" for word in words[:_NAMED]]
+def _quoted(words: Sequence[str], language: str) -> list[str]:
+    opening, closing = "«»" if language == "es" else "“”"
+    return [f"{opening}{word}{closing}" for word in words[:_NAMED]]
 
 
 def _listed(words: Sequence[str], last: str) -> str:

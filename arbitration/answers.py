@@ -97,6 +97,7 @@ _STATEMENTS: dict[str, dict[str, str]] = {
         "nearest": "No strong match{why}. The nearest passages, word for word; "
         "a person should decide whether they answer:",
         "conflicts": "The evidence contradicts itself; see the conflicts.",
+        "mark": "“{term}”",
         "absent": "Not found. Searched for {terms} in {titles} titles and {lines} lines: no hit.",
         "discarded": "Not found. {count} passages checked; none answers this question. A person should confirm.",
         "empty": "Not found. No passage came close enough to be judged; a person should confirm.",
@@ -108,6 +109,7 @@ _STATEMENTS: dict[str, dict[str, str]] = {
         "nearest": "Sin coincidencia clara{why}. Los pasajes más cercanos, palabra por palabra; "
         "una persona debe decidir si responden:",
         "conflicts": "La evidencia se contradice; véanse los conflictos.",
+        "mark": "«{term}»",
         "absent": "No encontrado. Se buscó {terms} en {titles} títulos y {lines} líneas: ninguna coincidencia.",
         "discarded": "No encontrado. {count} pasajes revisados; ninguno responde a esta pregunta. "
         "Una persona debe confirmarlo.",
@@ -177,7 +179,7 @@ def _why(pool: CandidatePool, evidence: _Evidence, language: str) -> str:
 
 def _not_found(pool: CandidatePool, said: dict[str, str]) -> str:
     if pool.absence.proved:
-        terms = ", ".join(f"«{term}»" for term in pool.absence.terms)
+        terms = ", ".join(said["mark"].format(term=term) for term in pool.absence.terms)
         titles, lines = pool.absence.titles_searched, pool.absence.lines_searched
         return said["absent"].format(terms=terms, titles=titles, lines=lines)
     if not pool.candidates:

@@ -34,6 +34,10 @@ _BARE = re.compile(
     r"\b(?:in|of|to|from|under|by|and|at|point|en|de|del|al?"
     r"|punto) (\d{1,3}(?:\.\d{1,3}){1,4}(?:\([a-z0-9]{1,3}\))?)(?!\d| ?%| per ?cent| por ciento)"
 )
+#: Words are added to a clause, which stays.
+_ADDS = re.compile(
+    r"\b(?:added|inserted|appended|se (?:añaden?|añadirán?|agregan?|insertan?|incorporan?))\b", re.IGNORECASE
+)
 _OWN = re.compile(r"\b(?:this|the present|est[ea]|la presente|el presente)\b", re.IGNORECASE)
 
 
@@ -132,6 +136,13 @@ def changes_others_only(over: Reading, under: Reading) -> bool:
     replaces 5.3 leaves 5.5 as it is, however much both speak of payment."""
     edited = [s.text for s in over.sentences if _references(s.text) and edits(s.text)]
     return bool(edited and under.addresses) and not any(refers(sentence, under) for sentence in edited)
+
+
+def adds_only(over: Reading, under: Reading) -> bool:
+    """Whether a passage adds something to, or after, the clause that another one is and leaves its words as they are:
+    both are in force."""
+    said = [s.text for s in over.sentences if refers(s.text, under)]
+    return any(map(_ADDS.search, said)) and not any(edits(_ADDS.sub("", text)) for text in said)
 
 
 @lru_cache(maxsize=1024)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from arbitration.pool import Precedence, PrecedenceKind
-from arbitration.precedence.clauses import by_clause, by_order, changed_place, changes_others_only
+from arbitration.precedence.clauses import adds_only, by_clause, by_order, changed_place, changes_others_only
 from arbitration.precedence.dates import years_in
 from arbitration.precedence.documents import DocumentFacts, DocumentRelation, document_relations
 from arbitration.precedence.scene import SAME_MATTER, SAME_MATTER_NAMED, Pair, Scene
@@ -62,7 +62,7 @@ def _by_document(scene: Scene, relation: DocumentRelation) -> Iterator[Pair]:
         if (
             relation.kind == "amends"
             and not scene.facts[relation.under].is_amendment  # whose numbers are those of a third text
-            and changes_others_only(over, under)
+            and (changes_others_only(over, under) or adds_only(over, under))
         ):
             continue
         if relation.is_sure or share >= _SURE or _same_heading(over, under):

@@ -70,6 +70,8 @@ function press(control) {
     control.checked = true;
     control.dispatchEvent(new Event("change", { bubbles: true }));
     (control.form?.querySelector("[data-after-role]") ?? control).focus();
+    // A blind decision needs no reason: the key of the role records it, as at the labelling desk.
+    if (control.form?.matches("[data-role-decides]")) control.form.requestSubmit();
     return;
   }
   if (control.matches("input, select")) return control.focus();

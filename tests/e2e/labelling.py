@@ -42,7 +42,7 @@ def import_pairs(product: RunningProduct, project: str, *, subject: str, count: 
         taken = admin.post(
             f"{project}import/", data={"kind": "pairs"}, files={"file": ("pairs.jsonl", content)}
         )
-    assert "The file was taken in" in taken.text, taken.text[:4000]
+    assert "The file was imported" in taken.text, taken.text[:4000]
 
 
 def furnish_labelling(product: RunningProduct) -> dict[str, str]:

@@ -12,7 +12,7 @@ from .conftest import Visit
 def test_an_analyst_reads_an_address_and_tries_it(visit: Visit) -> None:
     visitor = visit("analyst")
     page = visitor.go("/tokens/")
-    page.get_by_role("link", name="What the API offers").click()
+    page.get_by_role("link", name="API reference").click()
     expect(page.get_by_role("heading", name="API", exact=True)).to_be_visible()
     address = page.locator("#operations-collections-collections_list")
     page.locator("#operations-tag-collections").click()

@@ -40,7 +40,7 @@ def parcel(product: RunningProduct) -> str:
         taken = admin.post(
             f"{project}import/", data={"kind": "annotator"}, files={"file": ("labels.jsonl", row.encode())}
         )
-        assert "The file was taken in" in taken.text, taken.text[:4000]
+        assert "The file was imported" in taken.text, taken.text[:4000]
     return str(path)
 
 
@@ -48,7 +48,7 @@ def take_out(page: Page, into: Path) -> Path:
     """From the collection to its archive on the person's disk."""
     page.get_by_role("link", name="Settings").click()
     page.get_by_role("link", name="Archive", exact=True).click()
-    page.get_by_role("button", name="Write the archive").click()
+    page.get_by_role("button", name="Create archive").click()
     with page.expect_download() as fetched:
         page.get_by_role("link", name="Download the archive").click(timeout=WORK)
     fetched.value.save_as(into)
@@ -62,14 +62,14 @@ def test_a_collection_leaves_and_comes_back(
     file = take_out(visitor.go(parcel), tmp_path / "parcel.zip")
 
     page = visitor.go("/collections/")
-    page.get_by_role("link", name="Take in an archive").click()
+    page.get_by_role("link", name="Import an archive").click()
     page.get_by_label("Archive", exact=True).set_input_files(file)
-    page.get_by_role("button", name="Send and check").click()
-    expect(page.get_by_role("heading", name="This would be made")).to_be_visible(timeout=WORK)
+    page.get_by_role("button", name="Upload and check").click()
+    expect(page.get_by_role("heading", name="What would be created")).to_be_visible(timeout=WORK)
     expect(page.locator(".facts")).to_contain_text("1 document")
     page.get_by_label("Short name of the new collection").fill(AGAIN)
-    page.get_by_role("button", name="Make the collection").click()
-    expect(page.get_by_text("The collection is made")).to_be_visible(timeout=WORK)
+    page.get_by_role("button", name="Create collection").click()
+    expect(page.get_by_text("The collection is created")).to_be_visible(timeout=WORK)
     with page.expect_download() as labels:
         page.get_by_role("link", name="Its labels as CSV").click()
     told = Path(labels.value.path()).read_text(encoding="utf-8")

@@ -293,7 +293,7 @@ def test_the_admin_sets_up_labelling_and_looks_after_the_house(
     for path, words in (
         (f"{office.path}people/", "Reviewer Field"),
         (f"{office.path}settings/", "Thresholds"),
-        ("/operations/", "What waits"),
+        ("/operations/", "Waiting"),
         ("/trust/", "People agree with the machine"),
         ("/models/", "Models"),
     ):

@@ -83,7 +83,7 @@ def test_without_scripts(visit: Visit, product: RunningProduct) -> None:
     expect(page.get_by_text("Recorded: primary.")).to_be_visible()
     assert desk(page) != first
     page.get_by_role("button", name="Can't tell").click()
-    expect(page.get_by_text("Passed over.")).to_be_visible()
+    expect(page.get_by_text("Skipped.")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Taken back.")).to_be_visible()

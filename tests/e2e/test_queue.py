@@ -92,7 +92,7 @@ def test_the_next_card_takes_the_focus_and_undo_leads_back(
     page.wait_for_url(first)
     expect(page.get_by_text("Reserved until")).to_be_visible()
     expect(page.get_by_text("0 of 3 decided, then the answer is final")).to_be_visible()
-    page.get_by_role("button", name=re.compile("Give back")).click()
+    page.get_by_role("button", name=re.compile("^Release")).click()
     expect(page.get_by_role("heading", name="Queue", exact=True)).to_be_visible()
 
 
@@ -134,6 +134,24 @@ def test_a_not_found_is_confirmed_with_one_key(
     assert product.rows("SELECT action FROM review_review WHERE run_id = %s", run) == [("confirm_not_found",)]
 
 
+def test_a_blind_card_is_decided_by_the_key_of_a_role(
+    visit: Visit, product: RunningProduct, runs: dict[str, int]
+) -> None:
+    """Role and record are one key: no reason is asked of who has not seen the machine's role."""
+    run = question_of(product, runs["pdf"], cards=2)
+    with psycopg.connect(product.database_url(), autocommit=True) as connection:
+        connection.execute("UPDATE review_queueitem SET is_blind = true WHERE run_id = %s", [run])
+    page = visit("reviewer2").go(f"/queue/?run={run}")
+    keys = Keys(page)
+    keys.press("x")
+    page.wait_for_url(re.compile(r"/queue/\d+/"))
+    here = page.url
+    keys.press("4")
+    page.wait_for_url(lambda url: url != here)
+    assert keys.pressed == 2
+    assert product.rows("SELECT role FROM review_review WHERE run_id = %s", run) == [("discarded",)]
+
+
 def test_a_whole_question_is_taken_and_given_back(
     visit: Visit, product: RunningProduct, runs: dict[str, int]
 ) -> None:
@@ -144,8 +162,8 @@ def test_a_whole_question_is_taken_and_given_back(
     expect(page.get_by_text("3 cards are yours.")).to_be_visible()
     assert product.rows(held, run)[0][0] == 3
     page.goto(page.url.partition("/queue/")[0] + f"/queue/?run={run}")
-    page.get_by_role("button", name=re.compile("^Give back")).click()
-    expect(page.get_by_text("3 cards given back.")).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Release")).click()
+    expect(page.get_by_text("3 cards released.")).to_be_visible()
     assert product.rows(held, run)[0][0] == 0
 
 

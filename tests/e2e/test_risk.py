@@ -66,7 +66,7 @@ def test_an_admin_states_a_risk_and_applies_the_bar_that_keeps_it(visit: Visit, 
     discarding.get_by_label("Reason").fill("The board accepts it.")
     discarding.get_by_role("button", name="Apply").click()
     expect(page.get_by_text("In use from the next question on.")).to_be_visible()
-    expect(discarding).to_contain_text("It keeps the promise of at most 50 %, by 1 decided question")
+    expect(discarding).to_contain_text("It keeps the promise of at most 50 %, based on 1 decided question")
 
     discarding.get_by_text("Go back to the shipped default").click()
     discarding.get_by_label("Reason").fill("Too much.")

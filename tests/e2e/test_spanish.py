@@ -20,9 +20,9 @@ CATALOG = Path(__file__).resolve().parents[2] / "workbench" / "locale" / "es" / 
 ROLES = ("reviewer", "analyst", "annotator", "admin")
 #: Who looks at which page, and words that must stand on it.
 HEART = {
-    "home": ("reviewer", "/", ("Lo que espera", "Últimas preguntas", "Cerrar sesión")),
+    "home": ("reviewer", "/", ("En espera", "Últimas preguntas", "Cerrar sesión")),
     "run": ("reviewer", "/runs/{run}/", ("Aprobar", "Revocar", "No puedo decidir", "Procedencia")),
-    "queue": ("reviewer", "/queue/", ("Cola", "Empezar el siguiente", "Filtrar")),
+    "queue": ("reviewer", "/queue/", ("Cola", "Empezar la siguiente", "Filtrar")),
     "document": ("analyst", "{document}", ("Esquema", "Buscar en este documento")),
     "ask": ("analyst", "/ask/", ("Preguntar", "Estrategia", "Todos los documentos")),
     "labeling": ("admin", "/labeling/", ("Etiquetado", "Proyecto nuevo")),

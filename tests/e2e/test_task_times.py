@@ -78,6 +78,7 @@ def test_a_run_is_decided_ends_is_signed_and_becomes_a_report(
     expect(page.locator("a#run-sign.button--primary")).to_be_visible()
     hands.press("s")
     expect(page.get_by_label("Password")).to_be_visible(timeout=WORK)
+    expect(page.get_by_label("Password")).to_be_focused()
     hands.fill(page.get_by_label("Password"), PASSWORD, send=True)
     expect(page.locator(".message").filter(has_text="Signed")).not_to_have_count(0)
     hands.click(page.get_by_role("button", name="Export"))
@@ -95,7 +96,7 @@ def _an_outsider_reads_it(visit: Visit, product: RunningProduct, page: Page, run
     page.goto(f"{product.address}/runs/{run}/")
     page.get_by_role("link", name="Links for outsiders").click()
     page.get_by_label("Who gets it, and what for").fill("The regulator")
-    page.get_by_role("button", name="Make link").click()
+    page.get_by_role("button", name="Create link").click()
     address = page.locator(".token-key").inner_text()
     outside = visit(None, scripts=False).page
     state = "SELECT e.state FROM exports_reportlink l JOIN exports_export e ON e.id = l.export_id WHERE l.run_id = %s"

@@ -63,6 +63,10 @@ def test_lines_stay_text_and_say_what_is_known_of_them() -> None:
     assert "hidden text" in shown
     assert "recognised, 71 % sure" in shown
     assert "checkbox" not in shown
+    struck = evidence.line_items([_line(3, text="thirty", flag="hidden", change="deletion", author="Ana")])
+    assert "<s>thirty</s>" in struck
+    assert "deleted by Ana" in struck
+    assert "lines__item--hidden" not in struck, "a tracked deletion is not hidden text"
     chosen = evidence.line_items(lines, page=7)
     assert 'value="7:2" aria-label="Select line 2"' in chosen
 

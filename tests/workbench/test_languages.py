@@ -106,6 +106,43 @@ def _decoded(context: str | bytes | None) -> str | None:
     return context.decode() if isinstance(context, bytes) else context
 
 
+#: Turns of phrase that design rules out: no native speaker writes them on a page.
+_FOREIGN = re.compile(
+    r"machine's word|yardstick|\bafresh\b|\banew\b|\b(?:take|taken|taking) (?:it )?in\b|(?<!there )\bis no (?!longer)|"
+    r"\bput to use\b|\bgive back\b|\bat once, after\b|\bpassed over\b|\bcan be approved at once\b",
+    re.IGNORECASE,
+)
+
+
+def test_the_english_is_a_native_speakers(sources: set[tuple[str, str | None]]) -> None:
+    assert [text for text, _context in sources if _FOREIGN.search(text)] == []
+
+
+def glossary() -> Iterator[tuple[re.Pattern[str], re.Pattern[str]]]:
+    """The English words of docs/translating.md, and the Spanish one that the page says not to use for them."""
+    for line in (ROOT / "docs/translating.md").read_text("utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) != 3 or not re.fullmatch(r"\w+", cells[2]) or cells[2] == "not":
+            continue
+        english = "|".join(re.sub(r"\(.*?\)", "", cells[0]).strip().split(", "))
+        stem = cells[2].removesuffix("ón")
+        yield re.compile(rf"\b(?:{english})s?\b", re.I), re.compile(rf"\b{stem}(?:ón|ones|s)?\b", re.I)
+
+
+@catalogs
+def test_one_word_of_english_has_one_word_of_spanish(path: Path) -> None:
+    words = list(glossary())
+    assert len(words) >= 8
+    wrong = [
+        (original, text)
+        for message in messages.read(path)
+        if message.id
+        for original, text in zip(messages.forms(message.id), messages.forms(message.string), strict=False)
+        if any(english.search(original) and other.search(text) for english, other in words)
+    ]
+    assert wrong == []
+
+
 @catalogs
 def test_what_django_reads_is_what_people_read(path: Path) -> None:
     """``django.mo`` was compiled from ``django.po`` as it stands."""

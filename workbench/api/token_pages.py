@@ -90,7 +90,7 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     except WorkbenchError as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, _("“%(name)s” opens nothing any more.") % {"name": token.name})
+        messages.success(request, _("“%(name)s” is revoked.") % {"name": token.name})
     return redirect("tokens:tokens")
 
 

@@ -12,7 +12,7 @@ class ArchiveForm(forms.Form):
     file = forms.FileField(
         label=_("Archive"),
         widget=forms.ClearableFileInput(attrs={"accept": ".zip,application/zip"}),
-        help_text=_("A ZIP file that “Take out as an archive” has made, of at most 2 GB."),
+        help_text=_("A ZIP file made with “Export as archive”, of at most 2 GB."),
     )
 
 

@@ -30,10 +30,10 @@ class TransferState(models.TextChoices):
 
     WRITING = "writing", _("being written")
     CHECKING = "checking", _("being checked")
-    TAKING_IN = "taking_in", _("being taken in")
+    TAKING_IN = "taking_in", _("being imported")
     CHECKED = "checked", _("checked")
     READY = "ready", _("ready")
-    TAKEN_IN = "taken_in", _("taken in")
+    TAKEN_IN = "taken_in", _("imported")
     FAILED = "failed", _("failed")
     REMOVED = "removed", _("removed")
 

@@ -60,7 +60,7 @@ def sent_page(*, user: User, form: ArchiveForm) -> dict[str, Any]:
         "rows": [_row(transfer) for transfer in transfers_sent(user=user)],
         "crumbs": [
             {"label": _("Collections"), "url": reverse("documents:collections")},
-            {"label": _("Take in an archive")},
+            {"label": _("Import an archive")},
         ],
     }
 
@@ -88,7 +88,7 @@ def archive_page(*, transfer: Transfer, form: TakeInForm | None = None) -> dict[
         "kept": _kept(),
         "crumbs": [
             {"label": _("Collections"), "url": reverse("documents:collections")},
-            {"label": _("Archive") if leaves else _("Take in an archive"), "url": above},
+            {"label": _("Archive") if leaves else _("Import an archive"), "url": above},
             {"label": transfer.file_name},
         ],
     }
@@ -151,8 +151,8 @@ def _stages(transfer: Transfer) -> list[dict[str, str]]:
         [(_("Originals and tables are written"), TransferState.WRITING)]
         if transfer.direction == Direction.OUT
         else [
-            (_("Every byte is held against its hash"), TransferState.CHECKING),
-            (_("The collection is made"), TransferState.TAKING_IN),
+            (_("Every byte is checked against its hash"), TransferState.CHECKING),
+            (_("The collection is created"), TransferState.TAKING_IN),
         ]
     )
     places = [state for _label, state in steps]

@@ -72,7 +72,7 @@ class Archive:
                 count += 1
                 yield _row(line, shape, where=f"{name}, {count}")
         if count != table.rows:
-            raise BadArchive(_("%(name)s has another number of rows than it should.") % {"name": name})
+            raise BadArchive(_("%(name)s has the wrong number of rows.") % {"name": name})
 
     @contextmanager
     def original(self, entry: DocumentEntry) -> Iterator[IO[bytes]]:
@@ -109,7 +109,9 @@ def archive_open(stream: BinaryIO, *, most_bytes: int = MOST_BYTES) -> Iterator[
         file = zipfile.ZipFile(stream)
     except _DAMAGE as error:
         raise BadArchive(
-            _("This is no ZIP file, or its end is missing. Fetch the archive again, or choose another file.")
+            _(
+                "This is not a ZIP file, or its end is missing. Download the archive again, or choose another file."
+            )
         ) from error
     with file:
         _check_entries(file)
@@ -127,7 +129,7 @@ def _check_entries(file: zipfile.ZipFile) -> None:
         raise BadArchive(_("The archive has two entries of one name."))
     for info in infos:
         if info.flag_bits & 0x1 or info.compress_type not in _METHODS:
-            raise BadArchive(_("The archive is encrypted or packed in a way that is not used here."))
+            raise BadArchive(_("The archive is encrypted or compressed in an unknown way."))
 
 
 def _manifest_bytes(file: zipfile.ZipFile) -> bytes:
@@ -135,7 +137,7 @@ def _manifest_bytes(file: zipfile.ZipFile) -> bytes:
         info = file.getinfo(MANIFEST)
     except KeyError as error:
         raise BadArchive(
-            _("This ZIP file holds no manifest.json: it is no archive of a collection.")
+            _("This ZIP file has no manifest.json: it is not an archive of a collection.")
         ) from error
     if info.file_size > MOST_MANIFEST:
         raise BadArchive(_("The archive's manifest is too large."))
@@ -152,7 +154,7 @@ def _manifest(content: bytes) -> Manifest:
     except ValueError as error:
         raise _damaged(MANIFEST) from error
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
-        raise BadArchive(_("This ZIP file is no archive of a collection: its manifest is of something else."))
+        raise BadArchive(_("This ZIP file is not an archive of a collection."))
     if raw.get("version") != VERSION:
         raise BadArchive(
             _("This archive was made by another version of the product; this one reads version %(n)d.")
@@ -173,11 +175,11 @@ def _check_agreement(file: zipfile.ZipFile, manifest: Manifest, *, most_bytes: i
     found = {info.filename: info.file_size for info in file.infolist() if info.filename != MANIFEST}
     if missing := sorted(set(expected) - set(found)):
         raise BadArchive(
-            _("The archive is not whole: %(names)s is missing.") % {"names": ", ".join(missing[:3])}
+            _("The archive is incomplete: %(names)s is missing.") % {"names": ", ".join(missing[:3])}
         )
     if foreign := sorted(set(found) - set(expected)):
         raise BadArchive(
-            _("The archive holds what does not belong there: %(names)s.")
+            _("The archive contains unexpected files: %(names)s.")
             % {"names": ", ".join(ascii(name)[:80] for name in foreign[:3])}
         )
     for name, size in expected.items():
@@ -195,7 +197,9 @@ def _check_agreement(file: zipfile.ZipFile, manifest: Manifest, *, most_bytes: i
             )
     if manifest.document_bytes > most_bytes:
         raise BadArchive(
-            _("The documents of this archive have %(size)d MB together; at most %(most)d MB are taken here.")
+            _(
+                "The documents of this archive have %(size)d MB together; at most %(most)d MB are accepted here."
+            )
             % {"size": manifest.document_bytes // MEGABYTE, "most": most_bytes // MEGABYTE},
             code="too_large",
         )
@@ -220,6 +224,4 @@ def _problem(error: Exception) -> str:
 
 
 def _damaged(name: str) -> BadArchive:
-    return BadArchive(
-        _("The archive is damaged at %(name)s. Fetch it again from where it was made.") % {"name": name}
-    )
+    return BadArchive(_("The archive is damaged at %(name)s. Download it again.") % {"name": name})

@@ -190,11 +190,11 @@ def _figures(
 
 def _remarks(settings: Settings) -> list[str]:
     remarks = [
-        _("Where the collection's text may be sent is not taken over: set it on its settings page."),
-        _("People are not taken over: invite them."),
+        _("Where the collection's text may be sent is not imported: set it on its settings page."),
+        _("People are not imported: invite them."),
     ]
     if settings.gates:
-        remarks.append(_("Its thresholds arrive as proposals: put one to use on the settings page."))
+        remarks.append(_("Its thresholds arrive as proposals: apply one on the settings page."))
     if settings.default_strategy and settings.default_strategy not in STRATEGIES:
         remarks.append(_("Its strategy is unknown here; the installation's own is used."))
     return remarks
@@ -292,7 +292,7 @@ def _documents_in(
         document = outcome.document
         stored.append(document.file.name)
         if document.sha256 != entry.sha256:
-            raise BadArchive(_("A document changed while it was being taken in."))
+            raise BadArchive(_("A document changed while it was being imported."))
         _describe(actor, document, entry, taken)
         if entry.is_restricted:
             why = _("It was restricted in the installation that it comes from.")

@@ -74,7 +74,7 @@ def archive_upload(*, actor: User, file: File) -> Transfer:
     waiting = Transfer.objects.filter(requested_by=actor, direction=Direction.IN)
     if waiting.filter(state__in=[*AT_WORK, TransferState.CHECKED]).count() >= MOST_WAITING:
         raise Conflict(
-            _("%(n)d archives that you sent wait already. Take them in or remove them first.")
+            _("%(n)d archives that you uploaded are waiting. Import or remove them first.")
             % {"n": MOST_WAITING},
             code="too_many",
         )
@@ -115,7 +115,7 @@ def archive_confirm(*, actor: User, transfer: Transfer, slug: str) -> None:
             state=TransferState.TAKING_IN, slug=slug, attempts=0, failure="", changed_at=Now()
         )
         if not changed:
-            raise Conflict(_("This archive is being taken in already, or was removed."), code="not_checked")
+            raise Conflict(_("This archive is being imported already, or was removed."), code="not_checked")
         _record(actor, Action.ARCHIVE_CONFIRMED, transfer, {"slug": slug, "sha256": transfer.sha256})
         _wake(transfer)
 
@@ -165,7 +165,9 @@ def archive_work(*, transfer_id: int) -> None:
         transfer = rows.select_related("collection", "requested_by").get()
         try:
             if transfer.attempts > settings.MAX_ATTEMPTS:
-                raise WorkbenchError(_("This stopped its worker three times and was given up; ask again."))
+                raise WorkbenchError(
+                    _("This stopped its worker three times and was given up. Request it again.")
+                )
             if not transfer.requested_by.is_active:
                 raise NotAllowed(_("Who asked for this may not sign in any more."))
             with translation.override(transfer.language):

@@ -49,7 +49,7 @@ def questions_in(text: str) -> list[str]:
             raise WorkbenchError(_("Question %(n)d is too long.") % {"n": number}, code="question_too_long")
     repeated = next((q for q in questions if questions.count(q) > 1), None)
     if repeated:
-        raise WorkbenchError(_("“%(text)s” is there twice.") % {"text": repeated}, code="question_repeated")
+        raise WorkbenchError(_("“%(text)s” appears twice.") % {"text": repeated}, code="question_repeated")
     return questions
 
 

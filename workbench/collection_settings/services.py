@@ -175,7 +175,7 @@ def collection_change(
     endpoints = list(dict.fromkeys(endpoint.strip() for endpoint in allowed_endpoints if endpoint.strip()))
     if len(endpoints) > MOST_ENDPOINTS:
         raise WorkbenchError(
-            _("At most %(n)d endpoints, please.") % {"n": MOST_ENDPOINTS}, code="too_many_endpoints"
+            _("Name at most %(n)d endpoints.") % {"n": MOST_ENDPOINTS}, code="too_many_endpoints"
         )
     for address in endpoints:
         if not address.startswith(("https://", "http://")) or len(address) > 200:

@@ -252,7 +252,7 @@ def _told_of_group(resource: Group) -> dict[str, Any]:
     keys = {number_in(value) for value in wanted}
     members = list(accounts_seen().filter(pk__in=[key for key in keys if key is not None]))
     if len(members) < len(wanted):
-        raise InvalidValueException(detail=_("A member is no user of this service."))
+        raise InvalidValueException(detail=_("A member is not a user of this service."))
     return {
         "name": resource.display_name or "",
         "external_id": resource.external_id or "",

@@ -78,8 +78,8 @@ def tables_spread() -> Iterator[str]:
     if not is_cluster():
         raise Unavailable(
             _(
-                "The database is no Citus coordinator. Install Citus on every node, run CREATE EXTENSION citus, and "
-                "add the nodes with citus_add_node (docs/scaling.md)."
+                "The database is not a Citus coordinator. Install Citus on every node, run CREATE "
+                "EXTENSION citus, and add the nodes with citus_add_node (docs/scaling.md)."
             )
         )
     there = spread()
@@ -124,7 +124,8 @@ class NodeAway(ArbitrationError):
     def __init__(self) -> None:
         super().__init__(
             _(
-                "A node of the database that holds a part of the documents does not answer. Ask again when the "
+                "A node of the database that holds a part of the documents does not answer. Ask again "
+                "when the "
                 "operator has brought it back."
             )
         )

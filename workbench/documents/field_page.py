@@ -21,7 +21,7 @@ from .describing import Description, description_of
 from .fields import Carried, carried
 from .forms import DescribeForm, FieldForm
 from .models import Collection, CollectionField, Document, DocumentField, FieldKind, Particular
-from .narrowing import Facts, ScopeFilter, fields_chosen
+from .narrowing import Facts, ScopeFilter, fields_chosen, language_name
 
 MOST_EVENTS = 20
 #: Filters of a list by field: the parameter of the address, its label, and the list of the filter it fills.
@@ -67,7 +67,7 @@ def _facts(
         (_("Effective from"), [_day(said.effective_date)], Particular.DATE),
         (_("Issuer"), [said.issuer], ""),
         (_("Jurisdiction"), [said.jurisdiction], ""),
-        (_("Language"), [document.language], ""),
+        (_("Language"), [language_name(document.language)], ""),
         (_("Tags"), [", ".join(map(str, said.tags))], ""),
         *((row.name, [_own(row, said.fields.get(row.name, ""))], "") for row in fields),
     ]

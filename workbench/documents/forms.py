@@ -155,7 +155,7 @@ class FieldForm(forms.Form):
     name = forms.CharField(
         label=_("Name"), max_length=LONGEST_NAME, help_text=_("Such as contract number or owner.")
     )
-    kind = forms.ChoiceField(label=_("Holds"), choices=partial(options_of, FieldKind))
+    kind = forms.ChoiceField(label=_("Type"), choices=partial(options_of, FieldKind))
 
 
 class ReasonForm(forms.Form):

@@ -324,7 +324,7 @@ def _failure(document: Document) -> str:
 
 def _duplicate_reason(document: Document, *, is_known: bool) -> str:
     if is_known:
-        here = _("This file was taken in already, by an earlier run of the command or another upload.")
+        here = _("This file was imported already, by an earlier run of the command or another upload.")
     else:
         here = _("The same bytes are here already as %(name)s.") % {"name": document.name}
     return f"{here} {_failure(document)}".strip()

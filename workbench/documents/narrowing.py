@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self
 
 from django.db.models import Exists, JSONField, OuterRef, Q, TextField
 from django.db.models.functions import Cast, Lower
-from django.utils.translation import ngettext
+from django.utils.translation import get_language_info, ngettext
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -204,6 +204,14 @@ def facts_of(*, collections: list[Collection], user: User) -> Facts:
     )
 
 
+def language_name(code: str) -> str:
+    """A language as people call it; a code that is not known stays as it is."""
+    try:
+        return str(get_language_info(code)["name_translated"])
+    except KeyError:
+        return code
+
+
 def filter_words(given: ScopeFilter) -> list[str]:
     """The filter's values in order, for pages and reports."""
     dates = " – ".join(day.isoformat() if day else "…" for day in (given.effective_from, given.effective_to))
@@ -215,7 +223,7 @@ def filter_words(given: ScopeFilter) -> list[str]:
         *given.document_types,
         *given.parties,
         *given.jurisdictions,
-        *given.languages,
+        *map(language_name, given.languages),
         *given.tags,
         *own,
     ]

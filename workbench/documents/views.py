@@ -84,7 +84,7 @@ def _uploaded_rows(
     """The row of a file, or those of a ZIP. Where something was refused the answer says what; the page shows the other
     rows when it is loaded again."""
     if refusals:
-        taken = _("%(n)s files were taken. Not taken: ") % {"n": len(outcomes)} if outcomes else ""
+        taken = _("%(n)s files were uploaded. Not uploaded: ") % {"n": len(outcomes)} if outcomes else ""
         return HttpResponse(
             taken + " ".join(refusals[:_MOST_REFUSALS]), status=422, content_type="text/plain; charset=utf-8"
         )

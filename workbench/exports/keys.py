@@ -117,7 +117,7 @@ def _not_a_key() -> WorkbenchError:
     # The error of the library is not passed on: it may quote what was given.
     return WorkbenchError(
         _(
-            "EXPORT_SIGNING_KEY is no key for Ed25519: give 32 random bytes as base64, or PEM without a password."
+            "EXPORT_SIGNING_KEY is not an Ed25519 key: give 32 random bytes as base64, or PEM without a password."
         ),
         code="signing_key",
     )

@@ -181,7 +181,7 @@ def _hash(token: str) -> str:
 
 def closed_words() -> str:
     """What whoever opens it reads, whatever the cause."""
-    return _("This link opens nothing, or nothing any more. Ask the person who sent it.")
+    return _("This link does not work, or no longer works. Ask the person who sent it.")
 
 
 def links_of(*, user: User, run: Run | None = None) -> QuerySet[ReportLink]:

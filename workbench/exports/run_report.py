@@ -249,8 +249,8 @@ def _whether_it_holds(signature: Signature) -> str:
         return _("Yes: the run still gives the signed record.")
     if record_digest(signature.record) == signature.record_sha256:
         return _(
-            "The signed record is whole, but the run no longer gives it: a text was erased, or something was changed "
-            "past the product."
+            "The signed record is intact, but the run no longer matches it: a text was erased, or data "
+            "was changed outside the product."
         )
     return _("No: the record is not the one that was signed.")
 
@@ -268,13 +268,12 @@ def _verification(run: Run, rows: Sequence[Candidate], signed_by: str, *, with_a
         signature_row(signed_by),
     )
     how = _(
-        "The record is the run in JSON with every text as its SHA-256, keys sorted, no blanks, in UTF-8. Compute its "
+        "The record is the run in JSON with every text as its SHA-256, keys sorted, no blanks, in UTF-8. "
+        "Compute its "
         "SHA-256 and compare it with the one that was signed."
     )
     if with_annex:
-        how += " " + _(
-            "The events in the annex are links of the audit chain; verify_audit computes them anew."
-        )
+        how += " " + _("The events in the annex are links of the audit chain; verify_audit recomputes them.")
     return Section(
         title=_("How to check this record"), blocks=(Facts(rows=facts), Text(text=how, tone="note"))
     )

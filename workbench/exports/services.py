@@ -151,7 +151,9 @@ def export_make(*, export_id: int) -> None:
         try:
             _require_right(export)
             if export.attempts > settings.MAX_ATTEMPTS:
-                raise WorkbenchError(_("This stopped its worker three times and was given up; ask again."))
+                raise WorkbenchError(
+                    _("This stopped its worker three times and was given up. Request it again.")
+                )
             by = signer()
             with translation.override(export.language):
                 files = _files_of(export, heartbeat, by)

@@ -57,7 +57,7 @@ def csv_rows(text: str, *, required: Collection[str], missing: str) -> Iterator[
                 yield reader.line_num, dict(zip(header, map(plain_cell, padded), strict=False))
     except csv.Error as error:
         raise WorkbenchError(
-            _("Line %(line)d is no CSV: %(error)s.") % {"line": reader.line_num, "error": error},
+            _("Line %(line)d is not CSV: %(error)s.") % {"line": reader.line_num, "error": error},
             code="not_csv",
         ) from error
 

@@ -33,7 +33,8 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarPlot:
-    """Bars one below another. ``ticks`` are (x, label) of the scale; ``digits`` stand behind the point of a figure."""
+    """Bars one below another. ``ticks`` are (x, label) of the scale; ``digits`` stand behind the point of a figure;
+    shares are told in per cent."""
 
     title: str
     bars: tuple[Bar, ...]
@@ -41,6 +42,7 @@ class BarPlot:
     height: int
     description: str
     digits: int = 3
+    is_share: bool = False
 
 
 ROW = 28
@@ -53,6 +55,7 @@ def bar_plot(
     figures: Sequence[tuple[str, float, float | None, float | None]],
     top: float | None = None,
     digits: int = 3,
+    is_share: bool = False,
 ) -> BarPlot:
     """A bar per (label, value, low, high); the scale runs from 0 to ``top`` (default: the largest figure)."""
     largest = max((max(value, high or 0.0) for _, value, _, high in figures), default=1.0)
@@ -75,10 +78,20 @@ def bar_plot(
         )
         for index, (label, value, low, high) in enumerate(figures)
     )
-    ticks = tuple((place(scale * step / 4), f"{scale * step / 4:.{digits - 1}f}") for step in range(5))
-    words = "; ".join(f"{bar.label} {bar.value:.{digits}f}" for bar in bars)
+    steps = [scale * step / 4 for step in range(5)]
+    ticks = tuple((place(at), f"{at:.0%}" if is_share else f"{at:.{digits - 1}f}") for at in steps)
+    words = "; ".join(
+        f"{bar.label} {100 * bar.value:.1f} %" if is_share else f"{bar.label} {bar.value:.{digits}f}"
+        for bar in bars
+    )
     return BarPlot(
-        title, bars, ticks, height=max(1, len(bars)) * ROW, description=f"{title}: {words}", digits=digits
+        title=title,
+        bars=bars,
+        ticks=ticks,
+        height=max(1, len(bars)) * ROW,
+        description=f"{title}: {words}",
+        digits=digits,
+        is_share=is_share,
     )
 
 

@@ -78,7 +78,7 @@ def pair_set_aside(*, actor: User, pair: Pair, comment: str) -> None:
     out again; labels that it has stay on record. Raises as :func:`pair_adjudicate`."""
     comment = comment.strip()
     if not comment:
-        raise WorkbenchError(_("Say why it cannot be told; it goes on record."), code="reason_missing")
+        raise WorkbenchError(_("Say why nobody can tell. It goes on record."), code="reason_missing")
     with transaction.atomic():
         locked = _to_decide(actor=actor, pair=pair)
         Pair.objects.filter(pk=locked.pk).update(state=PairState.SET_ASIDE)
@@ -101,7 +101,7 @@ def _to_decide(*, actor: User, pair: Pair) -> Pair:
     if locked.slots.filter(person=actor, is_check=False).exists():
         raise NotAllowed(_("You labelled this pair yourself; somebody else must decide."))
     if locked.state not in TO_ADJUDICATE:
-        raise Conflict(_("Nobody disagrees about this pair (any more)."), code="not_disputed")
+        raise Conflict(_("Nobody disagrees about this pair."), code="not_disputed")
     return locked
 
 

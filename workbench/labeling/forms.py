@@ -135,7 +135,7 @@ class ImportForm(forms.Form):
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,.jsonl,text/csv,application/jsonl"}),
     )
     kind = forms.ChoiceField(
-        label=_("What it holds"),
+        label=_("Contents"),
         choices=[
             ("pairs", _("Pairs to label; a role given is the known answer")),
             (SourceChoice.ANNOTATOR.value, _("Labels of annotators")),

@@ -109,7 +109,7 @@ def task_rows(content: bytes) -> Iterator[Row]:
         annotations = task.get("annotations") if isinstance(task, Mapping) else None
         data = task.get("data") if isinstance(task, Mapping) else None
         if not isinstance(annotations, list) or not isinstance(data, Mapping):
-            yield number, _("This is no task with “data” and “annotations”.")
+            yield number, _("This is not a task with “data” and “annotations”.")
             continue
         for annotation in annotations:
             if isinstance(annotation, Mapping) and annotation.get("was_cancelled"):
@@ -123,11 +123,12 @@ def _tasks(content: bytes) -> list[Any]:
         tasks = bounded_json.loads(text)
     except ValueError as error:
         raise WorkbenchError(
-            _("The file is no JSON. Export the project from Label Studio as JSON."), code="not_json"
+            _("The file is not JSON. Export the project from Label Studio as JSON."), code="not_json"
         ) from error
     if not isinstance(tasks, list):
         raise WorkbenchError(
-            _("The file is no list of tasks. Export the project from Label Studio as JSON."), code="not_tasks"
+            _("The file is not a list of tasks. Export the project from Label Studio as JSON."),
+            code="not_tasks",
         )
     return tasks
 

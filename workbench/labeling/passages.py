@@ -83,7 +83,7 @@ class DocumentTexts:
             return self._by_lines(document_id, raw)
         if raw.get("text", "").strip():
             return self._by_words(document_id, raw["text"])
-        raise WorkbenchError(_("Say where the passage stands: page and lines, or its text."))
+        raise WorkbenchError(_("Say where the passage is: page and lines, or its text."))
 
     def _by_lines(self, document_id: int, raw: Mapping[str, str]) -> Place:
         page = _number(raw, "page")
@@ -113,7 +113,7 @@ class DocumentTexts:
         text = self._text(document_id)
         found = text.words.find(wanted)
         if found < 0:
-            raise WorkbenchError(_("This text does not stand in the document."))
+            raise WorkbenchError(_("This text is not in the document."))
         first = bisect_right(text.starts, found) - 1
         last = bisect_right(text.starts, found + len(wanted) - 1) - 1
         return _place(document_id, text, first, last)

@@ -124,7 +124,7 @@ def labels_import(
         raise WorkbenchError(_("A gold set is made by people, never by a model."), code="gold_is_human")
     digest = hashlib.sha256(content).hexdigest()
     if LabelImport.objects.filter(collection=collection, sha256=digest, source=source).exists():
-        raise Conflict(_("This very file was taken in before."), code="imported_before")
+        raise Conflict(_("This file was imported before."), code="imported_before")
     read = (reader or table_rows)(content)
     report, rows = _checked(collection, read, dry_run=dry_run, judge=judge, needs_role=True)
     if report.bad_count:
@@ -259,7 +259,7 @@ def _role(raw: Mapping[str, str]) -> Role | None:
             return Role(role)
         except ValueError as error:
             raise WorkbenchError(
-                _("“%(role)s” is no role: primary, supporting, tangential or discarded.")
+                _("“%(role)s” is not a role: use primary, supporting, tangential or discarded.")
                 % {"role": role[:40]}
             ) from error
     if not label:
@@ -309,7 +309,7 @@ def _batch(
                 imported_by=actor,
             )
     except IntegrityError as error:
-        raise Conflict(_("This very file was taken in before."), code="imported_before") from error
+        raise Conflict(_("This file was imported before."), code="imported_before") from error
 
 
 def _people(collection: Collection) -> dict[str, User]:
@@ -367,10 +367,10 @@ def _json_rows(text: str) -> Iterator[Row]:
         try:
             value = bounded_json.loads(line)
         except ValueError:
-            yield number, _("This line is no JSON object.")
+            yield number, _("This line is not a JSON object.")
             continue
         if not isinstance(value, dict):
-            yield number, _("This line is no JSON object.")
+            yield number, _("This line is not a JSON object.")
             continue
         yield number, {str(name).lower(): _cell(cell) for name, cell in value.items()}
 

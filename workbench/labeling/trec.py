@@ -137,7 +137,7 @@ def _row(line: str, questions: Mapping[str, str]) -> Mapping[str, str] | str:
     if topic not in questions:
         return _("The topics do not say what “%(topic)s” asks.") % {"topic": topic[:80]}
     if place is None:
-        return _("“%(passage)s” is no passage such as d42:p5_l12_l14.") % {"passage": passage[:80]}
+        return _("“%(passage)s” is not a passage such as d42:p5_l12_l14.") % {"passage": passage[:80]}
     role = _role_of(grade)
     if role is None:
         return _("The grade is a whole number, not “%(grade)s”.") % {"grade": grade[:40]}

@@ -145,7 +145,7 @@ def guidelines(request: HttpRequest, pk: int) -> HttpResponse:
         except WorkbenchError as error:
             form.add_error(None, error.message)
         else:
-            messages.success(request, _("Version %(n)d is in force.") % {"n": version.number})
+            messages.success(request, _("Version %(n)d is published.") % {"n": version.number})
             return redirect(found)
     return _project(request, found, status=422, **_shown(request, found, guideline_form=form))
 
@@ -251,7 +251,7 @@ def pass_over(request: HttpRequest, pk: int) -> HttpResponse:
         )
     except WorkbenchError as error:
         return _desk(request, slot.pair.project, error=error)
-    return _desk(request, slot.pair.project, said=_("Passed over."))
+    return _desk(request, slot.pair.project, said=_("Skipped."))
 
 
 @require_POST
@@ -308,9 +308,7 @@ def _supplied(supplied: supply.Supplied) -> str:
     double = ngettext(
         "%(n)d of them goes to two people", "%(n)d of them go to two people", supplied.double
     ) % {"n": supplied.double}
-    known = ngettext("%(n)d was there already", "%(n)d were there already", supplied.known) % {
-        "n": supplied.known
-    }
+    known = ngettext("%(n)d existed already", "%(n)d existed already", supplied.known) % {"n": supplied.known}
     return f"{added}; {double}; {known}."
 
 

@@ -251,7 +251,7 @@ def _own_slot(*, actor: User, slot: Slot) -> Slot:
     ).first()  # fmt: skip
     if locked is None or locked.person_id != actor.pk:
         raise Conflict(
-            _("This pair is not on your desk any more: it was given back, or its time ran out."),
+            _("This pair is not on your desk any more: it was released, or its time ran out."),
             code="not_held",
         )
     _require_label_right(actor=actor, project=locked.pair.project)

@@ -224,7 +224,9 @@ def bars_compute(*, proposal_id: int) -> None:
 
         try:
             if proposal.attempts > settings.MAX_ATTEMPTS:
-                raise WorkbenchError(_("This stopped its worker three times and was given up; ask again."))
+                raise WorkbenchError(
+                    _("This stopped its worker three times and was given up. Request it again.")
+                )
             computed = bar_compute(
                 collection=proposal.collection,
                 decides=Decides(proposal.decides),

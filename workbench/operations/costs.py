@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import F, Q
 from django.db.models.functions import TruncDate
 from django.utils import timezone
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from workbench.documents.models import Collection
@@ -21,6 +22,7 @@ from workbench.infra.exports import csv_text
 from workbench.infra.plots import Chart, bar_plot, chart, over
 from workbench.runs.gateway import llm_control
 from workbench.runs.models import LLMCall
+from workbench.runs.words import step_words
 
 from .operations import SUMS, WITHOUT_RUN, Usage, seen_by
 
@@ -125,7 +127,7 @@ def costs_page(*, user: User, first: dt.date) -> dict[str, Any]:
         (_("Collection"), _grouped(rows, "collection")),
         (_("Strategy"), _grouped(rows, "strategy")),
         (_("Model"), _grouped(rows, "model")),
-        (_("Step"), _grouped(rows, "stage")),
+        (_("Step"), _grouped([row | {"stage": capfirst(step_words(row["stage"]))} for row in rows], "stage")),
     ]
     figures = [(name, float(usage.cost), None, None) for name, usage in groups[0][1][:12]]
     named = {row["collection_id"]: row["collection"] for row in rows}

@@ -47,7 +47,7 @@ class AnchorsForm(forms.Form):
         try:
             return read_anchors(file.read().decode().splitlines())
         except (NotAnExport, Broken, KeyError, TypeError, ValueError) as error:
-            raise forms.ValidationError(_("This is no file of anchors.")) from error
+            raise forms.ValidationError(_("This is not a file of anchors.")) from error
 
 
 def _amount(label: Promise) -> forms.DecimalField:

@@ -51,11 +51,12 @@ def jobs_page(*, user: User, anchors: AnchorsForm | None = None) -> dict[str, An
 
 EXPLAINED = {
     JobKind.TRAIL: gettext_lazy(
-        "Computes every link of the chain anew and names the first event that was changed, moved or removed. Anchors "
-        "kept elsewhere also show whether the end was cut off."
+        "Recomputes every link of the chain and names the first event that was changed, moved or "
+        "removed. Anchors kept elsewhere also show whether the end was cut off."
     ),
     JobKind.VECTORS: gettext_lazy(
-        "Passages of documents from an earlier version may lack vectors. This computes them; what is there stays."
+        "Passages of documents from an earlier version may lack vectors. This computes them; what is "
+        "there stays."
     ),
 }
 

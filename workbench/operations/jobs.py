@@ -48,7 +48,7 @@ def job_start(*, actor: User, kind: str, anchors: Mapping[int, str] | None = Non
     Raises :class:`NotAllowed`, :class:`WorkbenchError` for an unknown kind or too many anchors.
     """
     if kind not in JobKind.values:
-        raise WorkbenchError(_("There is no such work."), code="kind_unknown")
+        raise WorkbenchError(_("There is no such job."), code="kind_unknown")
     if not may_start(actor, JobKind(kind)):
         raise NotAllowed(_("Only an administrator of the installation does this."))
     if len(anchors or {}) > MOST_ANCHORS:
@@ -79,7 +79,9 @@ def job_run(*, job_id: int) -> None:
         job = rows.get()
         try:
             if job.attempts > settings.MAX_ATTEMPTS:
-                raise WorkbenchError(_("This stopped its worker three times and was given up; ask again."))
+                raise WorkbenchError(
+                    _("This stopped its worker three times and was given up. Request it again.")
+                )
             result = WORK[JobKind(job.kind)](job, heartbeat)
             heartbeat.check()
             _end(job, owner, state=JobState.DONE, result=result)

@@ -90,7 +90,7 @@ def _page(
 @asks_again
 def stop(request: HttpRequest) -> HttpResponse:
     """The stop switch."""
-    return _switch(request, control.llm_stop, _("No language model is asked any more."))
+    return _switch(request, control.llm_stop, _("Language models are stopped."))
 
 
 @require_POST
@@ -126,7 +126,7 @@ def budgets(request: HttpRequest) -> HttpResponse:
         except WorkbenchError as error:
             form.add_error(None, error.message)
         else:
-            messages.success(request, _("The budgets hold from the next call on."))
+            messages.success(request, _("The budgets apply from the next call on."))
             return redirect("ops:operations")
     return _page(request, budgets=form, status=422)
 

@@ -40,7 +40,7 @@ def _set(request: HttpRequest) -> HttpResponse:
         request,
         form,
         lambda: price_set(actor=request.user, **form.cleaned_data),
-        _("The price holds from the next call on."),
+        _("The price applies from the next call on."),
     )
 
 

@@ -29,7 +29,8 @@ STEPS = (
     Step(
         _("Your work"),
         _(
-            "Home counts what waits for you. Each figure leads to its list. Start next opens the most urgent card."
+            "Home counts what waits for you. Each figure leads to its list. Start next opens the most "
+            "urgent card."
         ),
         "home",
         _("Home"),
@@ -37,7 +38,8 @@ STEPS = (
     Step(
         _("Documents"),
         _(
-            "A collection holds documents and the people who may read them. Drop files on it. Each file shows its "
+            "A collection holds documents and the people who may read them. Drop files on it. Each file "
+            "shows its "
             "progress until it is ready or says why it failed."
         ),
         "documents:collections",
@@ -46,7 +48,8 @@ STEPS = (
     Step(
         _("Questions"),
         _(
-            "Ask in your own words and choose what to search. The workbench finds every passage that may matter and "
+            "Ask in your own words and choose what to search. The workbench finds every passage that may "
+            "matter and "
             "judges each one."
         ),
         "questions:ask",
@@ -56,8 +59,8 @@ STEPS = (
     Step(
         _("Answers you can defend"),
         _(
-            "The answer stands first, with its sources. Below it stands every passage by its role, with the reason. "
-            "Open the evidence to see the exact lines on the page."
+            "The answer comes first, with its sources. Every passage follows by its role, with the "
+            "reason. Open the evidence to see the exact lines on the page."
         ),
         "questions:runs",
         _("Runs"),
@@ -65,8 +68,8 @@ STEPS = (
     Step(
         _("Decisions"),
         _(
-            "Approve what is right and override what is not. Keys do it too: a approves, 1 to 4 give a role, u says "
-            "that you cannot tell. The machine's word stays on record beside yours."
+            "Approve what is right and override what is not. Keys do it too: a approves, 1 to 4 give a "
+            "role, u says that you cannot tell. The machine's verdict stays on record beside yours."
         ),
         "review:queue",
         _("Queue"),
@@ -75,7 +78,8 @@ STEPS = (
     Step(
         _("Signature and record"),
         _(
-            "Sign a run when nothing waits. Your name, the time and its meaning are bound to the record. Every change "
+            "Sign a run when nothing waits. Your name, the time and its meaning are bound to the record. "
+            "Every change "
             "is in the audit trail, which nobody can edit."
         ),
         "exports:exports",
@@ -84,7 +88,8 @@ STEPS = (
     Step(
         _("Trust and help"),
         _(
-            "Trust shows how often the machine is right and whether people check it. Press ? on any page to read what "
+            "Trust shows how often the machine is right and whether people check it. Press ? on any page "
+            "to read what "
             "it is for and which keys work there."
         ),
         "ops:trust",

@@ -166,7 +166,7 @@ def conduct_of(*, collection: Collection) -> Conduct:
     seconds = SecondReview.objects.filter(run__collection=collection, created_at__gt=Now() - WINDOW)
     counts = seconds.aggregate(whole=Count("pk"), part=Count("pk", filter=Q(agrees=True)))
     return Conduct(
-        seen=added(_("with the machine's word before them"), blind=False),
+        seen=added(_("with the machine's role in sight"), blind=False),
         blind=_weighed([row for row in rows if row["blind"]]),
         by_time=tuple(
             TimedShare(found.name, found.part, found.figure, TIMES[place] if place < len(TIMES) else None)
@@ -263,15 +263,15 @@ def promise_in_words(bar: CollectionBar) -> str:
     if bar.decides == BarDecides.DISCARD:
         return (
             _(
-                "An admin of this collection promised that at most %(share)s %% of its questions lose their evidence "
-                "unseen, at %(cards)s cards a question, by %(n)d decided questions."
+                "An admin of this collection promised that at most %(share)s %% of its questions lose "
+                "their evidence unseen, at %(cards)s cards a question, based on %(n)d decided questions."
             )
             % figures
         )
     return (
         _(
-            "An admin of this collection promised that at most %(share)s %% of the passages accepted unseen are wrong, "
-            "at %(cards)s cards a question, by %(n)d decided questions."
+            "An admin of this collection promised that at most %(share)s %% of the passages accepted "
+            "unseen are wrong, at %(cards)s cards a question, based on %(n)d decided questions."
         )
         % figures
     )
@@ -307,7 +307,7 @@ def trust_page(*, user: User, query: QueryDict) -> dict[str, Any]:
 
 def _plot(title: str, shares: Sequence[Share]) -> BarPlot | None:
     figures = [(row.name, row.figure.value or 0.0, row.figure.low, row.figure.high) for row in shares]
-    return bar_plot(title=title, figures=figures, top=1.0) if figures else None
+    return bar_plot(title=title, figures=figures, top=1.0, is_share=True) if figures else None
 
 
 def _misses_chart(weeks: Sequence[Share]) -> Chart:

@@ -17,6 +17,12 @@ from django.utils.translation import gettext_lazy as _
 from workbench.labeling.models import Label
 from workbench.runs.models import Candidate
 
+#: What people call the architectures that are tried.
+ARCHITECTURES = {
+    "logistic": _("Logistic regression"),
+    "mlp-64-32": _("Neural network (64, 32)"),
+    "mlp-128-64-32": _("Neural network (128, 64, 32)"),
+}
 #: The one kind of model there is.
 RERANKER = "reranker"
 
@@ -160,6 +166,11 @@ class ModelVersion(models.Model):
     def get_absolute_url(self) -> str:
         """The model card."""
         return reverse("models:version", args=[self.number])
+
+    @property
+    def architecture_in_words(self) -> str:
+        """As pages call it; one that is not known by its name."""
+        return str(ARCHITECTURES.get(self.architecture, self.architecture))
 
     @property
     def name(self) -> str:

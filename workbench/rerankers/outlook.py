@@ -37,6 +37,11 @@ class GoldOutlook:
     gained: GoldCounts
     weeks: int | None
 
+    @property
+    def counted(self) -> GoldCounts:
+        """What counts towards the need: of each, at most what is needed."""
+        return GoldCounts(*map(min, self.have, self.need))
+
 
 def gold_outlook(
     *,

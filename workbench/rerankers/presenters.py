@@ -30,6 +30,7 @@ from .drift import Drift, DriftRow, drift_for
 from .forms import ReasonForm, ScheduleForm
 from .lineage import models_of_label
 from .models import (
+    ARCHITECTURES,
     AliasName,
     GateDecision,
     ModelVersion,
@@ -236,15 +237,10 @@ def version_page(
 
 def _compared(version: ModelVersion) -> list[dict[str, Any]]:
     """The architectures that were tried on the same rows, and what became of each."""
-    words = {
-        "logistic": _("Logistic regression"),
-        "mlp-64-32": _("Neural network (64, 32)"),
-        "mlp-128-64-32": _("Neural network (128, 64, 32)"),
-    }
     return [
         row
         | {
-            "name": words.get(name, name),
+            "name": ARCHITECTURES.get(name, name),
             "is_this": name == version.architecture,
             "is_baseline": name == BASELINE,
         }
@@ -394,6 +390,7 @@ def drift_page(*, user: User) -> dict[str, Any]:
                     title=title,
                     figures=[(r.name, r.figure.rate, r.figure.low, r.figure.high) for r in rows],
                     top=1.0,
+                    is_share=True,
                 ),
             }
             for title, rows in views

@@ -45,6 +45,7 @@ from .lineage import labels_withdrawn
 from .mlflow_log import is_configured
 from .models import (
     ACTIVE_STATES,
+    ARCHITECTURES,
     GateDecision,
     ModelVersion,
     Origin,
@@ -151,7 +152,7 @@ class _Attempt:
                 data.training,
                 config=config,
                 embedding_space=snapshot.embedding_space,
-                progress=lambda name, done, total: self._tell(f"{name}: {done + 1} / {total}"),
+                progress=lambda name, done, total: self._tell(_fold_in_words(name, done + 1, total)),
             )
         except NotEnoughData as error:
             self._tell(str(error))
@@ -236,6 +237,15 @@ class _Attempt:
     def _beat(self, done: int, total: int) -> None:
         if done % 25 == 0 or done == total:
             self._tell(_("candidate lists read: %(done)d of %(total)d") % {"done": done, "total": total})
+
+
+def _fold_in_words(name: str, number: int, total: int) -> str:
+    architecture = str(ARCHITECTURES.get(name, name))
+    return _("%(architecture)s: part %(number)d of %(total)d") % {
+        "architecture": architecture,
+        "number": number,
+        "total": total,
+    }
 
 
 def _rows_in_words(data: LearningData, gold: Dataset) -> str:

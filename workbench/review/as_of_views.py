@@ -32,7 +32,7 @@ def as_of(request: HttpRequest, pk: int) -> HttpResponse:
         "run": run,
         "then": then,
         "at_value": then.at.strftime("%Y-%m-%dT%H:%M:%S"),
-        "error": _("This is no time. Write it as 2026-11-22T14:30.") if raw and moment is None else "",
+        "error": _("This is not a time. Write it as 2026-11-22T14:30.") if raw and moment is None else "",
         "review_state": ReviewState(then.review_state).label,
         "crumbs": [
             {"label": run.collection.name, "url": run.collection.get_absolute_url()},

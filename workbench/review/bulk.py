@@ -158,9 +158,9 @@ def bulk_start(
     """
     preview = bulk_preview(actor=actor, filters=filters)
     if not preview.items:
-        raise WorkbenchError(_("Nothing here can be approved at once."), code="nothing")
+        raise WorkbenchError(_("None of these cards can be bulk approved."), code="nothing")
     if not reason.strip():
-        raise WorkbenchError(_("Say why these can be approved at once."), code="reason_missing")
+        raise WorkbenchError(_("Say why these can be bulk approved."), code="reason_missing")
     shown = {item.pk for item in preview.items}
     if preview.digest != digest or not shown.issuperset(chosen or ()):
         raise Conflict(

@@ -97,7 +97,7 @@ def card_of(
     }
     if run.question.document_id is None:
         card |= {
-            "document_name": candidate.document.name,
+            "document_name": str(candidate.document),
             "document_url": candidate.document.get_absolute_url(),
         }
     if reviewer is not None:

@@ -40,7 +40,7 @@ def comment(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect(back)
     if outcome.unknown:
         names = ", ".join(f"@{name}" for name in outcome.unknown)
-        messages.warning(request, _("Nobody here is called %(names)s.") % {"names": names})
+        messages.warning(request, _("Nobody here is named %(names)s.") % {"names": names})
     return redirect(f"{back}#comment-{outcome.comment.pk}")
 
 

@@ -53,19 +53,18 @@ class NotFoundForm(DecisionForm):
 
 
 class SignForm(forms.Form):
-    """A signature: the password again, what it means, and the hash of the record the person saw. The key that leads
-    to the signing page leads on to the first field, past the record."""
+    """A signature: the password again, what it means, and the hash of the record the person saw. The page begins in the
+    password, past the record: what a signature means has a default."""
 
     meaning = forms.ChoiceField(
         label=_("My signature means"),
         choices=partial(options_of, SignatureMeaning),
-        widget=forms.Select(attrs={"data-key": "s"}),
     )
     password = forms.CharField(
         label=_("Password"),
         strip=False,
         max_length=1000,
-        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
     )
     seen_sha256 = forms.CharField(max_length=64, widget=forms.HiddenInput)
 

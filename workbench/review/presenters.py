@@ -51,7 +51,7 @@ from .version_page import anchor_row
 from .waiting import number_told, waiting_for
 
 WHY = {
-    "needs_person": gettext_lazy("the machine asks for a person"),
+    "needs_person": gettext_lazy("the machine asks for review"),
     "undecided": gettext_lazy("no usable verdict"),
     "injection_suspected": gettext_lazy("possible prompt injection"),
     "not_found": gettext_lazy("nothing was found"),

@@ -142,8 +142,7 @@ def queue_claim_back(*, actor: User, item: QueueItem, left: int | None) -> Queue
         passed = next((one for one in pair.order_by("pk") if one.pk == item.pk), item)
         if (other := _who_has(passed, besides=actor)) is not None:
             raise Conflict(
-                _("%(name)s has the card that you passed over by now. You are where you were.")
-                % {"name": other},
+                _("%(name)s has taken the card that you skipped. You stay on this one.") % {"name": other},
                 code="claimed",
             )
         claimed = queue_claim(actor=actor, item=passed)
@@ -279,7 +278,7 @@ def queue_release(*, actor: User, item: QueueItem) -> None:
         theirs = actor.pk in {locked.claimed_by_id, locked.assigned_to_id}
         nobodys = locked.claimed_by_id is None and locked.assigned_to_id is None
         if not (theirs or nobodys or is_admin):
-            raise NotAllowed(_("Somebody else holds this item."))
+            raise NotAllowed(_("Somebody else is working on this card."))
         _free(actor=actor, item=locked, kept_for=None)
 
 

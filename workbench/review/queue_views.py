@@ -117,9 +117,7 @@ def run_release(request: HttpRequest, pk: int) -> HttpResponse:
     """Gives back the cards of a question that the person holds."""
     run, filters = _run(request, pk), QueueFilter.of(request.GET.dict())
     count = queue.queue_release_run(actor=request.user, run=run)
-    messages.success(
-        request, ngettext("%(n)d card given back.", "%(n)d cards given back.", count) % {"n": count}
-    )
+    messages.success(request, ngettext("%(n)d card released.", "%(n)d cards released.", count) % {"n": count})
     return redirect(reverse("review:queue") + (f"?{filters.query}" if filters.query else ""))
 
 

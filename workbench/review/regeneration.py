@@ -67,7 +67,7 @@ def answer_regenerate(*, actor: User, run: Run) -> Regeneration:
         if waiting is not None:
             return waiting
         if not _is_stale(locked):
-            raise Conflict(_("The answer rests on the evidence as it stands."), code="not_stale")
+            raise Conflict(_("The answer already rests on the current evidence."), code="not_stale")
         return _request(run=locked, actor=actor)
 
 
@@ -117,7 +117,9 @@ def regeneration_carry_out(*, regeneration_id: int) -> None:
         regeneration = rows.select_related("run__question__document", "run__collection").get()
         try:
             if regeneration.attempts > settings.MAX_ATTEMPTS:
-                raise ArbitrationError(_("This stopped its worker three times and was given up; ask again."))
+                raise ArbitrationError(
+                    _("This stopped its worker three times and was given up. Request it again.")
+                )
             _carry_out(regeneration, owner, heartbeat)
         except LeaseLost:
             return

@@ -13,6 +13,7 @@ from arbitration.absence import NO_KEYWORD_MATCH
 from arbitration.contracts import Role
 from workbench.accounts.models import User
 from workbench.documents.beside import beside_url
+from workbench.documents.models import Document
 from workbench.runs.models import Answer, Run, dom_id_of
 from workbench.runs.records import anchor_of
 from workbench.runs.words import erased_words
@@ -26,6 +27,8 @@ from .selectors import signing_of
 #: Characters and sentences of an answer shown before the rest is folded, so that the first verdict is on the first
 #: screen.
 ANSWER_SHOWN, MOST_SENTENCES = 420, 4
+#: The two texts of a difference.
+_TEXTS = ("in_force", "replaced")
 
 
 def answer_of(
@@ -35,7 +38,8 @@ def answer_of(
     nearest. ``reviewer`` is the person looking at it, where they may decide; ``roles`` the effective ones, if known."""
     *earlier, answer = list(run.answers.all()) or [None]
     body = answer.body if answer else {}
-    sentences = _sentences(run, body)
+    titles = _titles(run, [old.body for old in earlier] + [body])
+    sentences = _sentences(titles, body)
     shown = _within(sentences, ANSWER_SHOWN)
     standing = standing_words(run=run, answer=answer, roles=roles)
     return {
@@ -45,7 +49,7 @@ def answer_of(
         "statement": statement_of(body),
         "sentences": sentences[:shown],
         "more_sentences": sentences[shown:],
-        "differences": _differences(run, body),
+        "differences": _differences(titles, body),
         "searched": list(searched_words(run).items()) if run.not_found else [],
         "absence": absence_words(run.not_found_reason),
         "is_absence_proved": run.not_found_reason.startswith(NO_KEYWORD_MATCH),
@@ -55,7 +59,7 @@ def answer_of(
                 "version": old.version,
                 "at": old.created_at,
                 "statement": statement_of(old.body),
-                "sentences": _sentences(run, old.body),
+                "sentences": _sentences(titles, old.body),
             }
             for old in reversed(earlier)
         ],
@@ -87,7 +91,7 @@ def _nearest(run: Run) -> list[dict[str, Any]]:
     return [
         {
             "dom_id": dom_id_of(row.candidate_id),
-            "document": row.document.name,
+            "document": str(row.document),
             "scope": anchor_of(row),
             "text": near_text(row),
             "reason": row.verdict.reason,
@@ -106,37 +110,42 @@ def statement_of(body: dict[str, Any]) -> str:
     return erased_words() if "erased" in body else str(body.get("statement", ""))
 
 
-def _sentences(run: Run, body: dict[str, Any]) -> list[dict[str, Any]]:
-    names_document = run.question.document_id is None
-    return [_sentence(item, names_document=names_document) for item in body.get("sentences", [])]
+def _titles(run: Run, bodies: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """The documents that answers cite, by their ids in citations, as pages call them; none where only one was asked."""
+    if run.question.document_id is not None:
+        return {}
+    told = [item for body in bodies for item in body.get("sentences", [])]
+    texts = [one[name] for body in bodies for one in body.get("differences", []) for name in _TEXTS]
+    cites = [cite for item in [*told, *filter(None, texts)] for cite in item["citations"]]
+    cited = {int(cite["document_id"].removeprefix("d")) for cite in cites}
+    rows = Document.objects.filter(pk__in=cited).only("title", "name") if cited else []
+    return {row.public_id: str(row) for row in rows}
 
 
-def _differences(run: Run, body: dict[str, Any]) -> list[dict[str, Any]]:
+def _sentences(titles: dict[str, str], body: dict[str, Any]) -> list[dict[str, Any]]:
+    return [_sentence(titles, item) for item in body.get("sentences", [])]
+
+
+def _differences(titles: dict[str, str], body: dict[str, Any]) -> list[dict[str, Any]]:
     """Which text of the evidence replaces which, with the places of both, the text in force first."""
-    names_document = run.question.document_id is None
     return [
         {
             "headline": one["headline"],
             "text": one["statement"],
             "beside_url": _texts_beside(one),
-            "cites": [
-                cite
-                for name in ("in_force", "replaced")
-                if one[name]
-                for cite in _sentence(one[name], names_document=names_document)["cites"]
-            ],
+            "cites": [cite for name in _TEXTS if one[name] for cite in _sentence(titles, one[name])["cites"]],
         }
         for one in body.get("differences", [])
     ]
 
 
-def _sentence(item: dict[str, Any], *, names_document: bool) -> dict[str, Any]:
+def _sentence(titles: dict[str, str], item: dict[str, Any]) -> dict[str, Any]:
     return {
         "text": item["text"],
         "cites": [
             {
                 "dom_id": dom_id_of(cite["candidate_id"]),
-                "document": cite["document_name"] if names_document else "",
+                "document": titles.get(cite["document_id"], ""),
                 "scope": cite,
             }
             for cite in item["citations"]

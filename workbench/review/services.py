@@ -232,7 +232,7 @@ def not_found_refute(*, actor: User, run: Run, comment: str, candidate: Candidat
         return _refuted_by(actor=actor, run=run, candidate=candidate, comment=comment)
     if not comment.strip():
         raise WorkbenchError(
-            _("Say where the answer stands: page and lines, or the section."), code="comment_missing"
+            _("Say where the answer is: page and lines, or the section."), code="comment_missing"
         )
     require_sight(user=actor, runs=[run])
     return _not_found_decide(actor=actor, run=run, action=ReviewAction.REFUTE_NOT_FOUND, comment=comment)

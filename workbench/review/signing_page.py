@@ -73,7 +73,7 @@ def _evidence(run: Run, rows: list[Candidate]) -> list[dict[str, Any]]:
     return [
         {
             "role": role,
-            "document": row.document.name,
+            "document": str(row.document),
             "scope": anchor_of(row),
             "url": f"{run.get_absolute_url()}#{dom_id_of(row.candidate_id)}",
         }

@@ -24,11 +24,11 @@ def sign(request: HttpRequest, pk: int) -> HttpResponse:
     form = SignForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            signature = signing.run_sign(actor=request.user, run=run, **form.cleaned_data)
+            signing.run_sign(actor=request.user, run=run, **form.cleaned_data)
         except WorkbenchError as error:
             form.add_error(None, error.message)
         else:
-            messages.success(request, _("Signed: %(hash)s.") % {"hash": signature.record_sha256[:16]})
+            messages.success(request, _("Signed."))
             return redirect(run)
     context = signing_page.sign_page(run=run, user=request.user, form=form)
     return render(request, "review/sign.html", context, status=422 if form.errors else 200)

@@ -235,7 +235,7 @@ def not_found(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect(_back(request, run))
     given = form.cleaned_data
     if given["decision"] == "refute" and not given["near"] and not given["comment"].strip():
-        messages.info(request, _("Say where the answer stands: select the lines that answer."))
+        messages.info(request, _("Select the lines that answer."))
         return redirect("review:documents", pk=run.pk)
     try:
         if given["decision"] == "confirm":

@@ -14,7 +14,14 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.collection_settings.strategy_fields import StrategyFields
 from workbench.documents.models import Collection, Document
-from workbench.documents.narrowing import MOST_DOCUMENTS, Facts, ScopeFilter, facts_of, fields_chosen
+from workbench.documents.narrowing import (
+    MOST_DOCUMENTS,
+    Facts,
+    ScopeFilter,
+    facts_of,
+    fields_chosen,
+    language_name,
+)
 from workbench.infra.addresses import number_in
 
 from .models import Run
@@ -29,7 +36,7 @@ def keyword_lines(text: str) -> tuple[str, ...]:
     """The lines of a text that hold something. Raises ValidationError where they are too many."""
     lines = tuple(line.strip() for line in text.splitlines() if line.strip())
     if len(lines) > MOST_KEYWORDS:
-        raise forms.ValidationError(_("At most %(n)d keywords, please."), params={"n": MOST_KEYWORDS})
+        raise forms.ValidationError(_("Give at most %(n)d keywords."), params={"n": MOST_KEYWORDS})
     return lines
 
 
@@ -65,7 +72,8 @@ class ScopeFields(forms.Form):
         for name in ("document_types", "jurisdictions", "languages", "tags", "parties"):
             values = getattr(facts, name)
             if len(values) > (1 if name == "languages" else 0):
-                self.fields[name].choices = [(value, value) for value in values]
+                told = language_name if name == "languages" else str
+                self.fields[name].choices = [(value, told(value)) for value in values]
             else:
                 del self.fields[name]
         if facts.fields:

@@ -79,9 +79,9 @@ class Question(models.Model):
     def asked_of(self) -> str:
         """The names of its documents, or the collection, with what that is narrowed to."""
         if self.document is not None:
-            return self.document.name
+            return str(self.document)
         if named := self.documents_named:
-            names = ", ".join(document.name for document in named)
+            names = ", ".join(map(str, named))
             return f"{names} ({self.facts_named})" if self.facts_named else names
         whole = gettext("the whole collection")
         return f"{whole} ({self.narrowed_to})" if self.filters else whole

@@ -344,7 +344,7 @@ def _matching(
     matching = _asked(collection=collection, filters=filters, hidden=hidden)
     if not matching:
         raise Conflict(
-            _("No document passes these filters. Remove one, or describe the documents first."),
+            _("No document matches these filters. Remove one, or fill in the documents' fields first."),
             code="filters_match_nothing",
         )
     return matching

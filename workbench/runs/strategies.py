@@ -70,11 +70,16 @@ def reads_gates(name: str) -> bool:
     return name in STRATEGIES and base.reads_gates(STRATEGIES[name])
 
 
+def strategy_words(name: str) -> str:
+    """What a strategy does, in words; its own description where there are none."""
+    return str(STRATEGY_WORDS.get(name, STRATEGIES[name].description))
+
+
 def strategy_choices() -> list[tuple[str, str]]:
     """(name, label) of the strategies that can run here."""
     return [
-        (name, f"{name} — {strategy.description}")
-        for name, strategy in STRATEGIES.items()
+        (name, f"{name}: {strategy_words(name)}")
+        for name in STRATEGIES
         if endpoint_configured() or not needs_model(name)
     ]
 
@@ -89,8 +94,7 @@ def strategy_groups() -> list[tuple[str, list[tuple[str, str]]]]:
             label = _("Baselines, for comparison")
         else:
             label = _("With a language model") if needs_model(name) else _("Without a language model")
-        words = STRATEGY_WORDS.get(name, strategy.description)
-        groups.setdefault(label, []).append((name, f"{name}: {words}"))
+        groups.setdefault(label, []).append((name, f"{name}: {strategy_words(name)}"))
     return list(groups.items())
 
 
@@ -99,10 +103,10 @@ def strategy_descriptions() -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "description": strategy.description,
+            "description": strategy_words(name),
             "available": endpoint_configured() or not needs_model(name),
         }
-        for name, strategy in STRATEGIES.items()
+        for name in STRATEGIES
     ]
 
 

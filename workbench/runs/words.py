@@ -14,7 +14,7 @@ from arbitration.settings import METHODS
 METHOD_LABELS = {method: method.replace("_", " ").capitalize() for method in METHODS} | {
     "toc": gettext_lazy("Table of contents"),
     "cooccurrence": gettext_lazy("Keywords together"),
-    "bm25": gettext_lazy("BM25 and codes"),
+    "bm25": gettext_lazy("Words and codes"),
     "pattern": gettext_lazy("Reference or alias"),
     "embedding": gettext_lazy("Meaning"),
     "toc_reasoning": gettext_lazy("A model's reading plan"),
@@ -58,6 +58,31 @@ _OUTCOMES = {
     "bad_request": gettext_lazy("the server rejected the call"),
     "circuit_open": gettext_lazy("held back after repeated failures"),
 }
+
+
+#: What a model is called for.
+_STEPS = {
+    "parse": gettext_lazy("reading the question"),
+    "detect": gettext_lazy("finding passages"),
+    "embed": gettext_lazy("comparing by meaning"),
+    "rerank": gettext_lazy("ranking"),
+    "rubric": gettext_lazy("choosing the criteria"),
+    "arbitrate": gettext_lazy("judging passages"),
+    "judge": gettext_lazy("judging passages"),
+    "predict": gettext_lazy("answering from one passage"),
+    "repair": gettext_lazy("asking again for what was missing"),
+    "second_order": gettext_lazy("judging in another order"),
+    "second_pass": gettext_lazy("judging a second time"),
+    "conflicts": gettext_lazy("looking for contradictions"),
+    "verify": gettext_lazy("checking a verdict"),
+    "answer": gettext_lazy("writing the answer"),
+    "probe": gettext_lazy("testing the endpoint"),
+}
+
+
+def step_words(stage: str) -> str:
+    """What a model was called for, in words."""
+    return str(_STEPS.get(stage, stage.replace("_", " ")))
 
 
 def outcome_words(outcome: str) -> str:

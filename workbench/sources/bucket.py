@@ -138,7 +138,7 @@ def _in_words() -> Iterator[None]:
         code = str(error.response.get("Error", {}).get("Code", ""))
         if code in _OF_ONE_OBJECT:
             raise WorkbenchError(
-                _("The object is gone, or has changed since. Its new content comes in by itself."),
+                _("The object is gone or has changed since. New content is imported automatically."),
                 code="changed",
             ) from error
         raise SourceDown(_("The bucket refused: %(code)s.") % {"code": code}) from error
@@ -169,7 +169,7 @@ def _check(values: Values) -> dict[str, str]:
     elif not values["region"]:
         raise WorkbenchError(_("Amazon's own buckets need a region."), code="bad_settings")
     if "/" in values["bucket"] or not all(part.isascii() for part in (values["bucket"], values["region"])):
-        raise WorkbenchError(_("This is no name of a bucket."), code="bad_settings")
+        raise WorkbenchError(_("This is not the name of a bucket."), code="bad_settings")
     return dict(values)
 
 

@@ -21,8 +21,8 @@ def require_host(host: str, *, scheme: str) -> None:
     if not allowed:
         raise WorkbenchError(
             _(
-                "This address may not be called: sources lie at public addresses, over TLS, and elsewhere only in the "
-                "networks that the installation names in SOURCE_NETWORKS."
+                "This address is not allowed: sources are read from public addresses over TLS, and "
+                "otherwise only from the networks named in SOURCE_NETWORKS."
             ),
             code="address_refused",
         )

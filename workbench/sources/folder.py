@@ -58,7 +58,8 @@ class FolderReader:
                     raise WorkbenchError(_("This is not a plain file."), code="no_file")
                 if _fingerprint(facts) != entry.fingerprint:
                     raise WorkbenchError(
-                        _("The file has changed since. Its new content comes in by itself."), code="changed"
+                        _("The file has changed since. New content is imported automatically."),
+                        code="changed",
                     )
                 yield Piece(entry.name, stream)
         except OSError as error:

@@ -95,7 +95,7 @@ def source_look(*, source_id: int) -> None:
         except Exception:
             # A kind of somebody else's may raise anything; its source waits, the others go on.
             logger.exception("source.look_failed", source_id=source_id)
-            error = _("The look failed for a reason that is not known. The worker's log names it.")
+            error = _("The check failed for an unknown reason. The worker's log says more.")
         _end(source, owner, error)
 
 
@@ -304,7 +304,7 @@ def _fetched(look: _Look, entry: Entry, files: ExitStack) -> list[_Fetched]:
                 )
     except WorkbenchError as error:
         return [_Fetched(0, entry.name, {}, error=error.message)]
-    return pieces or [_Fetched(0, entry.name, {}, error=_("There is no file in it."))]
+    return pieces or [_Fetched(0, entry.name, {}, error=_("It contains no file."))]
 
 
 def _unpacked(piece: Piece, facts: dict[str, str], stream: IO[bytes], files: ExitStack) -> list[_Fetched]:

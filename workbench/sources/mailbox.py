@@ -88,7 +88,7 @@ class MailboxReader:
         validity, _slash, uid = entry.key.partition("/")
         if validity != str(self._validity):
             raise WorkbenchError(
-                _("The mailbox was numbered anew. The mail comes in by itself."), code="changed"
+                _("The mailbox was renumbered. The mail is imported automatically."), code="changed"
             )
         most = int(most_bytes * _PACKED)
         with _in_words():

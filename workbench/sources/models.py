@@ -84,7 +84,7 @@ class FileState(models.TextChoices):
     """Where a file of a source is."""
 
     WAITING = "waiting", _("being written")
-    TAKEN = "taken", _("taken in")
+    TAKEN = "taken", _("imported")
     FAILED = "failed", _("failed")
     AGAIN = "again", _("tried again soon")
 

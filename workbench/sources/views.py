@@ -38,7 +38,7 @@ def sources(request: HttpRequest, slug: str) -> HttpResponse:
             except WorkbenchError as error:
                 form.add_error(None, error.message)
             else:
-                messages.success(request, _("The source was added. It is looked at now."))
+                messages.success(request, _("The source was added and is being checked."))
                 return redirect(made)
     context = presenters.sources_page(collection=collection, form=form)
     return render(request, "sources/sources.html", context, status=422 if form else 200)
@@ -71,7 +71,7 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
     except WorkbenchError as error:
         messages.error(request, error.message)
         return redirect(found)
-    said = {"pause": _("The source is paused."), "resume": _("The source is looked at again.")}
+    said = {"pause": _("The source is paused."), "resume": _("The source is active again.")}
     messages.success(request, said.get(act, _("The source was removed. Its documents stay.")))
     return redirect(found) if act != "remove" else redirect("sources:sources", slug=found.collection.slug)
 
@@ -85,7 +85,7 @@ def look(request: HttpRequest, pk: int) -> HttpResponse:
     except WorkbenchError as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, _("A worker looks now. Reload this page in a moment."))
+        messages.success(request, _("The check has started. Reload this page in a moment."))
     return redirect(found)
 
 
@@ -98,5 +98,5 @@ def retry(request: HttpRequest, pk: int) -> HttpResponse:
     except WorkbenchError as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, _("The file is tried again."))
+        messages.success(request, _("The file is being tried again."))
     return redirect(file.source)

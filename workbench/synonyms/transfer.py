@@ -116,7 +116,7 @@ def _store(
                 },
             )
     except IntegrityError as error:
-        raise Conflict(_("The vocabulary changed at the same moment. Take the file in again.")) from error
+        raise Conflict(_("The vocabulary changed at the same moment. Import the file again.")) from error
 
 
 def _rows(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:

@@ -85,5 +85,5 @@ def decide(request: HttpRequest, pk: int) -> HttpResponse:
         except WorkbenchError as error:
             messages.error(request, error.message)
     else:
-        messages.error(request, _("Choose whether the pair is to be used."))
+        messages.error(request, _("Approve or reject the pair."))
     return redirect("vocabulary:vocabulary", slug=entry.collection.slug)

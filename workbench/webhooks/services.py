@@ -308,8 +308,8 @@ def _checked_url(url: str) -> str:
     if not allowed:
         raise WorkbenchError(
             _(
-                "This address may not be called: webhooks go to public addresses over https, and elsewhere only to "
-                "the networks that the installation names in WEBHOOK_NETWORKS."
+                "This address is not allowed: webhooks go to public addresses over https, and otherwise "
+                "only to the networks named in WEBHOOK_NETWORKS."
             ),
             code="address_refused",
         )

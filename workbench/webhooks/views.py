@@ -92,7 +92,7 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
         "remove": services.webhook_remove,
     }
     if not form.is_valid():
-        messages.error(request, _("Choose what is to become of the webhook."))
+        messages.error(request, _("Choose what to do with the webhook."))
         return redirect(found)
     act = form.cleaned_data["act"]
     try:
@@ -100,7 +100,7 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
     except WorkbenchError as error:
         messages.error(request, error.message)
         return redirect(found)
-    said = {"pause": _("It is told of nothing."), "resume": _("It is told of events again.")}
+    said = {"pause": _("Paused. It receives no events."), "resume": _("It receives events again.")}
     messages.success(request, said.get(act, _("The webhook was removed.")))
     return redirect(found) if act != "remove" else redirect("webhooks:webhooks", slug=found.collection.slug)
 

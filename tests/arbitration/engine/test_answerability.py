@@ -42,7 +42,7 @@ def test_where_no_passage_holds_such_a_value_there_is_no_strong_match_and_the_an
     assert not found.decision.not_found
     assert {v.role for v in found.decision.verdicts} <= {Role.TANGENTIAL, Role.DISCARDED}
     assert "none states a date or a period" in found.answer.statement
-    assert "speak of «staff» and «equipment»" in found.answer.statement
+    assert "speak of “staff” and “equipment”" in found.answer.statement
     kept = [v for v in found.decision.verdicts if v.role is Role.TANGENTIAL]
     assert kept
     assert all(v.needs_person for v in kept)
@@ -53,7 +53,7 @@ def test_what_none_of_the_nearest_says_is_named() -> None:
 
     assert found.is_weak
     assert found.speaks_of == ()
-    assert in_words(found, "en") == "none says «comet», «destroyed» or «dinosaurs»"
+    assert in_words(found, "en") == "none says “comet”, “destroyed” or “dinosaurs”"
     assert in_words(found, "es") == "ninguno dice «comet», «destroyed» o «dinosaurs»"
 
 

@@ -157,3 +157,23 @@ def test_an_amendment_leaves_the_clauses_that_it_does_not_name() -> None:
     replaced = {one.replaced_id for one in precedence_of(found.decision.artefacts)}
     assert replaced == {that_says(found, "within thirty days").candidate_id}
     assert "Replaced" not in (that_says(found, "interest runs").reason or "")
+
+
+def test_an_amendment_that_adds_to_a_clause_leaves_it_in_force() -> None:
+    contract = make_document(
+        SectionText("Supply Agreement", ("Dated 4 May 2019",)),
+        SectionText("8.4 Location", ("The Supplier shall not store Client Data outside Aldmoor.",)),
+    )
+    amendment = make_document(
+        SectionText("Amendment No. 1 to the Supply Agreement", ("Dated 1 June 2021",)),
+        SectionText(
+            "3 Location of Client Data (clause 8.4)",
+            (
+                "The following is added at the end of clause 8.4:",
+                "The Client consents to store copies of Client Data in the Supplier's centre in Varnmoor.",
+            ),
+        ),
+    )
+    found = asked("Where must the Supplier store Client Data?", contract, amendment)
+    assert precedence_of(found.decision.artefacts) == ()
+    assert "Replaced" not in (that_says(found, "outside Aldmoor").reason or "")

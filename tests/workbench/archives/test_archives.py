@@ -294,15 +294,17 @@ def first_document(entries: Entries) -> str:
 
 #: What is wrong, and what the refusal says, to how it is made from a good archive.
 HOSTILE: dict[tuple[str, str], Callable[[Entries], bytes]] = {
-    ("no ZIP file", "no ZIP file"): lambda e: b"%PDF-1.7",
-    ("nothing", "no ZIP file"): lambda e: b"",
+    ("not a ZIP file", "not a ZIP file"): lambda e: b"%PDF-1.7",
+    ("nothing", "not a ZIP file"): lambda e: b"",
     ("cut in the middle", "end is missing"): lambda e: packed(e)[: len(packed(e)) // 2],
-    ("no manifest", "holds no manifest"): lambda e: packed({k: v for k, v in e.items() if k != MANIFEST}),
+    ("no manifest", "has no manifest"): lambda e: packed({k: v for k, v in e.items() if k != MANIFEST}),
     ("a manifest that is no JSON", "damaged at manifest.json"): lambda e: packed(e | {MANIFEST: b"{"}),
     ("a manifest nested without end", "damaged at manifest.json"): lambda e: packed(
         e | {MANIFEST: b"[" * 200_000}
     ),
-    ("of another product", "something else"): lambda e: packed(said(e, lambda m: m.update(format="other"))),
+    ("of another product", "not an archive of a collection"): lambda e: packed(
+        said(e, lambda m: m.update(format="other"))
+    ),
     ("of another version", "another version"): lambda e: packed(said(e, lambda m: m.update(version=2))),
     ("an unknown field", "users: Extra"): lambda e: packed(said(e, lambda m: m.update(users=["root"]))),
     ("an address for its text", "allowed_endpoints: Extra"): lambda e: packed(
@@ -314,13 +316,13 @@ HOSTILE: dict[tuple[str, str], Callable[[Entries], bytes]] = {
     ("a larger document than it says", "not as large"): lambda e: packed(
         e | {first_document(e): e[first_document(e)] + b"."}
     ),
-    ("a document missing", "not whole"): lambda e: packed(
+    ("a document missing", "incomplete"): lambda e: packed(
         {k: v for k, v in e.items() if k != first_document(e)}
     ),
-    ("a path out of the folder", "does not belong"): lambda e: packed(
+    ("a path out of the folder", "unexpected files"): lambda e: packed(
         e | {"../../etc/cron.d/evil": b"* * * * * root true"}
     ),
-    ("a path from the root", "does not belong"): lambda e: packed(
+    ("a path from the root", "unexpected files"): lambda e: packed(
         e | {"/etc/passwd": b"root::0:0::/:/bin/sh"}
     ),
     ("a document whose hash is a path", "sha256: String should match"): lambda e: packed(
@@ -347,10 +349,10 @@ HOSTILE: dict[tuple[str, str], Callable[[Entries], bytes]] = {
     ("a row with a role of its own", "labels.jsonl, 1: role"): lambda e: packed(
         with_table(e, LABELS, e[LABELS].replace(b'"primary"', b'"emperor"'))
     ),
-    ("too many rows", "another number of rows"): lambda e: packed(
+    ("too many rows", "wrong number of rows"): lambda e: packed(
         said(e, lambda m: m["tables"][LABELS].update(rows=m["tables"][LABELS]["rows"] + 1))
     ),
-    ("packed in another way", "packed in a way"): lambda e: packed(e, zipfile.ZIP_LZMA),
+    ("packed in another way", "compressed in an unknown way"): lambda e: packed(e, zipfile.ZIP_LZMA),
 }
 
 
@@ -478,7 +480,7 @@ def test_the_commands_refuse_clearly(alpha: Collection, tmp_path: Path) -> None:
         (("export_collection", "nowhere", str(tmp_path / "a.zip")), "no collection nowhere"),
         (("export_collection", "alpha", str(there)), "is there already"),
         (("import_collection", str(tmp_path / "gone.zip")), "cannot be read"),
-        (("import_collection", str(there)), "no ZIP file"),
+        (("import_collection", str(there)), "not a ZIP file"),
     ):
         with pytest.raises(CommandError, match=words):
             call_command(*arguments)

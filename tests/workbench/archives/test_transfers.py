@@ -183,7 +183,14 @@ def test_an_archive_is_sent_checked_shown_confirmed_and_taken_in(
     assert not Collection.objects.filter(slug="alpha-2").exists(), "a check makes nothing"
 
     report = client.get(answer["Location"]).content.decode()
-    for words in ("This would be made", "Alpha", "1 document,", "1 entry", 'value="alpha-2"', "invite them"):
+    for words in (
+        "What would be created",
+        "Alpha",
+        "1 document,",
+        "1 entry",
+        'value="alpha-2"',
+        "invite them",
+    ):
         assert words in report
 
     confirmed = client.post(reverse("archives:take-in", args=[transfer.pk]), {"slug": "elsewhere"})
@@ -213,9 +220,9 @@ def test_a_confirmed_act_asks_who_it_is(archive: bytes, cast: Cast, client_as: C
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"no archive at all", "no ZIP file"),
+        (b"no archive at all", "not a ZIP file"),
         (b"", "empty"),
-        (None, "holds no manifest.json"),
+        (None, "has no manifest.json"),
     ],
     ids=["foreign", "empty", "another-zip"],
 )
@@ -239,7 +246,7 @@ def test_too_large_an_archive_is_refused_with_the_way_out(
     monkeypatch.setattr(transfers, "MOST_UPLOADED", 10)
     answer = post_file(client_as(cast.analyst), archive)
     assert answer.status_code == 422
-    assert "at most 0 MB are taken here" in answer.content.decode()
+    assert "at most 0 MB are accepted here" in answer.content.decode()
     assert "import_collection" in answer.content.decode()
 
 
@@ -256,7 +263,7 @@ def test_a_broken_archive_fails_its_check_with_the_reason(
     transfer = worked(sent_by(cast.analyst, body.getvalue()), TransferState.FAILED)
     page = client_as(cast.analyst).get(transfer.get_absolute_url()).content.decode()
     assert "is not what the archive says it is" in page
-    assert "Send another file" in page
+    assert "Upload another file" in page
     assert not default_storage.exists(f"{transfer.folder}/archive.zip")
     assert actions() == ["archive.uploaded", "archive.failed"]
 
@@ -286,7 +293,7 @@ def test_only_so_many_wait_and_each_person_sees_their_own(
 ) -> None:
     for _ in range(transfers.MOST_WAITING):
         mine = sent_by(cast.analyst, archive)
-    with pytest.raises(Conflict, match="wait already"):
+    with pytest.raises(Conflict, match="are waiting"):
         sent_by(cast.analyst, archive)
     sent_by(cast.admin, archive)
     assert client_as(cast.admin).get(mine.get_absolute_url()).status_code == 404

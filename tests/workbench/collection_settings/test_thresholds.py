@@ -171,7 +171,7 @@ class TestPage:
         page = client_as(getattr(cast, name)).get(self.URL)
         assert page.status_code == 200
         assert b"0.40 %" in page.content
-        assert (b"Put this proposal to use" in page.content) == (name == "admin")
+        assert (b"Apply this proposal" in page.content) == (name == "admin")
 
     @pytest.mark.parametrize("name", ["analyst", "reviewer", "annotator", "outsider"])
     def test_nobody_else_does(self, name: str, cast: Cast, client_as: ClientAs) -> None:

@@ -193,7 +193,7 @@ class TestOutcomes:
         }
         assert "3-copy-of-1.md: The same bytes are here already as 1.md." in reasons
         assert "deeper/2.md: The same bytes are here already as 2.md." in reasons
-        assert "/4.md: This file was taken in already" in reasons
+        assert "/4.md: This file was imported already" in reasons
         # The command was stopped after two documents: of the others one was read while it waited, and one failed.
         assert "4 already taken in, 2 duplicate." in summary
         assert "New: 1 pages, 3 passages, " in summary
@@ -222,7 +222,7 @@ class TestOutcomes:
 
         assert list(row) == KEYS
         assert row["status"] == "duplicate"
-        assert row["reason"].startswith("This file was taken in already")
+        assert row["reason"].startswith("This file was imported already")
         assert [row[key] for key in KEYS[3:]] == [first[key] for key in KEYS[3:]]
 
     def test_what_failed_is_tried_again_when_asked(

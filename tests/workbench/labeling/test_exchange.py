@@ -121,7 +121,7 @@ def test_what_went_out_as_qrels_comes_in_again(cast: Cast, here: None) -> None:
     [
         (f"{TOPIC} 0 d1:p1_l5_l5", "four words"),
         ("other 0 d1:p1_l5_l5 1", "do not say what"),
-        (f"{TOPIC} 0 FT911-3 1", "no passage"),
+        (f"{TOPIC} 0 FT911-3 1", "not a passage"),
         (f"{TOPIC} 0 d1:p1_l5_l5 high", "whole number"),
         (f"{TOPIC} 0 d999999:p1_l5_l5 1", "no ready document"),
     ],
@@ -208,7 +208,7 @@ def test_a_task_made_elsewhere_is_found_by_its_words_and_skipped_ones_are_left_o
 @pytest.mark.parametrize(
     "task",
     [
-        "no task",
+        "not a task",
         {"data": {}},
         {"data": {}, "annotations": ["none"]},
         {"data": {}, "annotations": [{"result": []}]},

@@ -213,7 +213,7 @@ class TestAdjudication:
         pair.refresh_from_db()
         assert pair.state == PairState.SETTLED
         assert pair.adjudication.outcome == "both_wrong"
-        assert "Nobody disagrees" in page.content.decode()
+        assert "No disputes" in page.content.decode()
 
     def test_a_refusal_keeps_what_was_typed(self, cast: Cast, project: Project, client_as: ClientAs) -> None:
         pair = dispute(cast, project)

@@ -122,10 +122,10 @@ class TestBadRows:
             ({"line_to": 4000}, "no line 4000"),
             ({"line_from": 6, "line_to": 5}, "no line"),
             ({"page": "one"}, "number from 1"),
-            ({"page": "", "text": "This stands nowhere in it."}, "does not stand"),
+            ({"page": "", "text": "This stands nowhere in it."}, "is not in the document"),
             ({"page": "", "text": "the of"}, "too short"),
             ({"page": "", "text": ""}, "page and lines, or its text"),
-            ({"role": "important"}, "is no role"),
+            ({"role": "important"}, "is not a role"),
             ({"role": "", "label": "2"}, "1 (evidence) or 0"),
             ({"role": ""}, "Give a role"),
             ({"judge": ""}, "Say who judged"),
@@ -162,7 +162,7 @@ class TestBadRows:
             (b"", "empty"),
             (b"\xff\xfe\x00", "UTF-8"),
             (b"a,b\n1,2\n", "must name the columns"),
-            (b'question,document\n"broken', "no CSV"),
+            (b'question,document\n"broken', "not CSV"),
         ],
     )
     def test_no_such_file_at_all(self, cast: Cast, project: Project, content: bytes, problem: str) -> None:
@@ -218,9 +218,9 @@ class TestPageAndCommand:
         done = send(jsonl(ROW))
 
         assert bad.status_code == 422
-        assert "is no role" in bad.content.decode()
-        assert "The file is good" in good.content.decode()
-        assert "The file was taken in" in done.content.decode()
+        assert "is not a role" in bad.content.decode()
+        assert "The file is valid" in good.content.decode()
+        assert "The file was imported" in done.content.decode()
         assert Label.objects.count() == 1
 
     def test_the_command_prints_one_json_value(

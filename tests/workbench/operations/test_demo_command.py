@@ -14,6 +14,7 @@ from workbench.accounts.models import MemberRole, Membership, User
 from workbench.audit.models import AuditEvent
 from workbench.documents.models import Collection, Document
 from workbench.operations.demo.library import DEMO_DOCUMENTS
+from workbench.operations.demo.logins import demo_passwords
 from workbench.operations.demo.people import DEMO_PEOPLE
 
 pytestmark = pytest.mark.django_db
@@ -76,6 +77,9 @@ def test_passwords_are_kept_where_only_the_owner_reads(home: Path) -> None:
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert json.loads(kept.read_text()) == {login["email"]: login["password"] for login in report["logins"]}
     assert len({login["password"] for login in report["logins"]}) == len(DEMO_PEOPLE)
+    one = report["logins"][0]
+    assert demo_passwords([one["email"]]) == {one["email"]: one["password"]}
+    assert len(json.loads(kept.read_text())) == len(DEMO_PEOPLE), "asking for one forgets no other"
 
 
 def test_a_damaged_password_file_gives_new_passwords_that_work(home: Path, client) -> None:

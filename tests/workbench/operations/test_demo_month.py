@@ -31,7 +31,7 @@ from workbench.runs.models import Comparison, LLMCall, Run
 from workbench.synonyms.models import DictionaryEntry
 
 #: What a page says when it has nothing to show.
-EMPTY = ('class="empty"', '<p class="muted">There was none.</p>')
+EMPTY = ('class="empty"', '<p class="muted">None.</p>')
 #: Pages of what is rightly empty: a search before it is made, what a person was not corrected in, the desk of
 #: somebody who did all of it.
 MAY_BE_EMPTY = frozenset(

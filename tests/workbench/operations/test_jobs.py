@@ -82,7 +82,7 @@ def test_missing_vectors_are_computed_by_administrators_alone(
     assert client_as(cast.auditor).post("/operations/maintenance/", {"kind": "vectors"}).status_code == 403
     with pytest.raises(NotAllowed):
         jobs.job_start(actor=cast.admin, kind="vectors")
-    with pytest.raises(WorkbenchError, match="no such work"):
+    with pytest.raises(WorkbenchError, match="no such job"):
         jobs.job_start(actor=cast.staff, kind="anything")
     client_as(cast.staff).post("/operations/maintenance/", {"kind": "vectors"})
     job = Job.objects.get()

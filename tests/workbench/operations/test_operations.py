@@ -142,6 +142,8 @@ class TestPage:
         costs = client_as(cast.staff).get("/costs/").content.decode()
         assert f"collection {cast.alpha.pk}" in costs
         assert "Alpha" not in costs
+        assert "Judging passages" in costs  # what for, in words: steps are no codes
+        assert "arbitrate" not in costs
         assert "Alpha" in client_as(cast.auditor).get("/costs/").content.decode()
 
     @pytest.mark.parametrize("name", ["analyst", "reviewer", "annotator"])

@@ -237,7 +237,7 @@ def test_a_question_of_several_documents_is_asked_of_these(
     assert run.question.document is None
     assert run.question.filters == {"documents": two}
     assert documents_asked(run) == frozenset(two)
-    assert run.question.asked_of == "charter.txt, lease north.txt"
+    assert run.question.asked_of == "Charter, Lease north"
     shown = client.get(run.get_absolute_url()).content.decode()
     for name in ("lease north", "charter"):
         assert f'<a href="{shelf[name].get_absolute_url()}">{name.capitalize()}</a>' in shown

@@ -22,7 +22,7 @@ def test_the_page_says_what_was_searched(cast: Cast, client_as: ClientAs, not_fo
         "cryptocurrency",
         "custody",
     }
-    assert "No line and no title" in page.content.decode()
+    assert "None of these words, in any form" in page.content.decode()
     assert reverse("review:not-found", args=[not_found_run.pk]) not in page.content.decode()
 
 
@@ -34,7 +34,9 @@ def test_a_reviewer_confirms_it(cast: Cast, client_as: ClientAs, not_found_run: 
 
 
 def test_whoever_says_it_is_there_says_where(cast: Cast, client_as: ClientAs, not_found_run: Run) -> None:
-    assert "Say where the answer stands" in decide(client_as, cast.reviewer, not_found_run, decision="refute")
+    assert "Select the lines that answer" in decide(
+        client_as, cast.reviewer, not_found_run, decision="refute"
+    )
     page = decide(client_as, cast.reviewer, not_found_run, decision="refute", comment="Section 2, line 5.")
     assert "Not found refuted" in page
     assert "Section 2, line 5." in page

@@ -51,7 +51,7 @@ def test_the_next_item_is_claimed_and_opened(cast: Cast, client_as: ClientAs, sc
 
 def test_an_empty_queue_says_so(cast: Cast, client_as: ClientAs) -> None:
     client = client_as(cast.reviewer)
-    assert "Nothing waits" in client.get(ADDRESS).content.decode()
+    assert "Nothing to review" in client.get(ADDRESS).content.decode()
     answer = client.post(f"{ADDRESS}next/", follow=True)
     assert "Nothing waits for you here." in answer.content.decode()
 
@@ -152,7 +152,7 @@ def test_a_whole_question_is_taken_and_given_back(cast: Cast, client_as: ClientA
     assert mine.count() == group["count"]
     assert opened == reverse("review:item", args=[group["first"]["item"].pk]) + "?show=all"
     page = client.get(opened)
-    assert f"Give back {group['count']}" in page.content.decode()
+    assert f"Release {group['count']}" in page.content.decode()
     other = client_as(cast.second_reviewer).post(group["take_url"], follow=True)
     assert "No card of this question is free for you." in other.content.decode()
     client.post(group["release_url"])

@@ -217,7 +217,7 @@ def test_what_somebody_else_has_by_now_stays_theirs_and_one_keeps_ones_own(
     answer = client.post(way_back(client, second), {"left": second.pk}, follow=True)
 
     assert answer.redirect_chain[-1][0] == reverse("review:item", args=[second.pk])
-    assert "Second Reviewer has the card that you passed over by now." in answer.content.decode()
+    assert "Second Reviewer has taken the card that you skipped." in answer.content.decode()
     first.refresh_from_db()
     second.refresh_from_db()
     assert getattr(first, field) == cast.second_reviewer

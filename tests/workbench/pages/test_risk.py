@@ -118,7 +118,7 @@ class TestActs:
         body = {"proposal": ready.pk, "seen_revision": 0, "reason": "Measured."}
         page = words_of(client.post(f"{URL}apply/", body, follow=True).content.decode())
         assert "In use: at most 24 of the nearest passages are kept for people." in page
-        assert "It keeps the promise of at most 5 %, by 39 decided questions." in page
+        assert "It keeps the promise of at most 5 %, based on 39 decided questions." in page
 
         bar = CollectionBar.objects.get()
         client.post(f"{URL}remove/", {"bar": bar.pk, "seen_revision": 1, "reason": "No more."})

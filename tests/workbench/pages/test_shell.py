@@ -179,5 +179,5 @@ def test_every_page_says_what_it_is_for(cast: Cast, client_as: ClientAs, scene: 
     client = client_as(cast.reviewer)
     queue, run = (client.get(path).content.decode() for path in ("/queue/", scene.run.get_absolute_url()))
     assert "Verdicts that people must decide, the most uncertain first" in queue
-    assert "The answer with its citations stands first" in run
+    assert "The answer with its citations comes first" in run
     assert "keys-dialog" in client.get("/notifications/").content.decode()

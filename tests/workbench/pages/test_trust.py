@@ -97,6 +97,7 @@ def test_the_page_is_for_those_who_answer_for_the_verdicts(
         assert "Evidence the machine missed" in page
         assert "No sample of discarded candidates was drawn yet." in page
         assert "As shipped, at most 10 % of questions lose all evidence" in page
+        assert '<td class="num">100 %' in page  # of the one approval there is; shares are never bare figures
     for person in (cast.analyst, cast.annotator):
         assert "No collection to look at" in client_as(person).get(address).content.decode()
     assert "Alpha" not in client_as(cast.outsider).get(f"{address}?collection=alpha").content.decode()

@@ -112,6 +112,10 @@ def test_the_strategies_page_shows_the_figures(folder: Path, cast: Cast, client_
     assert "What the cache saves" in page
     assert "answer inclusion" in page.lower()
     assert 'class="plot"' in page
+    assert "Rules decide, people decide the uncertain" in page
+    assert "briefs" not in page  # a word of the code
+    spanish = client_as(cast.auditor).get("/strategies/", headers={"accept-language": "es"}).content.decode()
+    assert "Rules decide" not in spanish
 
 
 def test_cross_fitting_detects_each_question_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

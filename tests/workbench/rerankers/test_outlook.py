@@ -47,6 +47,9 @@ def test_first_gold_is_missing_for_any_comparison_at_all() -> None:
     assert (seen.way, seen.target) == (None, "cross_validation")
     assert (seen.have, seen.need, seen.gained) == ((5, 1, 6), (10, 10, 10), (4, 1, 5))
     assert seen.weeks == 39, "nine of the other kind at one in thirty days"
+    assert outlook([gold(n, days_ago=10) for n in range(82)]).counted == (10, 0, 10), (
+        "more than enough is enough"
+    )
 
 
 def test_where_nothing_comes_it_is_never_reached() -> None:

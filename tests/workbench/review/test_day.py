@@ -205,7 +205,7 @@ class TestHands:
         assert item is not None
         client = client_as(cast.admin)
         page = client.get("/queue/claims/").content.decode()
-        assert "with Reviewer until" in page
+        assert "Reviewer, until" in page
         assert f"/queue/{item.pk}/release/" in page
         second = client_as(cast.second_reviewer).get("/queue/claims/").content.decode()
         assert f"/queue/{item.pk}/release/" not in second
@@ -397,7 +397,7 @@ class TestManyAtOnce:
 
     def test_only_reviewers(self, cast: Cast, alike: list[QueueItem]) -> None:
         for actor in (cast.analyst, cast.admin, cast.auditor, cast.outsider):
-            with pytest.raises(WorkbenchError, match="Nothing here"):
+            with pytest.raises(WorkbenchError, match="None of these cards"):
                 start(cast, actor=actor, digest="")
 
     def test_by_the_page(self, cast: Cast, client_as: Any, alike: list[QueueItem]) -> None:

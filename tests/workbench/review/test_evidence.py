@@ -147,7 +147,7 @@ class TestANewAnswer:
         regeneration.refresh_from_db()
         assert regeneration.state == RegenerationState.DONE
         assert AuditEvent.objects.filter(action="answer.regenerated").count() == 1
-        with pytest.raises(Conflict, match="as it stands"):
+        with pytest.raises(Conflict, match="current evidence"):
             answer_regenerate(actor=cast.reviewer, run=lost)
 
     def test_one_at_a_time_and_a_lost_message_is_found(self, cast: Cast, scene: Scene) -> None:
@@ -250,7 +250,7 @@ class TestAgain:
     ) -> None:
         client = client_as(cast.analyst)
         address = client.post(f"/runs/{scene.run.pk}/against/")["Location"]
-        assert "on its way" in client.get(address).content.decode()
+        assert "has started" in client.get(address).content.decode()
         finished(Run.objects.order_by("-pk").first())
         with django_assert_max_num_queries(15):
             page = client.get(address)

@@ -87,7 +87,7 @@ class TestClaiming:
         assert again is not None
         theirs = queue_claim_next(actor=cast.second_reviewer)
         assert theirs is not None
-        with pytest.raises(Conflict, match="has the card that you passed over"):
+        with pytest.raises(Conflict, match="has taken the card that you skipped"):
             queue_claim_back(actor=cast.reviewer, item=theirs, left=again.pk)
         assert QueueItem.objects.get(claimed_by=cast.reviewer).pk == again.pk
 

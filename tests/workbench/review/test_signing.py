@@ -237,7 +237,7 @@ class TestPages:
         assert "I have reviewed these verdicts" in page
         assert digest[:16] in page
         assert "override__form" not in page
-        assert "The hash holds" in client.get(address).content.decode()
+        assert "The hash matches" in client.get(address).content.decode()
         card = run.candidates.first()
         assert client.post(f"/candidates/{card.pk}/approve/").status_code == 409
 

@@ -118,7 +118,7 @@ def test_a_document_described_anew_is_asked_anew(cast: Cast, documents: dict[str
 
 
 def test_filters_that_let_nothing_through_are_refused(cast: Cast, documents: dict[str, Document]) -> None:
-    with pytest.raises(Conflict, match="No document passes"):
+    with pytest.raises(Conflict, match="No document matches"):
         ask(cast, filters=ScopeFilter(jurisdictions=["Peru"]))
     with pytest.raises(WorkbenchError, match="a document or filters"):
         ask(cast, document=documents["policy.txt"], filters=ScopeFilter(tags=["cloud"]))
@@ -140,6 +140,11 @@ def test_the_form_offers_what_documents_carry(
     page = client.get("/ask/?collection=alpha").content.decode()
     assert 'value="Spain"' in page
     assert 'name="languages"' not in page  # one language is no choice
+    Document.objects.filter(pk=documents["policy.txt"].pk).update(
+        language="es", title="The Policy of Records"
+    )
+    page = client.get("/ask/?collection=alpha").content.decode()
+    assert '<option value="es">Spanish</option>' in " ".join(page.split())  # never the code
     sent = {
         "collection": "alpha",
         "text": ASKED,
@@ -154,6 +159,9 @@ def test_the_form_offers_what_documents_carry(
     shown = client.get(run.get_absolute_url()).content.decode()
     assert "(Spain)" in shown
     assert "jurisdictions=Spain" in shown
+    shown = client.get(ask(cast).get_absolute_url()).content.decode()
+    assert "The Policy of Records" in shown  # cards and citations name documents as lists do
+    assert "policy.txt" not in shown
     refused = client.post("/ask/?collection=alpha", sent | {"methods": ["magic"]})
     assert refused.status_code == 200
 

@@ -132,6 +132,7 @@ class TestPages:
         client = client_as(cast.staff)
         page = client.get("/operations/prices/").content.decode()
         assert "gpt-5-mini" in page
+        assert '<td class="num">0.25</td><td class="num">0.025</td><td class="num">2</td>' in page
         assert "1 call of unknown cost" in page
         assert [row.model for row in models_without_price()] == ["large-1"]
         sent = {name: str(value) for name, value in GIVEN.items()}

@@ -109,9 +109,9 @@ class TestPage:
         assert {hit["title"] for hit in loosened.context["hits"]} == {"Contract", "Policy"}
         assert none.context["everywhere_url"] == "/search/?q=payment+zebra"
         apart = page(client, q="hold interest")
-        assert "No passage holds all of this together." in apart.content.decode()
+        assert "No passage contains all of these words." in apart.content.decode()
         outside = page(client, q="payment", tag="none").content.decode()
-        assert "No document passes these filters." in outside
+        assert "No document matches these filters." in outside
 
     @pytest.mark.parametrize(
         ("query", "said"),

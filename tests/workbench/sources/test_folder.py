@@ -334,7 +334,7 @@ def test_pages_add_show_pause_and_remove(
     client.get(page)
     with django_assert_max_num_queries(15):
         listed = client.get(page).content.decode()
-    assert re.search(r"5 taken in, 0 failed", listed)
+    assert re.search(r"5 imported, 0 failed", listed)
     with django_assert_max_num_queries(15):
         shown = client.get(source.get_absolute_url()).content.decode()
     assert "4.txt" in shown

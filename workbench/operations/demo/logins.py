@@ -18,12 +18,13 @@ _GROUPS, _GROUP_LENGTH = 4, 4
 
 
 def demo_passwords(emails: Iterable[str]) -> dict[str, str]:
-    """A password for each address: WORKBENCH_DEMO_PASSWORD, else the kept one, else a new one; kept from now on."""
+    """A password for each address: WORKBENCH_DEMO_PASSWORD, else the kept one, else a new one; kept from now on, beside
+    those of other addresses."""
     given = os.environ.get("WORKBENCH_DEMO_PASSWORD")
     kept = _read(_file())
     passwords = {email: given or kept.get(email) or _new_password() for email in emails}
-    if passwords != kept:
-        _write(_file(), passwords)
+    if passwords.items() - kept.items():
+        _write(_file(), kept | passwords)
     return passwords
 
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from workbench.runs.models import Candidate
 from workbench.runs.places import lines_range, lines_short
 from workbench.runs.records import anchor_of
+from workbench.runs.words import outcome_words, step_words
 
 register = template.Library()
 register.filter(lines_range)
@@ -69,6 +70,10 @@ _RULES = {
 }
 
 
+register.filter("step", step_words)
+register.filter("call_outcome", outcome_words)
+
+
 @register.filter
 def decider_name(name: str) -> str:
     """What decided, as people call it; a model's name as it is."""
@@ -122,8 +127,11 @@ def line_items(
             notes += f' <span class="muted small">{sure}</span>'
         if line["mark"] == "anchor":
             notes += f'<span class="visually-hidden"> ({conditional_escape(evidence_word)})</span>'
-        kinds = _kinds("lines__item", line) + _with_kind(" lines__item", line["flag"])
+        flag = "" if line.get("change") else line["flag"]
+        kinds = _kinds("lines__item", line) + _with_kind(" lines__item", flag)
         text = marked(line["parts"]) if line.get("parts") else conditional_escape(line["text"])
+        if line.get("change") == "deletion":
+            text = f"<s>{text}</s>"
         check = "" if page is None else _line_check(page, number)
         items.append(
             f'<li class="lines__item{kinds}" id="{before}{dom_id}" data-line="{dom_id}">{check}'
