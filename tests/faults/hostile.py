@@ -25,22 +25,22 @@ COLLECTION = "hostile"
 POOL = 2  # processes of the worker
 _HEAD = """# Hostile files
 
-What becomes of malformed, encrypted, active and deceptive files that are uploaded to the running product. Each ends
-ready, or failed with a reason; a failure costs that file alone. Made by `python -m tests.faults.hostile` from files
-that are not part of this repository; `var/hostile.csv` then has a row for each file.
+How the product handles malformed, encrypted, active and deceptive uploads. Each file ends ready, or failed with a
+reason; a failure affects that file alone. `python -m tests.faults.hostile` creates this table from files outside this
+repository; `var/hostile.csv` then has one row per file.
 
 Limits: `MAX_UPLOAD_BYTES`, `PARSER_MEMORY_BYTES`, `PARSER_SECONDS`, `MAX_DOCUMENT_HEADINGS`, `MAX_DOCUMENT_LINES` and
-`MAX_DOCUMENT_PASSAGES`. The parser is a process for each file and each scanned page. It gets its file as an open
-descriptor and then gives up, for good (`arbitration/parsing/sandbox.py`):
+`MAX_DOCUMENT_PASSAGES`. Each file and each scanned page has its own parser process. It gets its file as an open
+descriptor and then permanently gives up (`arbitration/parsing/sandbox.py`):
 
-- root, where the product runs as root: it takes a number that owns nothing;
-- all files but Python, its packages and fonts, by Landlock (Linux 5.13 or later);
-- all system calls but those for reading and computing (Linux on x86-64 or ARM64);
-- being inspected by other processes of its account.
+- root, if the product runs as root: it switches to a user ID that owns nothing;
+- all files except Python, its packages and fonts, by Landlock (Linux 5.13 or later);
+- all system calls except those for reading and computing (Linux on x86-64 or ARM64);
+- inspection by other processes of its account.
 
-Using the network, signalling or reading another process ends the parser, and the document fails as `misbehaved`. A
-system call on no list is answered "not there" and logged once. A worker logs at its start what the machine cannot limit
-(`parser.open_door`, with a hint), and `manage.py check --deploy` names it.
+Using the network, or signalling or reading another process, ends the parser; the document fails as `misbehaved`. An
+unlisted system call is answered "not there" and logged once. At its start a worker logs limits that the machine lacks
+(`parser.open_door`, with a hint), and `manage.py check --deploy` names them.
 
 MB is the kernel's figure for the largest parser process, an upper bound: it includes what the worker held.
 """
