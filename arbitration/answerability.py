@@ -118,8 +118,14 @@ def _words(pool: CandidatePool, nearest: Sequence[PoolCandidate]) -> tuple[tuple
         if not is_stop_word(match[0], question.language)
     ]
     speaks_of = new_terms(term for term in asked if fold(term.text) in met)
-    unsaid = new_terms(asked, speaks_of)
+    unsaid = new_terms(asked, speaks_of) if _is_in_language(pool, nearest) else ()
     return tuple(term.text for term in speaks_of), tuple(term.text for term in unsaid)
+
+
+def _is_in_language(pool: CandidatePool, nearest: Sequence[PoolCandidate]) -> bool:
+    """Whether a passage is in the question's language: one in another language lacks its words whatever it says."""
+    documents = [pool.document(candidate.document_id) for candidate in nearest]
+    return not documents or any(d is None or d.language == pool.question.language for d in documents)
 
 
 _VALUE_WORDS: dict[str, dict[ValueKind, str]] = {
@@ -139,14 +145,28 @@ _VALUE_WORDS: dict[str, dict[ValueKind, str]] = {
     },
 }
 _SENTENCES = {
-    "en": ("the passages speak of {speaks}", "none says {unsaid}", "none states {value}", " or ", " and "),
-    "es": ("los pasajes hablan de {speaks}", "ninguno dice {unsaid}", "ninguno indica {value}", " o ", " y "),
+    "en": (
+        "the passages speak of {speaks}",
+        "none says {unsaid}",
+        "none states {value}",
+        " or ",
+        " and ",
+        ", but ",
+    ),
+    "es": (
+        "los pasajes hablan de {speaks}",
+        "ninguno dice {unsaid}",
+        "ninguno indica {value}",
+        " ni ",
+        " y ",
+        ", pero ",
+    ),
 }
 
 
 def in_words(found: Answerability, language: str) -> str:
     """Why the match is weak: what the passages speak of and what none says; empty where nothing is known."""
-    speaks, unsaid, states, either, both = _SENTENCES.get(language, _SENTENCES["en"])
+    speaks, unsaid, states, either, both, but = _SENTENCES.get(language, _SENTENCES["en"])
     clauses = []
     if found.speaks_of:
         clauses.append(speaks.format(speaks=_listed(_quoted(found.speaks_of, language), both)))
@@ -155,7 +175,7 @@ def in_words(found: Answerability, language: str) -> str:
         clauses.append(states.format(value=_listed([words[kind] for kind in sorted(found.asks_for)], either)))
     elif found.unsaid:
         clauses.append(unsaid.format(unsaid=_listed(_quoted(found.unsaid, language), either)))
-    return ", ".join(clauses)
+    return but.join(clauses)
 
 
 def _quoted(words: Sequence[str], language: str) -> list[str]:

@@ -6,6 +6,7 @@ not found stays not found.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -17,15 +18,16 @@ from arbitration.contracts import ConflictPair, QuoteCheck, Role
 from arbitration.decision import Decision
 from arbitration.differences import SaidBy, difference_in_words, headline, is_same_matter
 from arbitration.evidence import LATE_WEIGHT, log_odds
-from arbitration.expected_values import ValueKind, expected_kinds, values_in
+from arbitration.expected_values import ValueKind, counted, counts, expected_kinds, values_in
 from arbitration.pool import CandidatePool, PoolCandidate, Precedence, PrecedenceKind
 from arbitration.precedence.settle import precedence_of
 from arbitration.sentences import (
     Sentence,
     is_whole,
-    runs_on,
+    joined_sentences,
     sentences_of,
     without_heading,
+    without_mark,
     without_next_heading,
 )
 from arbitration.strategies.base import CallRecord, StrategyServices, Verdict
@@ -122,6 +124,10 @@ _Evidence = list[tuple[PoolCandidate, Verdict]]
 _FEWEST_WORDS = 4
 LIST_FACTOR = 8  # a list needs more sentences than another answer
 _MOST_DIFFERENCES = 2
+#: The figure that follows a number in words on the next line: "seven" and "(7) days".
+_FIGURE_OF = re.compile(r"\(\d{1,4}\) ?[a-z]")
+#: Words of the text around a passage that its last sentence is completed with, at most.
+_MOST_ADDED = 60
 
 
 def write_answer(
@@ -328,11 +334,13 @@ def _giving_the_value(lead: _Sentence, sentences: list[_Sentence], pool: Candida
     """The sentence that gives the value asked for where the one that leads gives none: of the same passage, or else of
     the next one that has such a sentence. It speaks of the matter too: it has half of the question's words that the
     leading one has."""
-    kinds = expected_kinds(pool.question.normalised)
-    if not kinds or _gives(lead, kinds):
+    kinds, noun = expected_kinds(pool.question.normalised), counted(pool.question.normalised)
+    gives = _gives(lead, kinds)
+    if not kinds or (gives and (not noun or counts(lead.text, noun, lead.language))):
         return None
     enough = _words_met(lead, pool) / 2
     giving = [s for s in sentences if _gives(s, kinds) and _words_met(s, pool) >= max(enough, 1)]
+    giving = [s for s in giving if not gives or counts(s.text, noun, s.language)]
     return min(giving, key=lambda s: (s.order[0] != lead.order[0], s.order[0], -s.weight), default=None)
 
 
@@ -361,24 +369,12 @@ def _sentences(candidate: PoolCandidate, verdict: Verdict, rank: int, pool: Cand
     kinds = expected_kinds(pool.question.normalised)
     return [
         made
-        for index, (sentence, weight) in enumerate(_joined(found, weights))
+        for index, (sentence, weight) in enumerate(joined_sentences(found, weights))
         if word_count(
             (made := _made(sentence, weight, (rank, index), candidate, name, wanted, language, kinds)).text
         )
         >= _FEWEST_WORDS
     ]
-
-
-def _joined(found: Sequence[Sentence], weights: Sequence[float]) -> list[tuple[Sentence, float]]:
-    """The sentences with their weights, those made one that only a short form such as "No." parts."""
-    joined: list[tuple[Sentence, float]] = []
-    for sentence, weight in zip(found, weights, strict=True):
-        if joined and runs_on(joined[-1][0].text, sentence.text):
-            before, its_weight = joined.pop()
-            sentence = Sentence(f"{before.text} {sentence.text}", before.first, sentence.last)
-            weight = max(weight, its_weight)
-        joined.append((sentence, weight))
-    return joined
 
 
 def _made(
@@ -393,17 +389,19 @@ def _made(
 ) -> _Sentence:
     """A sentence as an answer quotes it: without the headings around it, a table's row in words. An introduction is no
     sentence by itself, unless it gives a value of the ``kinds`` asked for."""
-    text = without_heading(sentence.text, candidate.section_title)
+    text = without_mark(without_heading(without_mark(sentence.text), candidate.section_title))
     opening = candidate.anchor_text.split("\n")[sentence.first].strip()
     if text[:1].islower() and len(opening) > len(sentence.text) - len(text):
         text = sentence.text  # its title's words begin the sentence
     text = without_next_heading(text)
-    if sentence.first == 0 and text == sentence.text and text[:1].islower():
+    if sentence.first == 0 and text == sentence.text and (text[:1].islower() or _FIGURE_OF.match(text)):
         text = f"{_begun_before(candidate)} {text}".strip()
     lines = candidate.anchor_text.split("\n")[sentence.first : sentence.last + 1]
-    in_table = table_in_words(lines, wanted)
+    in_table = table_in_words(lines, wanted, before=_lines_before(candidate, sentence.first))
     is_last = sentence.last + 1 == len(candidate.anchor_lines)
     follows = _behind(candidate) if is_last else ""
+    if follows:
+        text = f"{text} {_ended_behind(text, follows)}".strip()
     return _Sentence(
         text=without_heading(in_table, candidate.section_title) if in_table else text,
         citation=_citation(candidate, name, sentence),
@@ -425,9 +423,26 @@ def _begun_before(candidate: PoolCandidate) -> str:
     return next((s.text for s in begun if not s.text.endswith((".", "?", "!", ";", ":"))), "")
 
 
+def _ended_behind(text: str, follows: str) -> str:
+    """The end of a sentence that the candidate holds the beginning of; empty where it is whole, or the rest is long."""
+    is_open = text[-1:].isalnum() or text.endswith((",", ";"))
+    runs_over = follows[:1].islower() or _FIGURE_OF.match(follows)
+    if not (is_open and runs_over):
+        return ""
+    rest = sentences_of(follows)[0].text
+    return rest if word_count(rest) <= _MOST_ADDED and rest.endswith((".", "?", "!", "”", ")")) else ""
+
+
 def _behind(candidate: PoolCandidate) -> str:
     """What follows the candidate in the text around it."""
-    return _parted(candidate)[2].strip()[:20]
+    return _parted(candidate)[2].strip()
+
+
+def _lines_before(candidate: PoolCandidate, first: int) -> Sequence[str]:
+    """The lines before one of the candidate's, as they are set: its own, and those of the text around it."""
+    before, found, _ = candidate.context_text.partition(candidate.anchor_text)
+    around = before.rstrip("\n").split("\n") if found and before else []
+    return [*around, *candidate.anchor_text.split("\n")[:first]]
 
 
 def _parted(candidate: PoolCandidate) -> tuple[str, str, str]:

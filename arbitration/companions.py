@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from arbitration.contracts import DecidedBy, Role
-from arbitration.definitions import terms_defined, uses
+from arbitration.definitions import definition_in, terms_defined, uses
 from arbitration.following import depended_on
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.precedence.clauses import refers
@@ -19,7 +19,7 @@ from arbitration.precedence.statements import excepts, points_back
 from arbitration.precedence.texts import Reading
 from arbitration.questions.references import match_address
 from arbitration.strategies.base import Verdict
-from arbitration.text import shortened, supported_language
+from arbitration.text import shortened, single_quoted, supported_language
 
 _DECIDED = DecidedBy(kind="rule", name="read along", version="1")
 _LOWER = (Role.TANGENTIAL, Role.DISCARDED)
@@ -30,18 +30,20 @@ _NEXT_LINES = 3
 
 _REASONS: dict[str, dict[str, str]] = {
     "en": {
-        "definition": "Defines “{what}”, used in the passage on {place}.",
+        "definition": "Defines “{what}”, used in the passage on {place}{quote}.",
         "reference": "{what}, on which the passage on {place} depends.",
-        "exception": "Limits the rule on {place}: “{what}”.",
+        "exception": "Limits the rule on {place}{quote}.",
         "rule": "The rule to which the passage on {place} is an exception.",
+        "quote": ": “{quote}”",
         "place": "p. {page}, lines {first}-{last}",
         "line": "p. {page}, line {first}",
     },
     "es": {
-        "definition": "Define «{what}», que usa el pasaje de la {place}.",
+        "definition": "Define «{what}», que usa el pasaje de la {place}{quote}.",
         "reference": "{what}, de lo que depende el pasaje de la {place}.",
-        "exception": "Limita la regla de la {place}: «{what}».",
+        "exception": "Limita la regla de la {place}{quote}.",
         "rule": "La regla de la que el pasaje de la {place} es una excepción.",
+        "quote": ": «{quote}»",
         "place": "pág. {page}, líneas {first}-{last}",
         "line": "pág. {page}, línea {first}",
     },
@@ -51,12 +53,14 @@ _QUOTED_WORDS = 15
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """``candidate_id`` is read along with ``beside``, for the reason of ``kind``."""
+    """``candidate_id`` is read along with ``beside``, for the reason of ``kind``. ``is_whole``: the reason quotes the
+    passage, and what else it says about the question would only distract."""
 
     candidate_id: str
     beside: str
     kind: str
     reason: str
+    is_whole: bool = False
 
 
 def read_along(verdicts: Sequence[Verdict], pool: CandidatePool) -> list[Verdict]:
@@ -91,7 +95,7 @@ def companions(verdicts: Sequence[Verdict], pool: CandidatePool) -> dict[str, Co
 def _raised(verdict: Verdict, companion: Companion) -> Verdict:
     raised = {
         "role": Role.SUPPORTING,
-        "reason": f"{companion.reason} {verdict.reason}",
+        "reason": companion.reason if companion.is_whole else f"{companion.reason} {verdict.reason}",
         "decided_by": _DECIDED,
     }
     return verdict.without_uncertainty().model_copy(update=raised)
@@ -132,7 +136,8 @@ class _Table:
         for other in others:
             for term in self.defined.get(other.candidate.candidate_id, ()):
                 if term not in own and uses(term, user.anchor_text):
-                    yield self._companion(other.candidate, user, "definition", term)
+                    quote = _quoted(definition_in(other.candidate.anchor_text, term))
+                    yield self._companion(other.candidate, user, "definition", term, quote)
                     break
 
     def _references(self, user: PoolCandidate, others: Sequence[Reading]) -> Iterator[Companion]:
@@ -148,21 +153,28 @@ class _Table:
         for other in others:
             limit = _limit(other, user) if other.candidate.candidate_id in self.limiting else None
             if limit is not None:
-                yield self._companion(
-                    other.candidate, user.candidate, "exception", shortened(limit, words=_QUOTED_WORDS)
-                )
+                yield self._companion(other.candidate, user.candidate, "exception", "", _quoted(limit))
             elif user.candidate.candidate_id in self.limiting and _limit(user, other):
                 yield self._companion(other.candidate, user.candidate, "rule", "")
 
-    def _companion(self, candidate: PoolCandidate, user: PoolCandidate, kind: str, what: str) -> Companion:
+    def _companion(
+        self, candidate: PoolCandidate, user: PoolCandidate, kind: str, what: str, quote: str = ""
+    ) -> Companion:
         words = _REASONS[supported_language(self.pool.question.language)]
         anchor = user.anchor
         kind_of_place = "line" if anchor.line_start == anchor.line_end else "place"
         place = words[kind_of_place].format(
             page=anchor.page_start, first=anchor.line_start, last=anchor.line_end
         )
-        reason = words[kind].format(what=what, place=place)
-        return Companion(candidate.candidate_id, user.candidate_id, kind, reason)
+        reason = words[kind].format(
+            what=what, place=place, quote=words["quote"].format(quote=quote) if quote else ""
+        )
+        return Companion(candidate.candidate_id, user.candidate_id, kind, reason, is_whole=bool(quote))
+
+
+def _quoted(sentence: str) -> str:
+    """The beginning of a sentence as a reason quotes it."""
+    return shortened(single_quoted(sentence), words=_QUOTED_WORDS).rstrip(".;:,")
 
 
 def _is_other(candidate: PoolCandidate, user: PoolCandidate) -> bool:

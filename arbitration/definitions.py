@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from arbitration.detectors.base import Anchor, DetectorContext, Span
 from arbitration.pool import PoolCandidate
 from arbitration.protocols import LineRow
+from arbitration.sentences import sentences_of
 from arbitration.settings import MethodName
 from arbitration.text import fold, is_stop_word
 
@@ -31,6 +32,7 @@ _DEFINES = re.compile(
     rf"|(?i:se entende?rá[n]? por|se entiende por) {_QUOTED.replace('quoted', 'spanish')}"
 )
 #: Every definition has one of these, and to look for them is quick.
+_MARKS = frozenset("\"“«'‘")
 _PIECES = ("mean", "refer", "defin", "denote", "signif", "design", "entende", "entiende")
 _TERM = re.compile(r"(?<![.?!:;\n•\"“] )(?<!\A)\b[A-ZÀ-Þ][a-zà-ÿ]{2,30}(?:[ -][A-ZÀ-Þ][a-zà-ÿ]{2,30}){0,3}\b")
 
@@ -43,6 +45,15 @@ def terms_defined(text: str) -> tuple[str, ...]:
     found = (m["quoted"] or m["bare"] or m["spanish"] for m in _DEFINES.finditer(plain))
     terms = dict.fromkeys(" ".join(term.split()) for term in found if term and term.strip())
     return tuple(term for term in terms if not is_stop_word(term) and not is_stop_word(term, "es"))
+
+
+def definition_in(text: str, term: str) -> str:
+    """The sentence of a text that says what a term means, from the term on; empty where none does."""
+    for sentence in sentences_of(text[:MOST_CHARACTERS]):
+        if term in terms_defined(sentence.text):
+            place = sentence.text.find(term)
+            return sentence.text[max(0, place - (sentence.text[place - 1 : place] in _MARKS)) :]
+    return ""
 
 
 def uses(term: str, text: str) -> bool:

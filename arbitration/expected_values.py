@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
 from arbitration.questions.model import ParsedQuestion
-from arbitration.text import content_stems, normalise, words
+from arbitration.text import content_stems, normalise, stem, words
 
 ValueKind = Literal["money", "percent", "duration", "date", "number"]
 
@@ -55,7 +55,8 @@ _PATTERNS: tuple[tuple[ValueKind, str], ...] = (
     ),
     (
         "date",
-        rf"\b\d{{1,2}}(?:st|nd|rd|th)?(?: of| de)? {_MONTHS}\b|\b{_MONTHS} \d{{1,2}}\b|\b(?:19|20)\d\d-\d\d-\d\d\b"
+        rf"\b\d{{1,2}}(?:st|nd|rd|th)?(?: of| de)? {_MONTHS}\b(?:,?(?: de)? (?:19|20)\d\d\b)?"
+        rf"|\b{_MONTHS} \d{{1,2}}\b(?:, (?:19|20)\d\d\b)?|\b(?:19|20)\d\d-\d\d-\d\d\b"
         r"|\b\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d\b|\b\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m\b"
         r"|\b(?:end|beginning|first day|last day) of (?:the|each|every) (?:day|week|month|quarter|year)\b",
     ),
@@ -66,7 +67,8 @@ _VALUES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in 
 _ASKED: tuple[tuple[frozenset[ValueKind], str], ...] = (
     (
         frozenset({"duration", "date"}),
-        r"\bhow (?:long|soon|often|frequently|quickly|late)\b|\bhow much (?:advance |prior )?(?:warning|notice|time)\b"
+        r"\bhow (?:long|soon|often|frequently|quickly|late|overdue)\b|\bhow (?:far|long) (?:in advance|ahead|before)\b"
+        r"|\bhow much (?:advance |prior )?(?:warning|notice|time)\b"
         r"|\b(?:what|which) (?:is the )?(?:\w+ ){0,2}(?:period"
         r"|term|interval|time limit|deadline"
         r"|frequency|duration|notice)\b|\bwithin (?:what|which|how)\b|\b(?:by|until|since|from) when\b"
@@ -75,7 +77,7 @@ _ASKED: tuple[tuple[frozenset[ValueKind], str], ...] = (
         r"|\bat what (?:age|time|interval)"
         r"|\bcuánto tiempo\b|\bqué (?:plazo|periodo|período|duración|fecha|día|intervalo|antelación)\b|\bcuándo\b"
         r"|\bcada cuánto\b"
-        r"|\bcuánt[oa]s (?:días|semanas|meses|años|horas)\b",
+        r"|\bcuánta (?:antelación|anticipación)\b|\bcuánt[oa]s (?:días|semanas|meses|años|horas)\b",
     ),
     (
         frozenset({"percent"}),
@@ -94,10 +96,14 @@ _ASKED: tuple[tuple[frozenset[ValueKind], str], ...] = (
     ),
     (
         frozenset({"number"}),
-        r"\bhow many\b|\b(?:what|which) (?:\w+ ){0,3}(?:number|minimum|maximum)\b|\bcuánt[oa]s\b|\bqué número\b",
+        r"\bhow many\b|\bhow (?:tall|high|wide|deep|heavy|fast|old|large|big)\b"
+        r"|\b(?:what|which) (?:\w+ ){0,3}(?:number|minimum|maximum)\b|\bcuánt[oa]s\b|\bqué número\b",
     ),
 )
 _QUESTIONS = tuple((kinds, re.compile(pattern, re.IGNORECASE)) for kinds, pattern in _ASKED)
+_COUNTED = re.compile(r"\b(?:how many|cuánt[oa]s) (?P<noun>[^\W\d_]{3,})", re.IGNORECASE)
+#: Characters behind a number in which stands what it counts.
+_NEAR = 40
 _SENTENCE = re.compile(r"(?<=[.?!;]) (?=\S)")
 
 
@@ -127,6 +133,23 @@ def expected_kinds(question: str) -> frozenset[ValueKind]:
     """The kinds of value that a question asks for; empty where it asks for none."""
     return next(
         (kinds for kinds, pattern in _QUESTIONS if pattern.search(question[:MOST_CHARACTERS])), frozenset()
+    )
+
+
+def counted(question: str) -> str:
+    """What a question wants counted: "songs" of "how many free songs"; empty where it counts nothing."""
+    found = _COUNTED.search(question[:MOST_CHARACTERS])
+    return found["noun"] if found else ""
+
+
+def counts(text: str, noun: str, language: str) -> bool:
+    """Whether a text gives a number of something: "five (5) songs"."""
+    wanted = stem(noun, language)
+    plain = normalise(text)
+    return any(
+        wanted in [stem(word, language) for word in words(plain[value.start + len(value.text) :][:_NEAR])[:3]]
+        for value in values_in(plain)
+        if value.kind == "number"
     )
 
 

@@ -9,20 +9,39 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from arbitration.as_written import as_written
 from arbitration.contracts import Role
-from arbitration.expected_values import ValueKind, asking_words, expected_kinds, values_in
+from arbitration.expected_values import ValueKind, asking_words, counted, counts, expected_kinds, values_in
 from arbitration.pool import CandidatePool, PoolCandidate, WordMatch
 from arbitration.questions.same_words import Term, new_terms, share_a_word
-from arbitration.sentences import Sentence, is_heading, is_titled, sentences_of, without_heading
-from arbitration.text import fold, is_stop_word, normalise, stem, supported_language, term_matcher, words
+from arbitration.sentences import (
+    Sentence,
+    is_heading,
+    is_titled,
+    joined_sentences,
+    says_something,
+    sentences_of,
+    without_heading,
+    without_mark,
+)
+from arbitration.tables import best_row
+from arbitration.text import (
+    TermMatcher,
+    fold,
+    is_stop_word,
+    normalise,
+    single_quoted,
+    stem,
+    supported_language,
+    term_matcher,
+    words,
+)
 
 #: Words of a quotation, and terms that a reason names.
 MOST_QUOTED = 15
 _MOST_TERMS, _MOST_MISSING = 4, 2
 #: Cosine from which two words say the same thing to a reader as well.
 _NEAR_WORDS = 0.6
-#: Quotation marks of a passage, inside a quotation.
-_INNER = str.maketrans({"“": "‘", "”": "’", "«": "‘", "»": "’"})
 #: A sentence of fewer words is a heading's number or what a table left over.
 _FEWEST_WORDS = 4
 
@@ -99,7 +118,7 @@ class ReasonWriter:
             said.format(quote=self._quote(sentence, candidate)) if sentence else "",
             self._place(candidate) if is_named else "",
             self._terms(candidate, role, meets=meets),
-            self._parts["heading_only"] if candidate.signals.heading_only else "",
+            self._parts["heading_only"] if _is_bare_heading(candidate) else "",
             self._value(candidate),
         ]
         return " ".join(filter(None, sentences))
@@ -129,26 +148,59 @@ class ReasonWriter:
         )
 
     def _best_sentence(self, candidate: PoolCandidate) -> Sentence | None:
-        """The sentence nearest to the question; the first of those that say something where none was compared."""
+        """The sentence nearest to the question, or one that gives the value asked for where that gives none; the
+        longest where none says something."""
         found = sentences_of(candidate.anchor_text)
         whole = [
-            place
-            for place, sentence in enumerate(found)
+            (sentence, weight)
+            for sentence, weight in joined_sentences(found, self._weights(found, candidate))
             if len(sentence.text.split()) >= _FEWEST_WORDS
             and not is_heading(sentence.text)
             and not is_titled(sentence.text)
         ]
         if not whole:
             return max(found, key=lambda sentence: len(sentence.text), default=None)
+        best = max(whole, key=lambda pair: pair[1])[0]
+        return self._giving_the_value(best, whole, self._matcher(candidate)) or best
+
+    def _weights(self, found: Sequence[Sentence], candidate: PoolCandidate) -> Sequence[float]:
         if len(candidate.sentence_matches) == len(found):
-            return found[max(whole, key=lambda place: candidate.sentence_matches[place])]
-        matcher = term_matcher(self.pool.question.terms(), self._language_of(candidate))
-        return found[max(whole, key=lambda place: len(matcher.matched(found[place].text)))]
+            return candidate.sentence_matches
+        matcher = self._matcher(candidate)
+        return [len(matcher.matched(sentence.text)) for sentence in found]
+
+    def _giving_the_value(
+        self, best: Sentence, whole: Sequence[tuple[Sentence, float]], matcher: TermMatcher
+    ) -> Sentence | None:
+        """The nearest sentence with a value of the kind asked for and half of the question's words that the best one
+        has; ``None`` where the best one gives such a value, or none is asked for."""
+        noun = counted(self.pool.question.normalised)
+        gives = self._gives(best.text)
+        if not self._kinds or (gives and (not noun or counts(best.text, noun, matcher.language))):
+            return None
+        enough = max(1.0, len(matcher.matched(best.text)) / 2)
+        giving = [
+            (sentence, weight)
+            for sentence, weight in whole
+            if self._gives(sentence.text)
+            and len(matcher.matched(sentence.text)) >= enough
+            and (not gives or counts(sentence.text, noun, matcher.language))
+        ]
+        return max(giving, key=lambda pair: pair[1])[0] if giving else None
+
+    def _gives(self, text: str) -> bool:
+        return any(value.kind in self._kinds for value in values_in(normalise(text)))
+
+    def _matcher(self, candidate: PoolCandidate) -> TermMatcher:
+        return term_matcher(self.pool.question.terms(), self._language_of(candidate))
 
     def _quote(self, sentence: Sentence, candidate: PoolCandidate) -> str:
         """At most :data:`MOST_QUOTED` words in a row of a sentence: those with most of the question in them, and the
-        value that it asks for."""
-        text = without_heading(sentence.text, candidate.section_title).translate(_INNER)
+        value that it asks for. Of a table, the row with most of the question in it."""
+        lines = candidate.anchor_text.split("\n")[sentence.first : sentence.last + 1]
+        row = best_row(lines, self._matcher(candidate))
+        said = row or without_mark(without_heading(without_mark(sentence.text), candidate.section_title))
+        text = single_quoted(said)
         parts = text.split()
         if len(parts) <= MOST_QUOTED:
             return text.rstrip(" .;:,")
@@ -191,6 +243,8 @@ class ReasonWriter:
         named = self._once(held) or self._same_words(candidate)
         if not named:
             return self._other_words(candidate, role)
+        asked = self.pool.question.text
+        named = as_written(named, candidate.anchor_text, self._language_of(candidate), asked=asked)
         is_together = meets and len(named) > 1
         sentence = self._parts["together" if is_together else "mentions"].format(
             terms=self._listed(named, "and")
@@ -254,19 +308,25 @@ class ReasonWriter:
         has += [Term(match.asked, language) for match in candidate.matched_words]
         standing = {stem(word, language) for word in words(candidate.anchor_text)}
         asked = (Term(word, language) for word in self._asked if stem(word, language) not in standing)
-        return [term.text for term in new_terms(asked, has)][:_MOST_MISSING]
+        missing = [term.text for term in new_terms(asked, has)][:_MOST_MISSING]
+        return as_written(missing, self.pool.question.text, self._language)
 
     def _value(self, candidate: PoolCandidate) -> str:
         """Whether the passage gives a value of the kind that is asked for; empty where none is."""
         name = _VALUES[self._language].get(self._kinds)
         if name is None:
             return ""
-        gives = any(value.kind in self._kinds for value in values_in(normalise(candidate.anchor_text)))
+        gives = self._gives(candidate.anchor_text)
         return self._parts["gives" if gives else "gives_none"].format(value=name[0 if gives else 1])
 
     def _language_of(self, candidate: PoolCandidate) -> str:
         document = self.pool.document(candidate.document_id)
         return supported_language(document.language if document else self.pool.question.language)
+
+
+def _is_bare_heading(candidate: PoolCandidate) -> bool:
+    """Whether a passage is a heading and no more; a clause whose only name is its whole sentence is none."""
+    return candidate.signals.heading_only and not says_something(" ".join(candidate.anchor_text.split()))
 
 
 def _bare(title: str) -> str:

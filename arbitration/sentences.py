@@ -12,10 +12,15 @@ _SENTENCE_END = re.compile(r"(?<=[.?!])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[A-Z0
 
 #: "9.1", "Article 7", "(b)" at the beginning of a clause.
 _CLAUSE = re.compile(
-    r"(?:(?:section|article|clause|art[íi]culo|cláusula|§) ?)?(?:\d{1,3}(?:\.\d{1,3}){0,5}|\([a-z0-9]{1,3}\))[.)]? ",
+    r"(?:(?:section|article|clause|art[íi]culo|cláusula|§) ?)?(?:\d{1,3}(?:\.\d{1,3}){0,5}|\([a-z0-9]{1,3}\))[.)]? "
+    r"|\d{1,3}(?:\.\d{1,3}){0,5}\.(?=(?-i:[A-ZÁÉÍÓÚÑ]))|\d{1,3}(?:\.\d{1,3}){1,5}(?=(?-i:[A-ZÁÉÍÓÚÑ]))",  # "13.5Further", glued
     re.IGNORECASE,
 )
 _HEADING_WORDS = 7
+#: "10. FEE: " and "8. LIABILITY ": a clause's number and its name in capitals, run in before its sentence.
+_RUN_IN = re.compile(r"(?:[A-Z][A-Z&/,' -]{2,60}[:.] ?|[A-Z]{7}[A-Z&/,' -]{0,60} )(?=[A-Z][a-z]|[AI] )")
+#: A bullet, or a page's number between hyphens, at the beginning of a sentence.
+_MARK = re.compile(r"^(?:[•◦▪‣·\uf0b7\uf0a7]\s*|-\s?\d{1,3}\s?-\s+)+(?=[A-ZÁÉÍÓÚÑ¿0-9\"“(\[])")
 #: What ends with a point and no sentence: before a number ("No. 1", "Art. 5"), and before anything ("Dr. Ruiz").
 _BEFORE_NUMBER = frozenset((
     "no.", "nos.", "núm.", "art.", "arts.", "sec.", "cl.", "cap.", "par.", "para.", "rev.", "ver.", "vol.",
@@ -89,11 +94,26 @@ class SentenceMap:
 def without_heading(sentence: str, title: str | None) -> str:
     """A sentence without its section's title before it, with or without its number, where a heading runs on into the
     text."""
-    heading = " ".join(title.split()) if title else ""
-    for part in (heading, _CLAUSE.sub("", heading, count=1)):
-        if part and sentence.casefold().startswith(part.casefold()):
+    for part in _titles(title):
+        if sentence.casefold().startswith(part.casefold()):
             return sentence[len(part) :].lstrip(" .:-–—") or sentence
-    return sentence
+    found = _CLAUSE.match(sentence)
+    run_in = _RUN_IN.match(sentence, found.end()) if found else None
+    return sentence[run_in.end() :] if run_in else sentence
+
+
+def _titles(title: str | None) -> tuple[str, ...]:
+    """A section's title with and without its number; none where the "title" is a whole sentence, as of a clause that
+    has no other name."""
+    heading = " ".join(title.split()) if title else ""
+    if says_something(heading):
+        return ()
+    return tuple(part for part in (heading, _CLAUSE.sub("", heading, count=1)) if part)
+
+
+def says_something(title: str) -> bool:
+    """Whether a title has the length and the end of a sentence, so that it is more than a heading."""
+    return len(title.split()) > _HEADING_WORDS and title.endswith((".", ":", ";"))
 
 
 def is_heading(sentence: str) -> bool:
@@ -124,6 +144,23 @@ def runs_on(sentence: str, following: str) -> bool:
     return last in _BEFORE_ANY or (last in _BEFORE_NUMBER and following[:1].isdigit())
 
 
+def joined_sentences(found: Sequence[Sentence], weights: Sequence[float]) -> list[tuple[Sentence, float]]:
+    """The sentences with their weights, those made one that only a short form such as "No." parts."""
+    joined: list[tuple[Sentence, float]] = []
+    for sentence, weight in zip(found, weights, strict=True):
+        if joined and runs_on(joined[-1][0].text, sentence.text):
+            before, its_weight = joined.pop()
+            sentence = Sentence(f"{before.text} {sentence.text}", before.first, sentence.last)
+            weight = max(weight, its_weight)
+        joined.append((sentence, weight))
+    return joined
+
+
+def without_mark(sentence: str) -> str:
+    """A sentence without the bullet of its item, or the number of the page that breaks into it ("-4- Payment")."""
+    return _MARK.sub("", sentence)
+
+
 def without_next_heading(sentence: str) -> str:
     """A sentence without the heading of the clause that it introduces ("replaced by the following: 5.3 Payment.")."""
     head, colon, tail = sentence.rpartition(": ")
@@ -134,8 +171,7 @@ def is_whole(sentence: str, *, title: str | None = None, follows: str = "") -> b
     """Whether a text says something by itself: no heading, no introduction to something else, and nothing cut off at
     its beginning or, as the text that ``follows`` it shows, at its end."""
     plain = sentence.strip()
-    heading = " ".join(title.split()) if title else ""
-    names = {part.casefold().strip(" .:") for part in (heading, _CLAUSE.sub("", heading, count=1)) if part}
+    names = {part.casefold().strip(" .:") for part in _titles(title)}
     if plain.endswith((":", ",", "-")) or is_heading(plain) or plain.casefold().strip(" .:") in names:
         return False
     if is_titled(plain):

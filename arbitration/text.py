@@ -43,6 +43,9 @@ _PHRASE_GAP = re.compile(r"(?:['’]s)?[\s\-/]{1,3}\Z")
 _JOINABLE_LENGTH = 10  # only long words may be written apart ("cyber security"); short ones would collide
 _BETWEEN_TEXTS = "\n\n\n\n"  # no word, phrase or code reaches across it, see _PHRASE_GAP
 
+_SINGLE_MARKS = str.maketrans({"“": "‘", "”": "’", "«": "‘", "»": "’"})
+_OPENS_QUOTE = re.compile(r'(?:(?<=[\s(\[/])|^)"')
+
 _PUNCTUATION = dict.fromkeys(map(ord, "‐‑‒–—―−"), "-")
 _PUNCTUATION |= dict.fromkeys(map(ord, "‘’‚‛′"), "'")
 _PUNCTUATION |= dict.fromkeys(map(ord, "“”„‟«»″"), '"')
@@ -92,6 +95,11 @@ def shortened(text: str, *, words: int) -> str:
     """The first words of a text on one line, with a mark where more follow."""
     parts = text.split()
     return " ".join(parts[:words]) + (" …" if len(parts) > words else "")
+
+
+def single_quoted(text: str) -> str:
+    """A text as it stands inside a quotation: its own quotation marks are single."""
+    return _OPENS_QUOTE.sub("‘", text.translate(_SINGLE_MARKS)).replace('"', "’")
 
 
 def word_count(text: str) -> int:

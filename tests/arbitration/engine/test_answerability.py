@@ -54,7 +54,7 @@ def test_what_none_of_the_nearest_says_is_named() -> None:
     assert found.is_weak
     assert found.speaks_of == ()
     assert in_words(found, "en") == "none says “comet”, “destroyed” or “dinosaurs”"
-    assert in_words(found, "es") == "ninguno dice «comet», «destroyed» o «dinosaurs»"
+    assert in_words(found, "es") == "ninguno dice «comet», «destroyed» ni «dinosaurs»"
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_the_kinds_of_value_that_a_question_asks_for(question: str, kinds: set[s
         ("a rent of £54,000 per annum", [("money", "£54,000")]),
         ("multa de 1.500 euros", [("money", "1.500 euros")]),
         ("two per cent above the base rate", [("percent", "two per cent")]),
-        ("by 14 June 2024", [("date", "14 June"), ("number", "2024")]),
+        ("by 14 June 2024", [("date", "14 June 2024")]),
         ("once a year", [("duration", "once a year")]),
         ("nine directors", [("number", "nine")]),
         ("no figure at all", []),

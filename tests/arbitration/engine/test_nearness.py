@@ -106,7 +106,7 @@ def test_a_weak_match_is_said_to_be_one_and_goes_to_a_person() -> None:
     assert found.decision.needs_person
     assert {v.role for v in found.decision.verdicts} <= {Role.TANGENTIAL, Role.DISCARDED}
     assert found.answer.statement.startswith("No strong match: ")
-    assert "none says «comet» or «dinosaurs»" in found.answer.statement
+    assert "none says “comet” or “dinosaurs”" in found.answer.statement
 
 
 def test_a_place_that_the_question_names_is_no_weak_match() -> None:
