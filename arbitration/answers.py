@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -340,7 +340,8 @@ def _giving_the_value(lead: _Sentence, sentences: list[_Sentence], pool: Candida
         return None
     enough = _words_met(lead, pool) / 2
     giving = [s for s in sentences if _gives(s, kinds) and _words_met(s, pool) >= max(enough, 1)]
-    giving = [s for s in giving if not gives or counts(s.text, noun, s.language)]
+    if gives:  # but counts something else: where its passage has no better one, it stays
+        giving = [s for s in giving if s.order[0] == lead.order[0] and counts(s.text, noun, s.language)]
     return min(giving, key=lambda s: (s.order[0] != lead.order[0], s.order[0], -s.weight), default=None)
 
 
@@ -389,7 +390,8 @@ def _made(
 ) -> _Sentence:
     """A sentence as an answer quotes it: without the headings around it, a table's row in words. An introduction is no
     sentence by itself, unless it gives a value of the ``kinds`` asked for."""
-    text = without_mark(without_heading(without_mark(sentence.text), candidate.section_title))
+    sentence = replace(sentence, text=without_mark(sentence.text))
+    text = without_heading(sentence.text, candidate.section_title)
     opening = candidate.anchor_text.split("\n")[sentence.first].strip()
     if text[:1].islower() and len(opening) > len(sentence.text) - len(text):
         text = sentence.text  # its title's words begin the sentence

@@ -67,7 +67,7 @@ _VALUES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in 
 _ASKED: tuple[tuple[frozenset[ValueKind], str], ...] = (
     (
         frozenset({"duration", "date"}),
-        r"\bhow (?:long|soon|often|frequently|quickly|late|overdue)\b|\bhow (?:far|long) (?:in advance|ahead|before)\b"
+        r"\bhow (?:long|soon|often|frequently|quickly|fast|late|overdue)\b|\bhow (?:far|long) (?:in advance|ahead|before)\b"
         r"|\bhow much (?:advance |prior )?(?:warning|notice|time)\b"
         r"|\b(?:what|which) (?:is the )?(?:\w+ ){0,2}(?:period"
         r"|term|interval|time limit|deadline"
@@ -96,7 +96,7 @@ _ASKED: tuple[tuple[frozenset[ValueKind], str], ...] = (
     ),
     (
         frozenset({"number"}),
-        r"\bhow many\b|\bhow (?:tall|high|wide|deep|heavy|fast|old|large|big)\b"
+        r"\bhow many\b|\bhow (?:tall|high|wide|deep|heavy|old|large|big)\b"
         r"|\b(?:what|which) (?:\w+ ){0,3}(?:number|minimum|maximum)\b|\bcuánt[oa]s\b|\bqué número\b",
     ),
 )

@@ -199,7 +199,7 @@ class ReasonWriter:
         value that it asks for. Of a table, the row with most of the question in it."""
         lines = candidate.anchor_text.split("\n")[sentence.first : sentence.last + 1]
         row = best_row(lines, self._matcher(candidate))
-        said = row or without_mark(without_heading(without_mark(sentence.text), candidate.section_title))
+        said = row or without_heading(without_mark(sentence.text), candidate.section_title)
         text = single_quoted(said)
         parts = text.split()
         if len(parts) <= MOST_QUOTED:
@@ -222,9 +222,15 @@ class ReasonWriter:
             if value.kind in self._kinds
             for word in value.text.split()
         }
+        exact = {fold(word) for term in self.pool.question.terms() for word in words(term)}
+
+        def hit(word: str) -> int:
+            is_near = stem(word, language) in asked or word.casefold() in met
+            return 3 if fold(word) in exact and is_near else 2 * is_near
+
         return [
-            2 * (part.strip(".,;:()") in values or part in values)
-            + any(stem(word, language) in asked or word.casefold() in met for word in words(part))
+            4 * (part.strip(".,;:()") in values or part in values)
+            + max((hit(word) for word in words(part)), default=0)
             for part in parts
         ]
 

@@ -11,16 +11,18 @@ from itertools import pairwise
 _SENTENCE_END = re.compile(r"(?<=[.?!])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[A-Z0-9ÁÉÍÓÚÑ¿¡•o])")
 
 #: "9.1", "Article 7", "(b)" at the beginning of a clause.
-_CLAUSE = re.compile(
+_CLAUSE = re.compile(  # a number may stick to its name: "13.5Further"
     r"(?:(?:section|article|clause|art[íi]culo|cláusula|§) ?)?(?:\d{1,3}(?:\.\d{1,3}){0,5}|\([a-z0-9]{1,3}\))[.)]? "
-    r"|\d{1,3}(?:\.\d{1,3}){0,5}\.(?=(?-i:[A-ZÁÉÍÓÚÑ]))|\d{1,3}(?:\.\d{1,3}){1,5}(?=(?-i:[A-ZÁÉÍÓÚÑ]))",  # "13.5Further", glued
+    r"|\d{1,3}(?:\.\d{1,3}){0,5}\.(?=(?-i:[A-ZÁÉÍÓÚÑ]))|\d{1,3}(?:\.\d{1,3}){1,5}(?=(?-i:[A-ZÁÉÍÓÚÑ]))",
     re.IGNORECASE,
 )
 _HEADING_WORDS = 7
 #: "10. FEE: " and "8. LIABILITY ": a clause's number and its name in capitals, run in before its sentence.
 _RUN_IN = re.compile(r"(?:[A-Z][A-Z&/,' -]{2,60}[:.] ?|[A-Z]{7}[A-Z&/,' -]{0,60} )(?=[A-Z][a-z]|[AI] )")
-#: A bullet, or a page's number between hyphens, at the beginning of a sentence.
-_MARK = re.compile(r"^(?:[•◦▪‣·\uf0b7\uf0a7]\s*|-\s?\d{1,3}\s?-\s+)+(?=[A-ZÁÉÍÓÚÑ¿0-9\"“(\[])")
+#: A bullet before a sentence; a page's number between hyphens, which breaks into one where pages were joined.
+_MARK = re.compile(r"^[•◦▪‣·\uf0b7\uf0a7]\s*(?=[A-ZÁÉÍÓÚÑ¿0-9\"“(\[])")
+_PAGE_BEFORE = re.compile(r"^-\s?\d{1,3}\s?-\s+(?=\S)")
+_PAGE_BEHIND = re.compile(r"(?<=\S)\s+-\s?\d{1,3}\s?-(?:\s+\d{1,3}\.?){0,2}$")
 #: What ends with a point and no sentence: before a number ("No. 1", "Art. 5"), and before anything ("Dr. Ruiz").
 _BEFORE_NUMBER = frozenset((
     "no.", "nos.", "núm.", "art.", "arts.", "sec.", "cl.", "cap.", "par.", "para.", "rev.", "ver.", "vol.",
@@ -96,7 +98,9 @@ def without_heading(sentence: str, title: str | None) -> str:
     text."""
     for part in _titles(title):
         if sentence.casefold().startswith(part.casefold()):
-            return sentence[len(part) :].lstrip(" .:-–—") or sentence
+            rest = sentence[len(part) :]
+            introduces = rest.startswith(":") and len(part.split()) > _HEADING_WORDS
+            return sentence if introduces else rest.lstrip(" .:-–—") or sentence
     found = _CLAUSE.match(sentence)
     run_in = _RUN_IN.match(sentence, found.end()) if found else None
     return sentence[run_in.end() :] if run_in else sentence
@@ -157,8 +161,8 @@ def joined_sentences(found: Sequence[Sentence], weights: Sequence[float]) -> lis
 
 
 def without_mark(sentence: str) -> str:
-    """A sentence without the bullet of its item, or the number of the page that breaks into it ("-4- Payment")."""
-    return _MARK.sub("", sentence)
+    """A sentence without the bullet of its item, or the number of a page before or behind it ("-4- the Payment")."""
+    return _PAGE_BEHIND.sub("", _MARK.sub("", _PAGE_BEFORE.sub("", sentence)))
 
 
 def without_next_heading(sentence: str) -> str:

@@ -2,7 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from arbitration.sentences import SentenceMap, is_heading, is_whole, runs_on, sentences_of, without_heading
+from arbitration.sentences import (
+    SentenceMap,
+    is_heading,
+    is_whole,
+    joined_sentences,
+    runs_on,
+    sentences_of,
+    without_heading,
+    without_mark,
+)
 
 TEXT = "  First part\nends here. Second one (b) is\nlonger! A third"
 
@@ -75,3 +84,54 @@ def test_initials_end_a_sentence_before_a_word_that_begins_one(
 def test_a_heading_in_title_case_is_no_sentence() -> None:
     assert not is_whole("Copyright Owner Revises or Retracts the Notice.")
     assert is_whole("The Copyright Owner revises the Notice.")
+
+
+def test_a_title_that_is_a_sentence_is_no_heading() -> None:
+    meaning = "1.4 “Lamp” means any light that the keeper tends by night."
+    assert without_heading(meaning, meaning) == meaning
+    assert is_whole(meaning, title=meaning)
+    listed = "The following duties of the keeper end with the lease: the watch and the log."
+    assert without_heading(listed, "The following duties of the keeper end with the lease") == listed
+
+
+@pytest.mark.parametrize(
+    ("sentence", "left"),
+    [
+        ("10.FEE: The keeper pays ten euros.", "The keeper pays ten euros."),
+        ("8. LIABILITY Either party pays.", "Either party pays."),
+        ("8. NASA Glenn pays.", "8. NASA Glenn pays."),
+    ],
+)
+def test_a_name_in_capitals_behind_its_number_is_no_part_of_the_sentence(sentence: str, left: str) -> None:
+    assert without_heading(sentence, None) == left
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [("11.3Right to audit.", True), ("10.Right to audit.", True), ("1.5million lamps.", False)],
+)
+def test_a_number_may_stick_to_the_name_of_its_clause(sentence: str, expected: bool) -> None:
+    assert is_heading(sentence) is expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "left"),
+    [
+        ("• The keeper tends the lamp.", "The keeper tends the lamp."),
+        ("• lamps and oil", "• lamps and oil"),
+        ("-4- and the keeper pays.", "and the keeper pays."),
+        ("The keeper pays. -2-    3 8.", "The keeper pays."),
+        ("-4 degrees is cold.", "-4 degrees is cold."),
+    ],
+)
+def test_bullets_and_page_numbers_are_no_part_of_a_sentence(sentence: str, left: str) -> None:
+    assert without_mark(sentence) == left
+
+
+def test_sentences_that_a_short_form_parts_are_joined() -> None:
+    found = sentences_of("Under the U.S. Harbour Act lamps burn. The keeper pays.")
+    joined = joined_sentences(found, [0.2, 0.5, 0.1])
+    assert [(sentence.text, weight) for sentence, weight in joined] == [
+        ("Under the U.S. Harbour Act lamps burn.", 0.5),
+        ("The keeper pays.", 0.1),
+    ]

@@ -8,8 +8,10 @@ from arbitration.answers import Answer
 from arbitration.contracts import Role
 from arbitration.documents import ParsedDocument
 from arbitration.pipeline import Asked, arbitrate, ask, write_answer
+from arbitration.pool import CandidatePool
 from arbitration.strategies.registry import get_strategy
 from tests.arbitration.engine.makers import HashEmbedder, SectionText, make_document, make_store
+from tests.arbitration.engine.test_interaction import ByMeaning
 
 RENT = "Within how many days must the tenant pay the rent?"
 LEASE = make_document(
@@ -198,3 +200,49 @@ def test_a_title_that_begins_its_own_sentence_stays() -> None:
     assert texts(asked("How is boat hire paid?", document).answer) == [
         "Boat hire is paid to the keeper of boats."
     ]
+
+
+def test_a_question_for_a_count_is_led_by_the_sentence_that_counts() -> None:
+    document = make_document(
+        SectionText(
+            "5 Lamps",
+            (
+                "Keepers of the lamps of piers 10, 20 and 30 are the only keepers of the harbour that get lamps.",
+                "A keeper of pier 20 gets five (5) lamps.",
+            ),
+        )
+    )
+    store = make_store(document, embedder=ByMeaning())
+    found = ask(question="How many lamps does the keeper of pier 20 get?", store=store, embedder=ByMeaning())
+    assert found.pool.candidates[0].sentence_matches
+    answer = found.answer
+    assert texts(answer)[0] == "A keeper of pier 20 gets five (5) lamps."
+
+
+@pytest.mark.parametrize(
+    ("own", "around", "said"),
+    [
+        # A number in words at the end of a line, and its figure on the next one.
+        ("The lamp of the harbour burns for seven", "{own}\n(7) nights. Then it rests.", "{own} (7) nights."),
+        (
+            "(7) nights of the lamp are free.",
+            "The harbour burns for seven\n{own}",
+            "The harbour burns for seven {own}",
+        ),
+        # A list that goes on in the next passage, and one whose next item is a sentence.
+        (
+            "The lamp is (i) lit; (ii) filled;",
+            "{own}\nor (iii) cleaned. Then it rests.",
+            "{own} or (iii) cleaned.",
+        ),
+        ("The lamp of the harbour is lit;", "{own}\nThe oil is paid.", "{own}"),
+    ],
+)
+def test_a_sentence_that_a_passage_cuts_is_whole_in_the_answer(own: str, around: str, said: str) -> None:
+    document = make_document(SectionText("5 Lamps", ("The lamp of the harbour burns.",)))
+    found = asked("How long does the lamp of the harbour burn?", document)
+    changes = {"anchor_text": own, "context_text": around.format(own=own), "sentence_matches": ()}
+    (candidate,) = found.pool.candidates
+    cut = candidate.model_copy(update={**changes, "anchor_lines": candidate.anchor_lines[:1]})
+    pool = CandidatePool.model_validate({**dict(found.pool), "candidates": (cut,)})
+    assert texts(write_answer(pool=pool, decision=found.decision)) == [said.format(own=own)]

@@ -48,6 +48,9 @@ def test_a_term_of_a_primary_passage_brings_its_definition() -> None:
     assert "Defines “Confidential Information”, used in the passage on p. 1, lines" in (
         definition.reason or ""
     )
+    assert (definition.reason or "").endswith(
+        ": “‘Confidential Information’ means all papers, samples and figures marked as secret”."
+    )
     assert definition.needs_person is False
 
 

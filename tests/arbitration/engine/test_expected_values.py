@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arbitration.detection import detect
-from arbitration.expected_values import expected_kinds, values_in
+from arbitration.expected_values import counted, counts, expected_kinds, values_in
 from tests.arbitration.engine.makers import RETENTION_POLICY, HashEmbedder, make_store
 
 
@@ -20,6 +20,9 @@ from tests.arbitration.engine.makers import RETENTION_POLICY, HashEmbedder, make
         ("What is the yearly rent for the warehouse?", {"money", "percent"}),
         ("What percentage is withheld?", {"percent"}),
         ("How many directors are there?", {"number"}),
+        ("How far in advance is the route announced?", {"duration", "date"}),
+        ("¿Con cuánta antelación se avisa?", {"duration", "date"}),
+        ("How tall may the mast be?", {"number"}),
         ("How much warning must either side give?", {"duration", "date"}),
         ("What is the yearly ceiling on gifts?", {"money", "percent"}),
         ("Which price list applies to the new parts?", set()),
@@ -62,3 +65,16 @@ def test_a_passage_that_holds_the_value_asked_for_is_told_from_one_that_does_not
     assert (asked["2 Retention periods"] or 0.0) > 0.5
     assert asked["3 Destruction"] == 0.0
     assert set(signals("Who keeps the audit records?").values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("question", "noun"),
+    [("How many lamps does it have?", "lamps"), ("¿Cuántos faros hay?", "faros"), ("How long is it?", "")],
+)
+def test_what_a_question_wants_counted(question: str, noun: str) -> None:
+    assert counted(question) == noun
+
+
+def test_a_text_counts_what_stands_behind_its_number() -> None:
+    assert counts("The keeper has five (5) oil lamps.", "lamp", "en")
+    assert not counts("Lamps of pier 20 burn for nine nights.", "lamps", "en")

@@ -136,3 +136,58 @@ def test_the_same_word_is_mentioned_and_not_called_other_words() -> None:
     reason = ReasonWriter(pool).reason(candidate, Role.TANGENTIAL)
     assert "Menciona «trabajo»" in reason
     assert " por " not in reason
+
+
+LIGHTHOUSE = make_document(
+    SectionText(
+        "3 Lamp",
+        (
+            "The keeper shall keep the lamp of the harbour clean and the glass of the lamp whole at all times.",
+            "The keeper shall, where the council has not agreed to a later day in writing, fill the lamp by",
+            "May 30, 2031.",
+        ),
+    ),
+    SectionText(
+        "4 Law", ("The U.S. Harbour Act governs the oil of the lamp.", "The U.S. Coast Guard inspects it.")
+    ),
+    SectionText(
+        "5 Lamps a pier",
+        ("Piers 10, 20 and 30 are lit all year.", "A keeper of pier 20 is given five (5) lamps."),
+    ),
+)
+
+
+def best_reason(question: str, document: ParsedDocument = LIGHTHOUSE) -> str:
+    return asked(question, document).audit.candidates[0].reason or ""
+
+
+def test_the_sentence_with_the_value_asked_for_is_quoted_and_its_date_whole() -> None:
+    reason = best_reason("By when must the keeper fill the lamp of the harbour?")
+    assert "May 30, 2031”" in reason
+
+
+def test_a_sentence_is_not_quoted_from_the_middle_of_a_name() -> None:
+    assert "“The U.S. Harbour Act governs the oil" in best_reason("Which act governs oil?")
+
+
+def test_the_sentence_that_counts_what_is_asked_for_is_quoted() -> None:
+    assert "five (5) lamps" in best_reason("How many lamps does a keeper of pier 20 get?")
+
+
+def test_a_clause_whose_name_is_its_sentence_is_no_heading() -> None:
+    meaning = "1.4 “Lamp” means any light that the keeper tends by night."
+    reason = best_reason(
+        "What is a lamp?", make_document(SectionText(meaning, ()), SectionText("2 Oil", ("-",)))
+    )
+    assert "It is a heading and no more." not in reason
+    title = best_reason(
+        "What is said of lamps?", make_document(SectionText("1 Lamps", ()), SectionText("2 Oil", ("-",)))
+    )
+    assert "It is a heading and no more." in title
+
+
+def test_quotation_marks_in_a_quotation_are_single() -> None:
+    document = make_document(
+        SectionText("1 Terms", ('"Oil" and the word "Lamp" mean what the keeper says.',))
+    )
+    assert "“‘Oil’ and the word ‘Lamp’ mean" in best_reason("What does lamp mean?", document)
