@@ -67,7 +67,8 @@ _VALUES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in 
 _ASKED: tuple[tuple[frozenset[ValueKind], str], ...] = (
     (
         frozenset({"duration", "date"}),
-        r"\bhow (?:long|soon|often|frequently|quickly|fast|late|overdue)\b|\bhow (?:far|long) (?:in advance|ahead|before)\b"
+        r"\bhow (?:long|soon|often|frequently|quickly|fast|late|overdue)\b"
+        r"|\bhow (?:far|long) (?:in advance|ahead|before)\b"
         r"|\bhow much (?:advance |prior )?(?:warning|notice|time)\b"
         r"|\b(?:what|which) (?:is the )?(?:\w+ ){0,2}(?:period"
         r"|term|interval|time limit|deadline"

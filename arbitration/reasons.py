@@ -205,8 +205,7 @@ class ReasonWriter:
         if len(parts) <= MOST_QUOTED:
             return text.rstrip(" .;:,")
         hits = self._hits(parts, candidate)
-        starts = range(len(parts) - MOST_QUOTED + 1)
-        start = max(starts, key=lambda first: (sum(hits[first : first + MOST_QUOTED]), -first))
+        start = max(range(len(parts) - MOST_QUOTED + 1), key=lambda first: _worth(hits, first))
         quote = " ".join(parts[start : start + MOST_QUOTED]).rstrip(" .;:,")
         is_cut = start + MOST_QUOTED < len(parts)
         return f"{'… ' if start else ''}{quote}{' …' if is_cut else ''}"
@@ -328,6 +327,15 @@ class ReasonWriter:
     def _language_of(self, candidate: PoolCandidate) -> str:
         document = self.pool.document(candidate.document_id)
         return supported_language(document.language if document else self.pool.question.language)
+
+
+def _worth(hits: Sequence[int], start: int) -> tuple[int, bool, int, float, int]:
+    """How well the words from ``start`` on show what a sentence says: those with the most of the question in them, then
+    the sentence's beginning, then those that have it closest together and in their middle."""
+    found = [place for place in range(MOST_QUOTED) if hits[start + place]]
+    first, last = (found[0], found[-1]) if found else (0, 0)
+    off_centre = abs((first + last) / 2 - (MOST_QUOTED - 1) / 2)
+    return sum(hits[start : start + MOST_QUOTED]), start == 0, first - last, -off_centre, -start
 
 
 def _is_bare_heading(candidate: PoolCandidate) -> bool:

@@ -17,6 +17,8 @@ from typing import Any
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
+from arbitration.parsing.shifted import is_shifted
+
 _WORD = re.compile(r"[^\s\x00]+")
 # PDFium writes U+FFFE or U+0002 for a hyphen at the end of a line and leaves the line break out.
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
@@ -220,7 +222,7 @@ class PageReader:
         runs = [run for line in _LINE.finditer(text) for run in self._line_runs(text, *line.span())]
         width, height = self._frame.size
         unreadable = sum(text.count(mark) for mark in "\ufffd\x00") + len(re.findall("[\ue000-\uf8ff]", text))
-        share = unreadable / len(text) if text else 0.0
+        share = 1.0 if is_shifted(text) else unreadable / max(1, len(text))
         return PageText(self._page_num, width, height, runs, share)
 
     def _characters(self) -> str:
