@@ -210,10 +210,12 @@ class ReasonWriter:
         is_cut = start + MOST_QUOTED < len(parts)
         return f"{'… ' if start else ''}{quote}{' …' if is_cut else ''}"
 
-    def _hits(self, parts: Sequence[str], candidate: PoolCandidate) -> list[int]:
-        """What each word of a sentence says about the question: a value asked for counts more than a word of it."""
+    def _hits(self, parts: Sequence[str], candidate: PoolCandidate) -> list[Mapping[str, int]]:
+        """What each word of a sentence says about the question, by stem: a value asked for counts more than a word of
+        the question, and that more than a form of it."""
         language = self._language_of(candidate)
-        asked = {stem(word, language) for term in self.pool.question.terms() for word in words(term)}
+        exact = {fold(word) for term in self.pool.question.terms() for word in words(term)}
+        asked = {stem(word, language) for word in exact}
         met = {match.met.casefold() for match in candidate.matched_words}
         values = {
             word
@@ -221,15 +223,13 @@ class ReasonWriter:
             if value.kind in self._kinds
             for word in value.text.split()
         }
-        exact = {fold(word) for term in self.pool.question.terms() for word in words(term)}
-
-        def hit(word: str) -> int:
-            is_near = stem(word, language) in asked or word.casefold() in met
-            return 3 if fold(word) in exact and is_near else 2 * is_near
-
         return [
-            4 * (part.strip(".,;:()") in values or part in values)
-            + max((hit(word) for word in words(part)), default=0)
+            {
+                stem(word, language): 3 if fold(word) in exact else 2
+                for word in words(part)
+                if stem(word, language) in asked or word.casefold() in met
+            }
+            | ({part: 4} if part in values or part.strip(".,;:()") in values else {})
             for part in parts
         ]
 
@@ -329,13 +329,17 @@ class ReasonWriter:
         return supported_language(document.language if document else self.pool.question.language)
 
 
-def _worth(hits: Sequence[int], start: int) -> tuple[int, bool, int, float, int]:
-    """How well the words from ``start`` on show what a sentence says: those with the most of the question in them, then
-    the sentence's beginning, then those that have it closest together and in their middle."""
-    found = [place for place in range(MOST_QUOTED) if hits[start + place]]
+def _worth(hits: Sequence[Mapping[str, int]], start: int) -> tuple[int, bool, int, float, int]:
+    """How well the words from ``start`` on show what a sentence says: those with the most of the question in them, each
+    word of it once, then the sentence's beginning, then those that have it closest together and in their middle."""
+    window = hits[start : start + MOST_QUOTED]
+    found = [place for place, hit in enumerate(window) if hit]
     first, last = (found[0], found[-1]) if found else (0, 0)
     off_centre = abs((first + last) / 2 - (MOST_QUOTED - 1) / 2)
-    return sum(hits[start : start + MOST_QUOTED]), start == 0, first - last, -off_centre, -start
+    worth: dict[str, int] = {}
+    for hit in window:
+        worth |= {name: max(weight, worth.get(name, 0)) for name, weight in hit.items()}
+    return sum(worth.values()), start == 0, first - last, -off_centre, -start
 
 
 def _is_bare_heading(candidate: PoolCandidate) -> bool:

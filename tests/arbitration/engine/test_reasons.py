@@ -191,3 +191,15 @@ def test_quotation_marks_in_a_quotation_are_single() -> None:
         SectionText("1 Terms", ('"Oil" and the word "Lamp" mean what the keeper says.',))
     )
     assert "“‘Oil’ and the word ‘Lamp’ mean" in best_reason("What does lamp mean?", document)
+
+
+def test_a_quotation_shows_most_of_the_question_not_one_word_of_it_twice() -> None:
+    words = "The keeper may retain a fair number of copies of the log and of the drawings that"
+    document = make_document(
+        SectionText(
+            "6 Log", (f"{words} belong to the tower (the “Tower Copies”, and other copies of such copies).",)
+        )
+    )
+    assert "“The keeper may retain a fair number of copies" in best_reason(
+        "May the keeper retain copies?", document
+    )
