@@ -138,9 +138,9 @@ def expected_kinds(question: str) -> frozenset[ValueKind]:
 
 
 def counted(question: str) -> str:
-    """What a question wants counted: "songs" of "how many free songs"; empty where it counts nothing."""
+    """What a question wants counted: "songs" of "how many songs"; empty where it counts nothing, or asks for a time."""
     found = _COUNTED.search(question[:MOST_CHARACTERS])
-    return found["noun"] if found else ""
+    return found["noun"] if found and expected_kinds(question) == {"number"} else ""
 
 
 def counts(text: str, noun: str, language: str) -> bool:

@@ -69,7 +69,12 @@ def test_a_passage_that_holds_the_value_asked_for_is_told_from_one_that_does_not
 
 @pytest.mark.parametrize(
     ("question", "noun"),
-    [("How many lamps does it have?", "lamps"), ("¿Cuántos faros hay?", "faros"), ("How long is it?", "")],
+    [
+        ("How many lamps does it have?", "lamps"),
+        ("¿Cuántos faros hay?", "faros"),
+        ("How long is it?", ""),
+        ("Within how many hours?", ""),
+    ],
 )
 def test_what_a_question_wants_counted(question: str, noun: str) -> None:
     assert counted(question) == noun
