@@ -134,7 +134,7 @@ def test_the_key_for_the_next_card_goes_on_in_the_queue_too(visit: Visit, runs: 
         page.wait_for_url(address)
         expect(page.get_by_text("Reserved until")).to_be_visible()
     expect(page.locator("[data-key=k]")).to_have_count(0)
-    page.get_by_role("button", name="Release").click()
+    page.get_by_role("button", name="Release", exact=True).click()
 
 
 def _approve(page: Page) -> None:
@@ -152,7 +152,7 @@ def test_two_reviewers_never_get_the_same_item(visit: Visit, runs: dict[str, int
         expect(visitor.page.get_by_text("Reserved until")).to_be_visible()
     assert first.page.url != second.page.url
     for visitor in (first, second):
-        visitor.page.get_by_role("button", name="Release").click()
+        visitor.page.get_by_role("button", name="Release", exact=True).click()
         expect(visitor.page.get_by_role("heading", name="Queue")).to_be_visible()
 
 

@@ -40,7 +40,7 @@ class Keys:
 
     def press(self, key: str) -> None:
         """One key, once the control it means is there."""
-        expect(self.page.locator(f"[data-key={key}]").first).to_be_visible()
+        expect(self.page.locator(f"[data-key='{key}']").first).to_be_visible()
         self.page.keyboard.press(key)
         self.pressed += 1
 
@@ -92,7 +92,7 @@ def test_the_next_card_takes_the_focus_and_undo_leads_back(
     page.wait_for_url(first)
     expect(page.get_by_text("Reserved until")).to_be_visible()
     expect(page.get_by_text("0 of 3 decided, then the answer is final")).to_be_visible()
-    page.get_by_role("button", name=re.compile("^Release")).click()
+    page.get_by_role("button", name=re.compile("^Release all")).click()
     expect(page.get_by_role("heading", name="Queue", exact=True)).to_be_visible()
 
 

@@ -152,7 +152,7 @@ def test_a_whole_question_is_taken_and_given_back(cast: Cast, client_as: ClientA
     assert mine.count() == group["count"]
     assert opened == reverse("review:item", args=[group["first"]["item"].pk]) + "?show=all"
     page = client.get(opened)
-    assert f"Release {group['count']}" in page.content.decode()
+    assert f"Release all {group['count']}" in page.content.decode()
     other = client_as(cast.second_reviewer).post(group["take_url"], follow=True)
     assert "No card of this question is free for you." in other.content.decode()
     client.post(group["release_url"])
