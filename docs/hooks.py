@@ -107,7 +107,7 @@ def commands() -> str:
     from django.core.management import get_commands, load_command_class
 
     ours = sorted((name, app) for name, app in get_commands().items() if str(app).startswith("workbench"))
-    parts = ["# Commands", "", "As `manage.py COMMAND --help` prints them.", ""]
+    parts = ["# Commands", "", "Output of `manage.py COMMAND --help`.", ""]
     for name, app in ours:
         parser = load_command_class(app, name).create_parser("manage.py", name)
         parts += [f"## {name}", "", "```text", parser.format_help().strip(), "```", ""]
@@ -120,10 +120,10 @@ def operations(path: Path) -> str:
     parts = [
         "# The API",
         "",
-        "Made from [openapi.yaml](../openapi.yaml), which holds parameters, bodies and answers too. "
+        "Generated from [openapi.yaml](../openapi.yaml), which also has parameters, bodies and responses. "
         "`make client` generates a typed Python client from it.",
         "",
-        "| request | what it does |",
+        "| request | action |",
         "|---|---|",
     ]
     for address, methods in described["paths"].items():
