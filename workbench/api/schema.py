@@ -21,24 +21,24 @@ _ACTS = {
 
 PROBLEM = {
     "type": "object",
-    "description": "Why a request was refused or failed (RFC 9457).",
+    "description": "Problem details (RFC 9457) of a refused or failed request.",
     "properties": {
         "type": {"type": "string"},
         "title": {"type": "string"},
         "status": {"type": "integer"},
-        "code": {"type": "string", "description": "Stable, for programs."},
-        "detail": {"type": "string", "description": "For people: what to do."},
+        "code": {"type": "string", "description": "Stable machine-readable code."},
+        "detail": {"type": "string", "description": "Human-readable explanation."},
         "request_id": {"type": "string", "nullable": True},
         "errors": {
             "type": "object",
             "additionalProperties": {},
-            "description": "Per field, where fields are wrong.",
+            "description": "Errors per field, for invalid fields.",
         },
     },
     "required": ["type", "title", "status", "code", "detail", "request_id"],
 }
 REFUSAL = {
-    "description": "Refused, or failed.",
+    "description": "The request was refused or failed.",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 
@@ -66,22 +66,25 @@ IDEMPOTENCY_HEADER = {
     "name": "Idempotency-Key",
     "in": "header",
     "schema": {"type": "string", "minLength": 1, "maxLength": 80},
-    "description": "The same request with the same key again gives the same answer, for a day. At most 80 characters.",
+    "description": (
+        "Repeating a request with the same key within a day returns the first response. At most 80 "
+        "characters."
+    ),
 }
 IF_MATCH = {
     "name": "If-Match",
     "in": "header",
     "schema": {"type": "string"},
-    "description": "The `ETag` you read. 412 where the object has changed since. Optional.",
+    "description": "The `ETag` you last read. Returns 412 if the object has changed since. Optional.",
 }
 IF_NONE_MATCH = {
     "name": "If-None-Match",
     "in": "header",
     "schema": {"type": "string"},
-    "description": "The `ETag` you have. 304 where it is still the version you would read.",
+    "description": "The `ETag` of your copy. Returns 304 if it is still current.",
 }
-ETAG = {"description": "The version, as you are shown it.", "schema": {"type": "string"}}
-LOCATION = {"description": "The address at which it is read.", "required": True, "schema": {"type": "string"}}
+ETAG = {"description": "Version of the representation returned to you.", "schema": {"type": "string"}}
+LOCATION = {"description": "URL of the new resource.", "required": True, "schema": {"type": "string"}}
 
 
 class OperationSchema(AutoSchema):

@@ -28,7 +28,7 @@ from .views import file_response
 
 
 class ExportFileSerializer(serializers.ModelSerializer[ExportFile]):
-    """A file of an export; fetch it by its name."""
+    """A file of an export. Download it by name."""
 
     class Meta:
         model = ExportFile
@@ -37,7 +37,7 @@ class ExportFileSerializer(serializers.ModelSerializer[ExportFile]):
 
 
 class ExportSerializer(serializers.ModelSerializer[Export]):
-    """An export: of one run, or of a period (``until`` excluded); ``done`` of ``total`` runs are written."""
+    """An export of one run or of a period (``until`` exclusive). ``done`` of ``total`` runs are written."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
     files = serializers.SerializerMethodField()
@@ -57,7 +57,7 @@ class ExportSerializer(serializers.ModelSerializer[Export]):
 
 
 class ExportCreateSerializer(serializers.Serializer[Any]):
-    """One run; or a collection with the first and the last day (UTC) of a period."""
+    """Either a run, or a collection with the first and last day (UTC) of a period."""
 
     run = serializers.IntegerField(min_value=1, max_value=2**63 - 1, required=False)
     collection = serializers.SlugField(required=False)
@@ -66,7 +66,7 @@ class ExportCreateSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(
         choices=[str(ExportKind.RECORD), str(ExportKind.REPORT)],
         default=str(ExportKind.RECORD),
-        help_text="Of a period: its whole record, or the report for an audit committee.",
+        help_text="For a period: the full record, or the report for an audit committee.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -80,15 +80,15 @@ class ExportCreateSerializer(serializers.Serializer[Any]):
 
 
 class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Export]):
-    """Records that leave the product as files."""
+    """Exports of records as files."""
 
     queryset = Export.objects.none()
     serializer_class = ExportSerializer
     filters = {
         "collection": by_slug(),
-        "run": by_key("run", "Key of a run."),
+        "run": by_key("run", "ID of the run."),
         "state": one_of("state", ExportState),
-        "asked_by": by_person("requested_by", "Who asked."),
+        "asked_by": by_person("requested_by", "Person who asked."),
         **between_days(),
     }
     orderings = ("id", "state", "created_at")
@@ -102,7 +102,7 @@ class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
         request=ExportCreateSerializer, responses={202: ExportSerializer}, parameters=[IDEMPOTENCY]
     )
     def create(self, request: Request) -> Response:
-        """Asks for one; a worker makes it."""
+        """Requests an export. A worker creates it."""
         given = checked(request, ExportCreateSerializer)
         if "run" in given:
             export = run_export(actor=request.user, run=run_for(user=request.user, pk=given["run"]))
@@ -122,6 +122,6 @@ class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
     )
     @action(detail=True, url_path=r"files/(?P<name>[A-Za-z0-9._-]{1,160})", url_name="file")
     def file(self, request: Request, pk: str, name: str) -> HttpResponseBase:
-        """A file, while it is kept; fetching it is on record."""
+        """Downloads a file while it is kept. The download is recorded in the audit trail."""
         export = export_for(user=request.user, pk=int(pk))
         return file_response(actor=request.user, file=get_object_or_404(export.files, name=name))
