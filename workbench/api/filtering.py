@@ -65,10 +65,10 @@ def by_person(path: str, words: str) -> Filter:
     def condition(value: str, request: Request) -> Q:
         number = request.user.pk if value == ME else number_in(value)
         if number is None:
-            raise ValueError(f"Give the key of a person, or `{ME}`.")
+            raise ValueError(f"Give the ID of a person, or `{ME}`.")
         return Q(**{path: number})
 
-    return Filter(f"{words} Key of a person, or `{ME}`.", condition)
+    return Filter(f"{words} ID of the person, or `{ME}`.", condition)
 
 
 def one_of(path: str, choices: type[Choices] | Iterable[str], words: str = "Status.") -> Filter:

@@ -10,14 +10,7 @@ from drf_spectacular.openapi import AutoSchema
 
 from .conditions import is_versioned, reading_action
 from .examples import add_examples
-
-#: Acts whose name in the code is not the word that people use.
-_ACTS = {
-    "retrieve": "read", "absence": "decide not-found", "absence_undo": "undo not-found", "answer_anew": "new answer",
-    "take_in": "import", "pass_over": "pass", "wish": "e-mail settings", "grant_role": "grant role to person",
-    "revoke_role": "revoke role of person", "invite_again": "invite person again", "general": "settings",
-    "as_of": "at a moment", "again": "ask again",
-}  # fmt: skip
+from .titles import title_of
 
 PROBLEM = {
     "type": "object",
@@ -92,15 +85,9 @@ class OperationSchema(AutoSchema):
     made."""
 
     def get_summary(self) -> str | None:
-        """The thing and the act, such as "Run: cancel"; the description below it says what happens."""
-        view: Any = self.view
-        act, thing = str(getattr(view, "action", "") or ""), str(getattr(view, "basename", "") or "")
-        if not act or not thing:
-            return None
-        words = _ACTS.get(act, act.replace("_", " "))
-        if self.method == "POST" and "get" in (view.action_map or {}) and view.action_map["get"] == act:
-            words = f"change {words}"
-        return f"{thing.replace('-', ' ').capitalize()}: {words}"
+        """An imperative, such as "Cancel a run"; the description says what happens."""
+        thing, act = (str(getattr(self.view, name, "") or "") for name in ("basename", "action"))
+        return title_of(self.get_operation_id(), thing=thing, act=act)
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:  # type: ignore[override]
         """As the framework describes it, with the rest."""

@@ -29,7 +29,8 @@ _IN_MEMORY = 8 * MEGABYTE
 
 
 class ArchiveSerializer(serializers.Serializer[Any]):
-    """An archive to import. ``slug`` overrides the collection's slug in the archive. ``dry_run`` only validates."""
+    """An archive to import. ``collection`` is the slug of the new collection, by default the one in the archive.
+    ``dry_run`` only validates."""
 
     file = serializers.FileField()
     collection = serializers.SlugField(required=False, max_length=80)

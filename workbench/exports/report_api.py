@@ -120,7 +120,7 @@ class ReportLinkSerializer(serializers.ModelSerializer[ReportLink]):
         read_only_fields = fields
 
     def get_state(self, link: ReportLink) -> str:
-        """Open, preparing, or why it no longer works: revoked, expired, reopened or removed."""
+        """Open, preparing, or why it no longer works: revoked, expired, reopened, restricted or removed."""
         return link_state(link)
 
 

@@ -106,8 +106,8 @@ class SearchViewSet(ApiViewSet[Document]):
         parameters=[
             _filter(
                 "q",
-                f"What to look for, at most {LONGEST_QUERY} characters. Words are found in every form; a phrase in"
-                " quotation marks is found as written.",
+                f"Query, at most {LONGEST_QUERY} characters. Words match in every inflected form; a phrase in quotation"
+                " marks matches exactly.",
                 required=True,
             ),
             COLLECTION,

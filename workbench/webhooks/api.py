@@ -162,7 +162,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     @action(detail=True, methods=["post"])
     @asks_again
     def resume(self, request: Request, pk: str) -> Response:
-        """It is told of events again."""
+        """It receives events again."""
         webhook = self.get_object()
         services.webhook_resume(actor=request.user, webhook=webhook)
         return Response(WebhookSerializer(webhook).data)
