@@ -135,7 +135,7 @@ class ListFilters(BaseFilterBackend):
             return (view.paginator.ordering,)
         if wanted.removeprefix("-") not in orderings(view):
             there_are = ", ".join(orderings(view))
-            said = _("Give one of %(known)s, with a minus for the other way round.") % {"known": there_are}
+            said = _("Give one of %(known)s, with a minus to reverse the order.") % {"known": there_are}
             raise ValidationError({ORDERING: [said]})
         return (wanted, "-id")
 

@@ -49,6 +49,7 @@ class ExportSerializer(serializers.ModelSerializer[Export]):
             "signed_by", "created_at", "finished_at",
         ]  # fmt: skip
         read_only_fields = fields
+        extra_kwargs = {"signed_by": {"help_text": "ID of the signing key. Empty: not signed."}}
 
     @extend_schema_field(ExportFileSerializer(many=True))
     def get_files(self, export: Export) -> Any:
@@ -75,7 +76,9 @@ class ExportCreateSerializer(serializers.Serializer[Any]):
         if ("run" in attrs) == bool(period) or (period and len(period) < 3):
             raise serializers.ValidationError("Give a run, or a collection with its first and last day.")
         if "run" in attrs and attrs["kind"] == ExportKind.REPORT:
-            raise serializers.ValidationError("A report is of a period: give a collection and its days.")
+            raise serializers.ValidationError(
+                "A report covers a period: give a collection with its first and last day."
+            )
         return attrs
 
 

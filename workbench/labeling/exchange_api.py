@@ -42,7 +42,9 @@ class LabelFileSerializer(serializers.Serializer[Any]):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Qrels mean nothing without topics."""
         if attrs["file_format"] == "trec" and "topics" not in attrs:
-            raise ValidationError({"topics": ["Say what the topics ask: a file of name, tab, question."]})
+            raise ValidationError(
+                {"topics": ["Add a topics file: one line per topic with name, tab, question."]}
+            )
         return attrs
 
 

@@ -59,6 +59,13 @@ class BarProposalSerializer(serializers.ModelSerializer[BarProposal]):
             "in_use", "questions", "needed", "missing", "learned", "ways", "created_at", "finished_at",
         ]  # fmt: skip
         read_only_fields = fields
+        extra_kwargs = {
+            "promised": {"help_text": "Largest share that may be lost or wrongly accepted."},
+            "reranker": {"help_text": "Champion model at the time, or the rules."},
+            "bar": {"help_text": "Computed threshold. Null: none keeps the promise."},
+            "in_use": {"help_text": "Threshold in use at the time of the computation."},
+            "learned": {"help_text": "Questions left out because the model was trained on them."},
+        }
 
 
 class CollectionBarSerializer(serializers.ModelSerializer[CollectionBar]):

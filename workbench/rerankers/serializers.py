@@ -37,6 +37,11 @@ class SnapshotSerializer(serializers.ModelSerializer[Snapshot]):
             "without_features", "withheld", "created_at",
         ]  # fmt: skip
         read_only_fields = fields
+        extra_kwargs = {
+            "held_out": {"help_text": "Labels of holdout questions, not used for training."},
+            "without_features": {"help_text": "Labels whose candidate no longer exists."},
+            "withheld": {"help_text": "Labels of collections that do not contribute to training."},
+        }
 
 
 class GateDecisionSerializer(serializers.ModelSerializer[GateDecision]):

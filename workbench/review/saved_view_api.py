@@ -37,7 +37,7 @@ class QueueFiltersSerializer(serializers.Serializer[Any]):
         """Refuses names that are none: a view of them would show everything."""
         unknown = sorted(set(data) - set(_FILTERS), key=str) if isinstance(data, Mapping) else []
         if unknown:
-            message = _("There is no such filter. There are: %(names)s.") % {"names": ", ".join(_FILTERS)}
+            message = _("Unknown filter. Known filters: %(names)s.") % {"names": ", ".join(_FILTERS)}
             raise serializers.ValidationError({str(name)[:80]: [message] for name in unknown})
         return dict(super().to_internal_value(data))
 
