@@ -51,4 +51,8 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
     def get_security_definition(self, auto_schema: object) -> dict[str, str]:
         """A bearer token of our own format."""
-        return {"type": "http", "scheme": "bearer", "description": "A token made on the page of tokens."}
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "API token, created on the API tokens page.",
+        }

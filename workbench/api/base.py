@@ -39,10 +39,13 @@ IDEMPOTENCY = OpenApiParameter(
     "Idempotency-Key",
     OpenApiTypes.STR,
     OpenApiParameter.HEADER,
-    description="The same request with the same key again gives the same answer, for a day. At most 80 characters.",
+    description=(
+        "Repeating a request with the same key within a day returns the first response. At most 80 "
+        "characters."
+    ),
 )
-COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of a collection.")
-RUN = OpenApiParameter("run", OpenApiTypes.INT, description="Key of a run.")
+COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of the collection.")
+RUN = OpenApiParameter("run", OpenApiTypes.INT, description="ID of the run.")
 _KEPT = timedelta(days=1)
 
 if TYPE_CHECKING:

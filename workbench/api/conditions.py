@@ -83,7 +83,7 @@ def when_unchanged(view: View, handler: Handler, request: Request, *args: Any, *
     wanted = _tags(request.headers["If-Match"])
     name = reading_action(view)
     if name is None:
-        raise ChangedSince(_("This address has no version to compare. Leave If-Match out."))
+        raise ChangedSince(_("This address has no version to compare. Omit If-Match."))
     with transaction.atomic():
         one = f"{view.basename} {kwargs.get(view.lookup_field, '')}"
         advisory_lock(LockSpace.API_OBJECT, crc32(one.encode()))

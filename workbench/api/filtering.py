@@ -37,7 +37,7 @@ class Filter:
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
 
 
-def by_slug(path: str = "collection__slug", words: str = "Slug of a collection.") -> Filter:
+def by_slug(path: str = "collection__slug", words: str = "Slug of the collection.") -> Filter:
     """Rows of what has this short name."""
     return Filter(words, lambda value, _request: Q(**{path: value}))
 
@@ -65,13 +65,13 @@ def by_person(path: str, words: str) -> Filter:
     def condition(value: str, request: Request) -> Q:
         number = request.user.pk if value == ME else number_in(value)
         if number is None:
-            raise ValueError(f"Give the key of a person, or `{ME}`.")
+            raise ValueError(f"Give the ID of a person, or `{ME}`.")
         return Q(**{path: number})
 
-    return Filter(f"{words} Key of a person, or `{ME}`.", condition)
+    return Filter(f"{words} ID of the person, or `{ME}`.", condition)
 
 
-def one_of(path: str, choices: type[Choices] | Iterable[str], words: str = "Where it is.") -> Filter:
+def one_of(path: str, choices: type[Choices] | Iterable[str], words: str = "Status.") -> Filter:
     """Rows with one of a few words."""
     known = [str(value) for value in (choices.values if isinstance(choices, type) else choices)]
 
@@ -86,9 +86,9 @@ def one_of(path: str, choices: type[Choices] | Iterable[str], words: str = "Wher
 def between_days(path: str = "created_at") -> dict[str, Filter]:
     """``since`` and ``until``: the first and the last day (UTC) of a moment."""
     return {
-        "since": _by_day("First day, in UTC.", lambda day: Q(**{f"{path}__gte": _midnight(day)})),
+        "since": _by_day("First day (UTC), inclusive.", lambda day: Q(**{f"{path}__gte": _midnight(day)})),
         "until": _by_day(
-            "Last day, in UTC.", lambda day: Q(**{f"{path}__lt": _midnight(day) + timedelta(days=1)})
+            "Last day (UTC), inclusive.", lambda day: Q(**{f"{path}__lt": _midnight(day) + timedelta(days=1)})
         ),
     }
 
@@ -135,7 +135,7 @@ class ListFilters(BaseFilterBackend):
             return (view.paginator.ordering,)
         if wanted.removeprefix("-") not in orderings(view):
             there_are = ", ".join(orderings(view))
-            said = _("Give one of %(known)s, with a minus for the other way round.") % {"known": there_are}
+            said = _("Give one of %(known)s, with a minus to reverse the order.") % {"known": there_are}
             raise ValidationError({ORDERING: [said]})
         return (wanted, "-id")
 
@@ -146,9 +146,7 @@ class ListFilters(BaseFilterBackend):
             for name, known in declared(view).items()
         ]
         if known := orderings(view):
-            words = (
-                "What comes first; with a minus the other way round. The newest rows, where it is left out."
-            )
+            words = "Sort field; prefix with a minus to reverse. Defaults to newest first."
             schema = {"type": "string", "enum": [sign + name for name in known for sign in ("", "-")]}
             shown.append({"name": ORDERING, "in": "query", "description": words, "schema": schema})
         return shown

@@ -11,7 +11,7 @@ class IdCursorPagination(CursorPagination):
     status, a page is found by its distance from the first of them."""
 
     ordering = "-id"
-    invalid_cursor_message = _("This cursor is not valid. Begin without one, then follow `next`.")
+    invalid_cursor_message = _("Invalid cursor. Start without one, then follow `next`.")
     page_size_query_param = "page_size"
     max_page_size = 200
     offset_cutoff = 1_000_000

@@ -28,7 +28,7 @@ def refuse_unknown(view: GenericViewSet[Any], request: Request) -> None:
     unknown = sorted(set(request.query_params) - known)
     if unknown:
         there_are = ", ".join(sorted(known)) or _("none")
-        said = _("There is no such parameter here. There are: %(known)s.") % {"known": there_are}
+        said = _("Unknown parameter. Known parameters: %(known)s.") % {"known": there_are}
         raise ValidationError({name: [said] for name in unknown})
 
 

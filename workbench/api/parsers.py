@@ -26,7 +26,7 @@ class BoundedJSONParser(JSONParser):
             text = stream.read().decode(encoding)
             return bounded_json.loads(text, parse_constant=strict_json.strict_constant)
         except bounded_json.TooDeep as error:
-            raise ParseError(_("This JSON nests too deeply to be read.")) from error
+            raise ParseError(_("This JSON is nested too deeply.")) from error
         except json.JSONDecodeError as error:
             raise ParseError(_("This is not valid JSON: %(problem)s.") % {"problem": error}) from error
         except ValueError as error:

@@ -10,35 +10,28 @@ from drf_spectacular.openapi import AutoSchema
 
 from .conditions import is_versioned, reading_action
 from .examples import add_examples
-
-#: Acts whose name in the code is not the word that people use.
-_ACTS = {
-    "retrieve": "read", "absence": "decide not-found", "absence_undo": "undo not-found", "answer_anew": "new answer",
-    "take_in": "import", "pass_over": "pass", "wish": "e-mail settings", "grant_role": "grant role to person",
-    "revoke_role": "revoke role of person", "invite_again": "invite person again", "general": "settings",
-    "as_of": "at a moment", "again": "ask again",
-}  # fmt: skip
+from .titles import title_of
 
 PROBLEM = {
     "type": "object",
-    "description": "Why a request was refused or failed (RFC 9457).",
+    "description": "Problem details (RFC 9457) of a refused or failed request.",
     "properties": {
         "type": {"type": "string"},
         "title": {"type": "string"},
         "status": {"type": "integer"},
-        "code": {"type": "string", "description": "Stable, for programs."},
-        "detail": {"type": "string", "description": "For people: what to do."},
+        "code": {"type": "string", "description": "Stable machine-readable code."},
+        "detail": {"type": "string", "description": "Human-readable explanation."},
         "request_id": {"type": "string", "nullable": True},
         "errors": {
             "type": "object",
             "additionalProperties": {},
-            "description": "Per field, where fields are wrong.",
+            "description": "Errors per field, for invalid fields.",
         },
     },
     "required": ["type", "title", "status", "code", "detail", "request_id"],
 }
 REFUSAL = {
-    "description": "Refused, or failed.",
+    "description": "The request was refused or failed.",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 
@@ -66,22 +59,25 @@ IDEMPOTENCY_HEADER = {
     "name": "Idempotency-Key",
     "in": "header",
     "schema": {"type": "string", "minLength": 1, "maxLength": 80},
-    "description": "The same request with the same key again gives the same answer, for a day. At most 80 characters.",
+    "description": (
+        "Repeating a request with the same key within a day returns the first response. At most 80 "
+        "characters."
+    ),
 }
 IF_MATCH = {
     "name": "If-Match",
     "in": "header",
     "schema": {"type": "string"},
-    "description": "The `ETag` you read. 412 where the object has changed since. Optional.",
+    "description": "The `ETag` you last read. Returns 412 if the object has changed since. Optional.",
 }
 IF_NONE_MATCH = {
     "name": "If-None-Match",
     "in": "header",
     "schema": {"type": "string"},
-    "description": "The `ETag` you have. 304 where it is still the version you would read.",
+    "description": "The `ETag` of your copy. Returns 304 if it is still current.",
 }
-ETAG = {"description": "The version, as you are shown it.", "schema": {"type": "string"}}
-LOCATION = {"description": "The address at which it is read.", "required": True, "schema": {"type": "string"}}
+ETAG = {"description": "Version of the representation returned to you.", "schema": {"type": "string"}}
+LOCATION = {"description": "URL of the new resource.", "required": True, "schema": {"type": "string"}}
 
 
 class OperationSchema(AutoSchema):
@@ -89,15 +85,9 @@ class OperationSchema(AutoSchema):
     made."""
 
     def get_summary(self) -> str | None:
-        """The thing and the act, such as "Run: cancel"; the description below it says what happens."""
-        view: Any = self.view
-        act, thing = str(getattr(view, "action", "") or ""), str(getattr(view, "basename", "") or "")
-        if not act or not thing:
-            return None
-        words = _ACTS.get(act, act.replace("_", " "))
-        if self.method == "POST" and "get" in (view.action_map or {}) and view.action_map["get"] == act:
-            words = f"change {words}"
-        return f"{thing.replace('-', ' ').capitalize()}: {words}"
+        """An imperative, such as "Cancel a run"; the description says what happens."""
+        thing, act = (str(getattr(self.view, name, "") or "") for name in ("basename", "action"))
+        return title_of(self.get_operation_id(), thing=thing, act=act)
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:  # type: ignore[override]
         """As the framework describes it, with the rest."""

@@ -51,7 +51,7 @@ def token_create(*, actor: User, name: str, scopes: Sequence[str], days: int) ->
             code="bad_days",
         )
     if tokens_of(user=actor).filter(_living()).count() >= MOST_TOKENS:
-        raise Conflict(_("You have %(n)d tokens. Revoke one that is not used any more.") % {"n": MOST_TOKENS})
+        raise Conflict(_("You have %(n)d tokens. Revoke one that you no longer use.") % {"n": MOST_TOKENS})
     key = PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():
         token = ApiToken.objects.create(
@@ -78,7 +78,7 @@ def token_revoke(*, actor: User, token: ApiToken) -> None:
         raise NotAllowed(_("This is not your token."))
     with transaction.atomic():
         if not ApiToken.objects.filter(pk=token.pk, revoked_at__isnull=True).update(revoked_at=Now()):
-            raise Conflict(_("This token is revoked already."))
+            raise Conflict(_("This token is already revoked."))
         audit_record(actor=actor, action=Action.TOKEN_REVOKED, obj=token, before={"name": token.name})
 
 
@@ -118,4 +118,4 @@ def _hash(key: str) -> str:
 
 def _require_person(actor: User) -> None:
     if getattr(actor, "token_scopes", None) is not None:
-        raise NotAllowed(_("Tokens are made and revoked in person, not by a program."))
+        raise NotAllowed(_("Sign in to create or revoke tokens. A token cannot do this."))

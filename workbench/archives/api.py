@@ -29,8 +29,8 @@ _IN_MEMORY = 8 * MEGABYTE
 
 
 class ArchiveSerializer(serializers.Serializer[Any]):
-    """An archive, and the short name of the collection to be made of it if it is another than there. ``dry_run``: only
-    check it."""
+    """An archive to import. ``collection`` is the slug of the new collection, by default the one in the archive.
+    ``dry_run`` only validates."""
 
     file = serializers.FileField()
     collection = serializers.SlugField(required=False, max_length=80)
@@ -38,7 +38,7 @@ class ArchiveSerializer(serializers.Serializer[Any]):
 
 
 class ArchiveFiguresSerializer(serializers.Serializer[Any]):
-    """What an archive holds; ``sha256`` is its name in both audit trails, ``remarks`` say what is not taken over."""
+    """Contents of an archive. ``sha256`` identifies it in both audit trails. ``remarks`` list what is not imported."""
 
     sha256 = serializers.CharField()
     collection = serializers.CharField()
@@ -71,7 +71,8 @@ class CollectionArchiveViewSet(ApiViewSet[Collection]):
     )
     @asks_again_to_read
     def retrieve(self, request: Request, slug: str) -> FileResponse:
-        """The collection as one archive, for those who manage it; taking it is on record."""
+        """Downloads the collection as an archive. Requires the right to manage it. The download is recorded in the
+        audit trail."""
         collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
         target = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  (the response closes it)
         try:
@@ -96,8 +97,8 @@ class CollectionArchiveViewSet(ApiViewSet[Collection]):
     )
     @asks_again
     def create(self, request: Request) -> Response:
-        """Makes a new collection of an archive, all of it or nothing; the caller becomes its admin and analyst. Its
-        documents are then read by the workers. With ``dry_run`` (200) nothing is made."""
+        """Creates a collection from an archive, all or nothing. The caller becomes its admin and analyst. Workers then
+        process its documents. With ``dry_run``, validates only and returns 200."""
         given = checked(request, ArchiveSerializer)
         common = {"stream": given["file"], "slug": given.get("collection", ""), "most_bytes": MOST_UPLOADED}
         if given["dry_run"]:

@@ -33,7 +33,7 @@ _ASKED = Prefetch("entries", queryset=Entry.objects.filter(is_current=True), to_
 
 
 class QuestionSetSerializer(serializers.ModelSerializer[QuestionSet]):
-    """A saved checklist with the questions asked from now on."""
+    """A question set (saved checklist) with its current questions."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
     questions = serializers.SerializerMethodField()
@@ -67,7 +67,7 @@ class QuestionsSerializer(serializers.Serializer[Any]):
 
 
 class QuestionSetCreateSerializer(QuestionsSerializer):
-    """A new set."""
+    """A new question set."""
 
     collection = serializers.SlugField()
     name = serializers.CharField(max_length=160)
@@ -75,7 +75,7 @@ class QuestionSetCreateSerializer(QuestionsSerializer):
 
 
 class RoundSerializer(serializers.ModelSerializer[Round]):
-    """A set asked of some documents at a time."""
+    """A question set asked of several documents at one time."""
 
     collection = serializers.CharField(source="question_set.collection.slug", read_only=True)
 
@@ -86,7 +86,7 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
 
 
 class RoundCreateSerializer(serializers.Serializer[Any]):
-    """Asking a set of documents of its collection."""
+    """A question set and the documents of its collection to ask."""
 
     question_set = serializers.IntegerField(min_value=1)
     documents = serializers.ListField(
@@ -97,7 +97,7 @@ class RoundCreateSerializer(serializers.Serializer[Any]):
 
 
 class GridCellSerializer(serializers.Serializer[Any]):
-    """One question at one document. ``found`` is null while nothing is known."""
+    """One question for one document. ``found`` is null until it is known."""
 
     id = serializers.IntegerField(source="pk")
     state = serializers.ChoiceField(choices=CELL_STATES)
@@ -109,7 +109,7 @@ class GridCellSerializer(serializers.Serializer[Any]):
 
 
 class GridRowSerializer(serializers.Serializer[Any]):
-    """A document with its cells in the order of the questions."""
+    """A document with its cells, in the order of the questions."""
 
     document = serializers.IntegerField(source="document.pk")
     name = serializers.CharField(source="document.name")
@@ -134,13 +134,13 @@ class RoundCoverageSerializer(serializers.Serializer[Any]):
 
 
 class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[QuestionSet]):
-    """Saved checklists."""
+    """Question sets (saved checklists)."""
 
     queryset = QuestionSet.objects.none()
     serializer_class = QuestionSetSerializer
     filters = {
         "collection": by_slug(),
-        "created_by": by_person("created_by", "Who made it."),
+        "created_by": by_person("created_by", "Creator."),
         **between_days(),
     }
     orderings = ("id", "name", "created_at")
@@ -156,7 +156,7 @@ class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVi
         responses={201: QuestionSetSerializer},
     )
     def create(self, request: Request) -> Response:
-        """Saves a set."""
+        """Creates a question set."""
         given = checked(request, QuestionSetCreateSerializer)
         collection = collection_for(user=request.user, slug=given.pop("collection"))
         made = question_set_create(actor=request.user, collection=collection, **given)
@@ -165,7 +165,7 @@ class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVi
     @extend_schema(responses=RoundCoverageSerializer(many=True))
     @action(detail=True, methods=["get"], pagination_class=None)
     def coverage(self, request: Request, pk: str) -> Response:
-        """How far each round of the set is, the newest 50, oldest first."""
+        """Returns the progress of the newest 50 rounds, oldest first."""
         question_set = question_set_for(user=request.user, pk=int(pk))
         rounds = reversed(question_set.rounds.all()[:MOST_ROUNDS])
         return Response(RoundCoverageSerializer(coverage(rounds=rounds), many=True).data)
@@ -173,7 +173,7 @@ class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVi
     @extend_schema(parameters=[IDEMPOTENCY], request=QuestionsSerializer, responses=QuestionSetSerializer)
     @action(detail=True, methods=["post"])
     def change(self, request: Request, pk: str) -> Response:
-        """Replaces the questions asked from now on; rounds keep what they asked."""
+        """Replaces the questions for later rounds. Existing rounds are unchanged."""
         question_set = question_set_for(user=request.user, pk=int(pk))
         given = checked(request, QuestionsSerializer)
         question_set_change(actor=request.user, question_set=question_set, questions=given["questions"])
@@ -187,9 +187,9 @@ class RoundViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     serializer_class = RoundSerializer
     filters = {
         "collection": by_slug("question_set__collection__slug"),
-        "question_set": by_key("question_set", "Key of a question set."),
-        "strategy": by_word("strategy", "Name of a strategy."),
-        "asked_by": by_person("requested_by", "Who started it."),
+        "question_set": by_key("question_set", "ID of the question set."),
+        "strategy": by_word("strategy", "Name of the strategy."),
+        "asked_by": by_person("requested_by", "Person who started the round."),
         **between_days(),
     }
     orderings = ("id", "strategy", "created_at")
@@ -200,7 +200,7 @@ class RoundViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
 
     @extend_schema(parameters=[IDEMPOTENCY], request=RoundCreateSerializer, responses={201: RoundSerializer})
     def create(self, request: Request) -> Response:
-        """Asks every question of the set of every document given; the workers fill the grid."""
+        """Asks every question of the set for each given document. Workers fill the grid."""
         given = checked(request, RoundCreateSerializer)
         question_set = question_set_for(user=request.user, pk=given["question_set"])
         wanted = set(given["documents"])
@@ -225,7 +225,7 @@ class RoundViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     @extend_schema(responses=GridSerializer)
     @action(detail=True, methods=["get"])
     def grid(self, request: Request, pk: str) -> Response:
-        """How far each question is at each document."""
+        """Returns the status of every question for every document."""
         round_ = round_for(user=request.user, pk=int(pk))
         found = grid(round_=round_, today=timezone.localdate(), viewer=request.user)
         shown = {
@@ -246,6 +246,6 @@ class CellViewSet(ApiViewSet[Round]):
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: None})
     @action(detail=True, methods=["post"])
     def retry(self, request: Request, pk: str) -> Response:
-        """Asks a question again that could not be asked, or whose run failed."""
+        """Retries a question that could not be asked or whose run failed."""
         cell_retry(actor=request.user, cell=cell_for(user=request.user, pk=int(pk)))
         return Response(status=status.HTTP_202_ACCEPTED)

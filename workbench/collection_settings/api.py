@@ -22,7 +22,7 @@ from .services import MOST_ENDPOINTS, collection_change
 
 
 class CriteriaWeightFields(serializers.Serializer[Any]):
-    """How much each property of multi-criteria counts beside relevance, 0 to 1."""
+    """Weight of each multi-criteria property relative to relevance, 0 to 1."""
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """One number each."""
@@ -30,8 +30,8 @@ class CriteriaWeightFields(serializers.Serializer[Any]):
 
 
 class CollectionSettingsSerializer(serializers.Serializer[Any]):
-    """The values as they are, and as they are to be: all of them. ``default_strategy`` empty: that of the
-    installation. Text of the collection goes to ``allowed_endpoints`` and nowhere else."""
+    """All settings of a collection. An empty ``default_strategy`` means the installation's. Text of the collection is
+    only sent to ``allowed_endpoints``."""
 
     description = serializers.CharField(max_length=2000, allow_blank=True)
     default_strategy = serializers.CharField(max_length=40, allow_blank=True)
@@ -42,20 +42,20 @@ class CollectionSettingsSerializer(serializers.Serializer[Any]):
         max_length=40,
         required=False,
         allow_blank=True,
-        help_text="Name of a configured endpoint, whose address is allowed. Empty: the first allowed one.",
+        help_text="Name of a configured endpoint with an allowed address. Empty: the first allowed one.",
     )
     model_name = serializers.CharField(
         max_length=120,
         required=False,
         allow_blank=True,
-        help_text="A model of that endpoint. Empty: its first. Left out, the choice stays.",
+        help_text="Model of the endpoint. Empty: its first model. Omitted: unchanged.",
     )
     criteria_weights = CriteriaWeightFields()
     contributes_to_training = serializers.BooleanField()
     strategy_options = serializers.DictField(
         child=serializers.DictField(),
         required=False,
-        help_text='Settings by strategy, such as {"consensus": {"n": 0.5}}. Left out: unchanged.',
+        help_text='Options by strategy, such as {"consensus": {"n": 0.5}}. Omitted: unchanged.',
     )
 
 
@@ -73,7 +73,7 @@ class CollectionSettingsActions(Actions):
     @action(detail=True, methods=["get", "post"], url_path="settings", url_name="settings")
     @asks_again
     def general(self, request: Request, slug: str) -> Response:
-        """Description, strategy, endpoints, weights, and what labels are for; POST changes them."""
+        """GET returns description, strategy, endpoints, weights and label use. POST replaces them."""
         if request.method == "GET":
             return _settings(collection_for(user=request.user, slug=slug, permission=Permission.AUDIT))
         collection = collection_for(user=request.user, slug=slug)

@@ -29,7 +29,7 @@ MOST_PROPOSALS = 50
 
 
 class ThresholdFields(serializers.Serializer[Any]):
-    """The thresholds of a profile, each in [0, 1]; minimum and verify do not lie above accept."""
+    """Thresholds of a profile, each in [0, 1]. Minimum and verify must not exceed accept."""
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """One number each."""
@@ -37,8 +37,8 @@ class ThresholdFields(serializers.Serializer[Any]):
 
 
 class ThresholdsSerializer(serializers.Serializer[Any]):
-    """What is in use. ``revision`` 0: nobody set any, and everything is verified; ``may_reject`` says whether the
-    gates may reject at all, which only calibrated ones may."""
+    """The thresholds in use. ``revision`` 0: none are set and everything is verified. ``may_reject``: whether the gates
+    can reject, which requires calibrated thresholds."""
 
     space = serializers.CharField()
     revision = serializers.IntegerField()
@@ -50,7 +50,7 @@ class ThresholdsSerializer(serializers.Serializer[Any]):
 
 
 class ProposalSerializer(serializers.ModelSerializer[GateProposal]):
-    """Thresholds that calibration found, with what they would lose."""
+    """Thresholds proposed by calibration, and what they would lose."""
 
     thresholds = ThresholdFields(source="*")
 
@@ -64,14 +64,14 @@ class ProposalSerializer(serializers.ModelSerializer[GateProposal]):
 
 
 class ActSerializer(serializers.Serializer[Any]):
-    """What every change carries: the revision the caller saw, and why."""
+    """Fields of every change: the revision the caller saw, and the reason."""
 
     seen_revision = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
     reason = serializers.CharField(max_length=500)
 
 
 class ThresholdsApplySerializer(ActSerializer):
-    """Thresholds written by hand, or those of a proposal: exactly one of the two."""
+    """Custom thresholds or a proposal: exactly one of the two."""
 
     thresholds = ThresholdFields(required=False)
     proposal = serializers.IntegerField(required=False, min_value=1)
@@ -103,7 +103,7 @@ class CollectionThresholdActions(Actions):
     @action(detail=True, methods=["get", "post"])
     @asks_again
     def thresholds(self, request: Request, slug: str) -> Response:
-        """The thresholds in use on the scale of the embedder in use; POST puts others to use."""
+        """GET returns the thresholds in use for the current embedder. POST applies others."""
         if request.method == "GET":
             return _in_use(collection_for(user=request.user, slug=slug, permission=Permission.AUDIT))
         collection = collection_for(user=request.user, slug=slug)
@@ -124,7 +124,7 @@ class CollectionThresholdActions(Actions):
     @action(detail=True, methods=["post"], url_path="thresholds/remove")
     @asks_again
     def remove_thresholds(self, request: Request, slug: str) -> Response:
-        """Back to none: everything is verified."""
+        """Removes the thresholds, so that everything is verified."""
         collection = collection_for(user=request.user, slug=slug)
         given = checked(request, ActSerializer)
         gates_remove(actor=request.user, collection=collection, **given)
@@ -133,7 +133,7 @@ class CollectionThresholdActions(Actions):
     @extend_schema(responses=ProposalSerializer(many=True), filters=False)
     @action(detail=True, methods=["get"], url_path="threshold-proposals", pagination_class=None)
     def threshold_proposals(self, request: Request, slug: str) -> Response:
-        """What calibration proposes for the collection and the embedder in use: the newest 50."""
+        """Lists the newest 50 calibration proposals for the collection and the current embedder."""
         collection = collection_for(user=request.user, slug=slug, permission=Permission.AUDIT)
         proposals = proposals_for(collection=collection)[:MOST_PROPOSALS]
         return Response(ProposalSerializer(proposals, many=True).data)

@@ -22,13 +22,11 @@ from workbench.documents.selectors import collection_for
 from .groups import group_role_add, group_role_remove, group_roles_of
 from .models import MAX_NAME, GroupRole
 
-_ROW = OpenApiParameter(
-    "row", OpenApiTypes.INT, OpenApiParameter.PATH, description="Key of what it stands for."
-)
+_ROW = OpenApiParameter("row", OpenApiTypes.INT, OpenApiParameter.PATH, description="ID of the group role.")
 
 
 class GroupRoleSerializer(serializers.ModelSerializer[GroupRole]):
-    """A group of the directory, by name, and a role that its members hold in the collection."""
+    """A directory group and the role that its members hold in the collection."""
 
     class Meta:
         model = GroupRole
@@ -37,7 +35,7 @@ class GroupRoleSerializer(serializers.ModelSerializer[GroupRole]):
 
 
 class GroupRoleCreateSerializer(serializers.Serializer[Any]):
-    """A group as the directory names it, and a role."""
+    """A group, by its name in the directory, and a role."""
 
     group = serializers.CharField(max_length=MAX_NAME)
     role = serializers.ChoiceField(choices=MemberRole.choices)
@@ -51,7 +49,8 @@ class CollectionGroupActions(Actions):
     @action(detail=True, methods=["get", "post"], pagination_class=None)
     @asks_again
     def groups(self, request: Request, slug: str) -> Response:
-        """The groups with their roles; POST adds one, and whoever belongs to the group holds the role at once."""
+        """GET lists directory groups and their roles. POST grants a role to a group; its members hold the role
+        immediately."""
         if request.method == "GET":
             collection = collection_for(user=request.user, slug=slug, permission=Permission.AUDIT)
             return Response(GroupRoleSerializer(group_roles_of(collection=collection), many=True).data)
@@ -65,7 +64,7 @@ class CollectionGroupActions(Actions):
     @action(detail=True, methods=["post"], url_path=f"groups/(?P<row>{KEY})/remove", url_name="group-remove")
     @asks_again
     def remove_group(self, request: Request, slug: str, row: str) -> Response:
-        """The group stands for the role no longer."""
+        """Revokes the group's role."""
         collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
         group_role_remove(actor=request.user, collection=collection, pk=int(row))
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -43,7 +43,7 @@ from .views import original_response
 
 
 class VersionOfferSerializer(serializers.ModelSerializer[VersionOffer]):
-    """The offer to take a document for a new version of an older one."""
+    """A suggestion that a document is a new version of an older one."""
 
     class Meta:
         model = VersionOffer
@@ -52,20 +52,20 @@ class VersionOfferSerializer(serializers.ModelSerializer[VersionOffer]):
 
 
 class VersionsSerializer(serializers.Serializer[Any]):
-    """The chain of versions, oldest first, and the offer that concerns this document."""
+    """All versions, oldest first, and the suggestion that concerns this document."""
 
     versions = DocumentSerializer(many=True)
     offer = VersionOfferSerializer(allow_null=True)
 
 
 class VersionDecisionSerializer(serializers.Serializer[Any]):
-    """Whether a document is a new version."""
+    """Whether to accept the document as a new version."""
 
     decision = serializers.ChoiceField(choices=[OfferState.ACCEPTED, OfferState.DECLINED])
 
 
 class DescriptionSerializer(serializers.Serializer[Any]):
-    """What is known of a document beside its text; what is left out is unknown."""
+    """Metadata of a document. Omitted fields are cleared."""
 
     document_type = serializers.CharField(max_length=80, required=False, default="", allow_blank=True)
     issuer = serializers.CharField(max_length=160, required=False, default="", allow_blank=True)
@@ -94,7 +94,7 @@ class CollectionViewSet(
     mixins.CreateModelMixin,
     ApiViewSet[Collection],
 ):
-    """Collections the caller belongs to."""
+    """Collections that the caller is a member of."""
 
     queryset = Collection.objects.none()
     serializer_class = CollectionSerializer
@@ -108,7 +108,7 @@ class CollectionViewSet(
 
     @extend_schema(request=CollectionCreateSerializer, responses={201: CollectionSerializer})
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """A new collection; the caller becomes its admin and analyst."""
+        """Creates a collection. The caller becomes its admin and analyst."""
         given = checked(request, CollectionCreateSerializer)
         collection = collection_create(actor=request.user, **given)
         return Response(CollectionSerializer(collection).data, status=status.HTTP_201_CREATED)
@@ -130,7 +130,7 @@ class DocumentViewSet(
     filters = {
         "collection": by_slug(),
         "status": one_of("status", DocumentStatus),
-        "uploaded_by": by_person("uploaded_by", "Who uploaded it."),
+        "uploaded_by": by_person("uploaded_by", "Uploader."),
         **between_days(),
     }
     orderings = ("id", "name", "status", "created_at")
@@ -147,7 +147,7 @@ class DocumentViewSet(
         responses={201: DocumentSerializer, 200: DocumentSerializer},
     )
     def create(self, request: Request) -> Response:
-        """Uploads a file: 201 for a new document, 200 when the same bytes are here already."""
+        """Uploads a file. Returns 201 for a new document, 200 if the same bytes already exist."""
         given = checked(request, DocumentUploadSerializer)
         file = given["file"]
         collection = collection_for(user=request.user, slug=given["collection"], permission=Permission.VIEW)
@@ -165,7 +165,8 @@ class DocumentViewSet(
     )
     @action(detail=False, methods=["post"])
     def archive(self, request: Request) -> Response:
-        """Uploads a ZIP: each file in it becomes a document. What cannot be taken is named with the reason."""
+        """Uploads a ZIP file. Each file in it becomes a document. Files that cannot be accepted are listed with the
+        reason."""
         given = checked(request, DocumentUploadSerializer)
         file = given["file"]
         if not is_archive(file.name):
@@ -181,28 +182,28 @@ class DocumentViewSet(
     @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
     @action(detail=True, methods=["get"])
     def original(self, request: Request, pk: str) -> FileResponse:
-        """The uploaded bytes; 404 once the document is deleted."""
+        """Downloads the uploaded file. Returns 404 once the document is deleted."""
         return original_response(document=document_for(user=request.user, pk=int(pk)))
 
     @extend_schema(request=None, responses=DocumentSerializer)
     @action(detail=True, methods=["post"])
     def retry(self, request: Request, pk: str) -> Response:
-        """Another attempt at a failed or cancelled document."""
+        """Retries a failed or cancelled document."""
         document = document_retry(actor=request.user, document=document_for(user=request.user, pk=int(pk)))
         return Response(DocumentSerializer(document).data)
 
     @extend_schema(request=None, responses=DocumentSerializer)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: str) -> Response:
-        """Stops a document on its way."""
+        """Cancels processing."""
         document = document_cancel(actor=request.user, document=document_for(user=request.user, pk=int(pk)))
         return Response(DocumentSerializer(document).data)
 
     @extend_schema(parameters=[IDEMPOTENCY], request=DescriptionSerializer, responses=DocumentSerializer)
     @action(detail=True, methods=["post"])
     def describe(self, request: Request, pk: str) -> Response:
-        """Puts type, parties, issuer, jurisdiction, date, tags and the collection's own fields in place of those
-        before. Questions are narrowed by them."""
+        """Replaces type, parties, issuer, jurisdiction, date, tags and custom fields. Questions can be filtered by
+        them."""
         document = document_for(user=request.user, pk=int(pk))
         given = checked(request, DescriptionSerializer)
         return Response(
@@ -212,7 +213,7 @@ class DocumentViewSet(
     @extend_schema(responses=VersionsSerializer)
     @action(detail=True, methods=["get"])
     def versions(self, request: Request, pk: str) -> Response:
-        """Every version, oldest first."""
+        """Lists the versions, oldest first."""
         document = document_for(user=request.user, pk=int(pk))
         offer = getattr(document, "version_offer", None)
         seen = versions_seen(document=document, user=request.user)
@@ -223,7 +224,7 @@ class DocumentViewSet(
     )
     @action(detail=True, methods=["post"], url_path="version-decision")
     def version_decision(self, request: Request, pk: str) -> Response:
-        """Accepts or declines that the document is a new version of the one it was offered for."""
+        """Accepts or declines the suggestion that the document is a new version of another one."""
         document = document_for(user=request.user, pk=int(pk))
         given = checked(request, VersionDecisionSerializer)
         act = version_accept if given["decision"] == OfferState.ACCEPTED else version_decline

@@ -30,14 +30,14 @@ from .selectors import collection_for, document_for
 
 
 class DeletionReasonSerializer(serializers.Serializer[Any]):
-    """Why a document is deleted, or kept after all."""
+    """Reason for deleting or keeping a document."""
 
     reason = serializers.CharField(max_length=LONGEST_REASON)
 
 
 class DeletionSerializer(serializers.ModelSerializer[Document]):
-    """Where the deletion of a document is: ``deleted`` until ``erase_at``, then ``erased``; ``settled_at`` is when its
-    files were gone too. All empty for a document that nobody deleted."""
+    """Status of a document's deletion: ``deleted`` until ``erase_at``, then ``erased``. ``settled_at`` is when its
+    files were gone too. All fields are empty if the document was not deleted."""
 
     status = serializers.CharField(read_only=True)
 
@@ -57,8 +57,8 @@ class DeletionSerializer(serializers.ModelSerializer[Document]):
 
 
 class KeepingSerializer(serializers.ModelSerializer[Collection]):
-    """How long documents are kept. ``retention_days`` null keeps them; for ``erasure_delay_days`` a deletion can be
-    taken back. Under a legal hold nothing is deleted or erased."""
+    """Retention settings. With ``retention_days`` null, documents are kept indefinitely. A deletion can be undone for
+    ``erasure_delay_days``. A legal hold prevents deletion and erasure."""
 
     class Meta:
         model = Collection
@@ -67,7 +67,7 @@ class KeepingSerializer(serializers.ModelSerializer[Collection]):
 
 
 class KeepingChangeSerializer(serializers.Serializer[Any]):
-    """The values as they are to be, and why."""
+    """The new values and the reason."""
 
     legal_hold = serializers.BooleanField()
     retention_days = serializers.IntegerField(
@@ -84,8 +84,8 @@ class DocumentErasureActions(Actions):
     @action(detail=True, methods=["post"], url_path="delete", url_name="remove")
     @asks_again
     def remove(self, request: Request, pk: str) -> Response:
-        """Deletes the document: it is not asked any more, and after the collection's delay its text is erased
-        everywhere, for good. Its hash and the decisions about it stay."""
+        """Deletes the document. New questions ignore it, and its text is erased permanently after the collection's
+        delay. Its hash and the decisions about it are kept."""
         document = document_for(user=request.user, pk=int(pk))
         given = checked(request, DeletionReasonSerializer)
         return Response(
@@ -96,7 +96,7 @@ class DocumentErasureActions(Actions):
     @action(detail=True, methods=["post"])
     @asks_again
     def keep(self, request: Request, pk: str) -> Response:
-        """Takes the deletion back, as long as the text is there."""
+        """Undoes the deletion. Possible until the text is erased."""
         document = document_for(user=request.user, pk=int(pk))
         given = checked(request, DeletionReasonSerializer)
         return Response(
@@ -106,7 +106,7 @@ class DocumentErasureActions(Actions):
     @extend_schema(responses=DeletionSerializer)
     @action(detail=True, methods=["get"])
     def deletion(self, request: Request, pk: str) -> Response:
-        """Where the deletion of the document is."""
+        """Returns the status of the deletion."""
         return Response(DeletionSerializer(document_for(user=request.user, pk=int(pk))).data)
 
 
@@ -123,7 +123,7 @@ class CollectionKeepingActions(Actions):
     @action(detail=True, methods=["get", "post"])
     @asks_again
     def keeping(self, request: Request, slug: str) -> Response:
-        """How long documents are kept; POST changes it."""
+        """GET returns the retention settings. POST replaces them."""
         if request.method == "GET":
             collection = collection_for(user=request.user, slug=slug, permission=Permission.AUDIT)
             return Response(KeepingSerializer(collection).data)

@@ -21,17 +21,17 @@ from .selectors import collection_for
 
 #: What narrows a list of documents.
 FIELD_FILTERS = [
-    OpenApiParameter("document_type", OpenApiTypes.STR, description="Documents of this type."),
+    OpenApiParameter("document_type", OpenApiTypes.STR, description="Document type."),
     OpenApiParameter(
         "party",
         OpenApiTypes.STR,
-        description="Documents with this party, as a person set it or, else, as the machine read it.",
+        description="Party. A party set by a person takes precedence over one read by the machine.",
     ),
-    OpenApiParameter("tag", OpenApiTypes.STR, description="Documents with this tag."),
+    OpenApiParameter("tag", OpenApiTypes.STR, description="Tag."),
     OpenApiParameter(
         "field",
         OpenApiTypes.STR,
-        description="Documents with this value in a field of the collection: the name, a colon, the value.",
+        description="Value of a custom field, as name:value.",
     ),
 ]
 
@@ -47,12 +47,12 @@ def own_fields() -> serializers.DictField:
         child=serializers.CharField(max_length=LONGEST_VALUE, allow_blank=True),
         required=False,
         default=dict,
-        help_text="Values of the collection's own fields, by the name of the field. Dates as 2026-03-01.",
+        help_text="Custom field values by field name. Dates as 2026-03-01.",
     )
 
 
 class CollectionFieldSerializer(serializers.ModelSerializer[CollectionField]):
-    """A field that the documents of a collection have beside those that all have."""
+    """A custom field of the documents of a collection."""
 
     class Meta:
         model = CollectionField
@@ -74,7 +74,7 @@ class FieldRemoveSerializer(serializers.Serializer[Any]):
 
 
 class BulkDescriptionSerializer(serializers.Serializer[Any]):
-    """What changes on each of the documents; what is left out stays as it is."""
+    """Changes to apply to each document. Omitted fields are unchanged."""
 
     documents = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), max_length=MOST_AT_ONCE
@@ -88,12 +88,12 @@ class BulkDescriptionSerializer(serializers.Serializer[Any]):
     effective_date = serializers.DateField(required=False, default=None, allow_null=True)
     fields = own_fields()  # type: ignore[assignment]
     read_again = serializers.BooleanField(
-        required=False, default=False, help_text="Reads type, parties and date from the text again."
+        required=False, default=False, help_text="Extract type, parties and date from the text again."
     )
 
 
 class DescribedSerializer(serializers.Serializer[Any]):
-    """How many documents changed."""
+    """Number of changed documents."""
 
     changed = serializers.IntegerField()
 
@@ -104,7 +104,7 @@ class CollectionFieldActions(Actions):
     @extend_schema(responses=CollectionFieldSerializer(many=True))
     @action(detail=True, methods=["get"], pagination_class=None)
     def fields(self, request: Request, slug: str) -> Response:
-        """The collection's own fields."""
+        """Lists the collection's custom fields."""
         rows = collection_for(user=request.user, slug=slug).fields.all()[:MOST_FIELDS]
         return Response(CollectionFieldSerializer(rows, many=True).data)
 
@@ -114,7 +114,7 @@ class CollectionFieldActions(Actions):
     @action(detail=True, methods=["post"], url_path="fields/add")
     @asks_again
     def field_add(self, request: Request, slug: str) -> Response:
-        """Gives the documents one more field."""
+        """Adds a custom field to the documents of the collection."""
         collection = collection_for(user=request.user, slug=slug)
         added = field_add(actor=request.user, collection=collection, **checked(request, FieldAddSerializer))
         return Response(CollectionFieldSerializer(added).data, status=201)
@@ -123,7 +123,7 @@ class CollectionFieldActions(Actions):
     @action(detail=True, methods=["post"], url_path="fields/remove")
     @asks_again
     def field_remove(self, request: Request, slug: str) -> Response:
-        """Takes a field away, with its values on every document."""
+        """Removes a custom field and its values on every document."""
         collection = collection_for(user=request.user, slug=slug)
         field_remove(actor=request.user, collection=collection, **checked(request, FieldRemoveSerializer))
         return Response(status=204)
@@ -131,7 +131,7 @@ class CollectionFieldActions(Actions):
     @extend_schema(parameters=[IDEMPOTENCY], request=BulkDescriptionSerializer, responses=DescribedSerializer)
     @action(detail=True, methods=["post"], url_path="describe-documents")
     def describe_documents(self, request: Request, slug: str) -> Response:
-        """Changes tags and fields of many documents, all or nothing. Each document has its own event on record."""
+        """Updates tags and fields of several documents, all or nothing. Each document gets its own audit event."""
         collection = collection_for(user=request.user, slug=slug)
         given = checked(request, BulkDescriptionSerializer)
         keys = given.pop("documents")

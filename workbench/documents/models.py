@@ -1,4 +1,4 @@
-"""Collections, documents and the rows that parsing makes of them."""
+"""Collections, documents and the rows that parsing creates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _between_blanks(field: str) -> models.Func:
-    """The pieces of a text of pieces between blanks."""
+    """Splits a text of pieces between blanks."""
     pieces = ArrayField(models.TextField())
     return models.Func(field, models.Value(" "), function="string_to_array", output_field=pieces)
 
@@ -32,12 +32,12 @@ class CollectionQuerySet(models.QuerySet["Collection"]):
     """Collections, filtered by what a user may do."""
 
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> CollectionQuerySet:
-        """Those where the user holds the permission."""
+        """Collections where the user has the permission."""
         return self.filter(member_condition(user, permission))
 
 
 class Collection(models.Model):
-    """A border: documents, questions and labels inside never reach a person outside."""
+    """A collection. Only members can see its documents, questions and labels."""
 
     slug = models.SlugField(max_length=80, unique=True)
     name = models.CharField(_("name"), max_length=160)
@@ -45,20 +45,20 @@ class Collection(models.Model):
     language = models.CharField(max_length=8, default="en")
     default_strategy = models.CharField(max_length=40, blank=True)
     allowed_endpoints = models.JSONField(default=list, blank=True)
-    # Which configured endpoint and which of its models answer; empty: the first whose address is allowed.
+    # The configured endpoint and model to use; empty: the first one with an allowed address.
     model_endpoint = models.CharField(max_length=40, blank=True, default="", db_default="")
     model_name = models.CharField(max_length=120, blank=True, default="", db_default="")
-    # Of the fixed properties of multi-criteria; a property that is not named weighs as the strategy has it.
+    # Weights of the fixed multi-criteria properties. A missing property has the strategy's default weight.
     criteria_weights = models.JSONField(default=dict, blank=True)
     strategy_options = models.JSONField(null=True, blank=True)  # by strategy: its own settings here
-    # Goes up with every change of searchable text; a worker's local lexical index compares against it.
+    # Incremented with every change of searchable text. Local lexical indexes of workers compare against it.
     index_epoch = models.BigIntegerField(default=0)
     legal_hold = models.BooleanField(default=False)
-    # Days after which a document is deleted by itself; None keeps it.
+    # Days after which a document is deleted automatically; None: never.
     retention_days = models.PositiveIntegerField(null=True, blank=True)
-    # Days between a deletion and the erasure of the text, in which it can be taken back; 0: at once.
+    # Days between deletion and erasure of the text, in which the deletion can be undone; 0: immediate erasure.
     erasure_delay_days = models.PositiveSmallIntegerField(default=7)
-    # Whether the labels in it train and judge the model of the whole installation.
+    # Whether its labels are used to train and evaluate the installation's model.
     contributes_to_training = models.BooleanField(default=True, db_default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -76,8 +76,8 @@ class Collection(models.Model):
 
 
 class DocumentStatus(models.TextChoices):
-    """Where a document is on its way; the last five are ends. A deleted one waits for its erasure and is not asked
-    any more; an erased one is a tombstone: its hash, its figures and the decisions about it, no text."""
+    """The status of a document. The last five are final. A deleted document waits for its erasure and is no longer
+    asked. An erased one is a tombstone: its hash, its figures and the decisions about it, but no text."""
 
     QUEUED = "queued", _("queued")
     PARSING = "parsing", _("parsing")
@@ -98,7 +98,7 @@ WORKING_STATUSES = (
 )
 
 
-#: A document that somebody deleted, or whose time was over.
+#: Documents deleted by somebody or at the end of their retention.
 DELETED_STATUSES = (DocumentStatus.DELETED, DocumentStatus.ERASED)
 
 
@@ -106,20 +106,20 @@ class DocumentQuerySet(models.QuerySet["Document"]):
     """Documents, filtered by what a user may do."""
 
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> DocumentQuerySet:
-        """Those in collections where the user holds the permission, without those restricted to others."""
+        """Documents in collections where the user has the permission, except those restricted to others."""
         return self.filter(member_condition(user, permission, prefix="collection"), open_to(user))
 
     def ready(self) -> DocumentQuerySet:
-        """Those that can be asked."""
+        """Documents that can be asked."""
         return self.filter(status=DocumentStatus.READY)
 
     def newest(self) -> DocumentQuerySet:
-        """Without those that a later, readable version replaced: what a question of a collection is asked of."""
+        """Leaves out documents that a later, readable version replaced. Questions about a collection use these."""
         return self.exclude(later_versions__status=DocumentStatus.READY)
 
 
 class Document(models.Model):
-    """One uploaded file and what became of it."""
+    """An uploaded file and its processing status."""
 
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="documents")
     sha256 = models.CharField(max_length=64)
@@ -167,7 +167,7 @@ class Document(models.Model):
     status_before = models.CharField(max_length=12, blank=True)
     erase_at = models.DateTimeField(null=True, blank=True)
     erased_at = models.DateTimeField(null=True, blank=True)
-    # When the files were gone too and nothing that had begun before could bring text back.
+    # When the files were gone too, and no earlier work could bring text back.
     settled_at = models.DateTimeField(null=True, blank=True)
 
     objects = DocumentQuerySet.as_manager()
@@ -227,7 +227,7 @@ class Document(models.Model):
 
     @property
     def public_id(self) -> str:
-        """The readable id used in candidate ids of collection questions: ``d42``."""
+        """The readable ID in candidate IDs of collection questions: ``d42``."""
         return f"d{self.pk}"
 
     @property
@@ -237,24 +237,24 @@ class Document(models.Model):
 
     @property
     def is_restricted(self) -> bool:
-        """Whether only some people may see it; without a query where the restriction was selected along."""
+        """Whether only some people can see it. Needs no query if the restriction was selected along."""
         return hasattr(self, "restriction")
 
     @property
     def is_working(self) -> bool:
-        """Whether progress is still to come."""
+        """Whether it is still being processed."""
         return self.status in WORKING_STATUSES
 
 
 class FieldKind(models.TextChoices):
-    """What the value of a collection's own field is."""
+    """The type of a custom field."""
 
     TEXT = "text", _("text")
     DATE = "date", _("date")
 
 
 class CollectionField(models.Model):
-    """A field that the documents of one collection have beside those that all have."""
+    """A custom field of the documents of a collection."""
 
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="fields")
     name = models.CharField(max_length=60)
@@ -273,7 +273,7 @@ class CollectionField(models.Model):
 
 
 class Particular(models.TextChoices):
-    """What every document may carry beside its tags. Type and date as a person has set them are columns of it."""
+    """The built-in fields of a document besides its tags. Type and date set by a person are columns of the document."""
 
     PARTY = "party", _("Party")
     TYPE = "document_type", _("Document type")
@@ -281,9 +281,11 @@ class Particular(models.TextChoices):
 
 
 class DocumentField(models.Model):
-    """A value that a document carries: read from its text by the machine, or set by a person. The two stay apart; where
-    a person has set a field, theirs counts and the machine's is only shown. ``definition`` None: one of
-    :class:`Particular`. Dates are as ISO 8601 writes them."""
+    """A value of a document field, read from the text by the machine or set by a person.
+
+    Both are kept. If a person has set a field, theirs counts and the machine's is only shown. ``definition`` None: one
+    of :class:`Particular`. Dates are in ISO 8601.
+    """
 
     document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="fields")
     definition = models.ForeignKey(
@@ -333,7 +335,7 @@ class DocumentField(models.Model):
 
 
 class OfferState(models.TextChoices):
-    """What a person said to the offer of a new version."""
+    """A person's answer to the suggestion of a new version."""
 
     OPEN = "open", _("open")
     ACCEPTED = "accepted", _("accepted")
@@ -350,7 +352,7 @@ class VersionOffer(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
     decided_at = models.DateTimeField(null=True, blank=True)
-    # When every decision on the older version had been carried over or reopened.
+    # When all decisions on the older version had been carried over or reopened.
     carried_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
 
@@ -434,7 +436,7 @@ class Line(models.Model):
     is_furniture = models.BooleanField(default=False)
     is_hidden = models.BooleanField(default=False)
     confidence = models.FloatField(null=True)
-    #: What arbitration.documents.LineMark names: a tracked change, or a comment in the margin, and whose it is.
+    #: An arbitration.documents.LineMark: a tracked change or margin comment, with its author.
     mark = models.CharField(max_length=12, blank=True, default="", db_default="")
     author = models.CharField(max_length=120, blank=True, default="", db_default="")
 
@@ -463,7 +465,7 @@ class Passage(models.Model):
 
 
 class DrawingState(models.TextChoices):
-    """What became of the image of a page."""
+    """The status of a page image."""
 
     WAITING = "waiting", _("waiting")
     DRAWN = "drawn", _("drawn")
@@ -471,13 +473,13 @@ class DrawingState(models.TextChoices):
 
 
 class PageDrawing(models.Model):
-    """The image of a page that somebody asked for; a page is drawn once, or found impossible once."""
+    """A requested page image. Each page is rendered, or found impossible to render, only once."""
 
     document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="drawings", db_index=False)
     page_num = models.PositiveIntegerField()
     state = models.CharField(max_length=8, choices=DrawingState.choices, default=DrawingState.WAITING)
     failure_code = models.CharField(max_length=40, blank=True)
-    # None for a worker that needed it.
+    # None: a worker needed it.
     asked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.PROTECT,
@@ -532,7 +534,7 @@ class EmbeddingSpace(models.Model):
 
 
 class PassageVector(models.Model):
-    """A passage's unit vector in one space; collection and document repeated here for filtered search."""
+    """A passage's unit vector in a space. Collection and document are duplicated here for filtered search."""
 
     passage = models.ForeignKey(Passage, on_delete=models.CASCADE, related_name="vectors", db_index=False)
     space = models.ForeignKey(
@@ -554,10 +556,8 @@ class PassageVector(models.Model):
 
 
 class PassageTokens(models.Model):
-    """The vectors of a passage's tokens in one space, packed (:class:`arbitration.late_interaction.PassageTokens`).
-
-    Apart from the passage's own vector, so that documents of earlier versions get theirs without a touch to its index.
-    """
+    """The packed token vectors of a passage in a space (:class:`arbitration.late_interaction.PassageTokens`). They are
+    separate from the passage vector, so that older documents get them without changing its index."""
 
     passage = models.ForeignKey(Passage, on_delete=models.CASCADE, related_name="tokens", db_index=False)
     space = models.ForeignKey(EmbeddingSpace, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -571,8 +571,7 @@ class PassageTokens(models.Model):
 
 
 class Sketch(models.Model):
-    """A few hashes of a document's text, by which documents that are nearly the same find each other
-    (:mod:`workbench.documents.likeness`)."""
+    """Hashes of a document's text for finding near-duplicates (:mod:`workbench.documents.likeness`)."""
 
     document = models.OneToOneField(Document, on_delete=models.CASCADE, primary_key=True)
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -583,7 +582,8 @@ class Sketch(models.Model):
 
 
 class Likeness(models.Model):
-    """Two documents of one collection that are nearly the same; ``share`` of their runs of words, in [0, 1]."""
+    """Two near-duplicates in a collection. ``share`` is the fraction of word sequences they have in common, in [0,
+    1]."""
 
     first = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="+")
     second = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="+")
@@ -602,9 +602,12 @@ class Likeness(models.Model):
 
 
 class IndexedDocument(models.Model):
-    """A document whose words are in the database's own index (:mod:`workbench.documents.lexical_database`), and the
-    state in which they were taken. This table and the next two are derived: emptied, they are filled again, and they
-    stay empty where each host keeps an index of its own."""
+    """A document in the word index of the database (:mod:`workbench.documents.lexical_database`), and the state in
+    which it was indexed.
+
+    This table and the next two are derived. Emptied, they are filled again. They stay empty if each host keeps its own
+    index.
+    """
 
     document = models.OneToOneField(Document, on_delete=models.CASCADE, primary_key=True, related_name="+")
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="+")
@@ -617,15 +620,15 @@ class IndexedDocument(models.Model):
 
 
 class IndexedText(models.Model):
-    """A passage or title, by the words and the parts that it is found by, each a run of letters or digits between
-    blanks. Its BM25 indexes need an extension, so the command makes them that moves an installation here."""
+    """A passage or title with its searchable words and parts, each a run of letters or digits between blanks. Its BM25
+    indexes need an extension, so the command that moves an installation here creates them."""
 
     document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="+")
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="+", db_index=False)
     kind = models.PositiveSmallIntegerField()
     words = models.TextField()
     parts = models.TextField()
-    # What a hit gives, as JSON.
+    # Data of a hit, as JSON.
     payload = models.TextField()
 
     class Meta:
@@ -637,7 +640,7 @@ class IndexedText(models.Model):
 
 
 class IndexedPart(models.Model):
-    """A part that a document holds, so that words written in pieces are looked for in pieces that there are."""
+    """A part that occurs in a document. Words written in pieces are only searched in existing pieces."""
 
     document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="+")
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="+", db_index=False)

@@ -1,4 +1,4 @@
-"""What the pages of collections and documents show; the shapes are those of the partials they fill."""
+"""The data of the pages of collections and documents, in the shapes of their partials."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ ACCEPTED = ",".join([*EXTENSIONS, ARCHIVE])
 
 
 def line_url(*, document: int, page: int, line: int) -> str:
-    """The page of a document at one of its lines."""
+    """The address of a line on the page of a document."""
     return f"{reverse('documents:document', args=[document])}?page={page}#p{page}-l{line}"
 
 
 def uploaded_row(outcome: UploadOutcome, *, user: User) -> dict[str, Any]:
-    """The row of a file that was just uploaded, which may be here already."""
+    """The row of a file that was just uploaded, or existed already."""
     row = document_row(outcome.document, user=user, may_upload=True, is_listed=True)
     if outcome.is_duplicate:
         row |= {"duplicate_of": {"title": str(outcome.document), "url": outcome.document.get_absolute_url()}}
@@ -62,8 +62,8 @@ def document_row(
     is_listed: bool = False,
     alike: Sequence[tuple[Document, float]] | None = None,
 ) -> dict[str, Any]:
-    """One document of a list (``_document_row.html``); of a collection's own list it can be chosen. ``alike`` are those
-    that are nearly the same, where they are known already."""
+    """A document in a list (``_document_row.html``). In the list of a collection it can be selected. ``alike`` are its
+    near-duplicates, if known already."""
     if alike is None:
         alike = likenesses_of([document], user=user).get(document.pk, [])
     state = _STATES.get(DocumentStatus(document.status), "running")
@@ -100,12 +100,12 @@ def document_row(
     }
 
 
-#: Documents that are nearly the same, shown on a row.
+#: Number of near-duplicates shown in a row.
 _ALIKE_SHOWN = 3
 
 
 def _alike(document: Document, other: Document, share: float) -> dict[str, Any]:
-    """A document that is nearly the same, and both side by side."""
+    """A near-duplicate, with the address of the comparison."""
     return {
         "title": str(other),
         "name": other.name,
@@ -116,8 +116,9 @@ def _alike(document: Document, other: Document, share: float) -> dict[str, Any]:
 
 
 def offer_box(document: Document) -> dict[str, Any] | None:
-    """The question whether this is a new version of another document (``_version_offer.html``); None without, and where
-    the person may not see that one. The document is from :mod:`.selectors`, which says so."""
+    """The question whether this is a new version of another document (``_version_offer.html``). None without a
+    suggestion, or if the person cannot see the other document. The document comes from :mod:`.selectors`, which
+    knows."""
     offer = open_offer(document)
     if offer is None or not getattr(document, "sees_offer", False):
         return None
@@ -144,8 +145,8 @@ def collection_page(
     bulk: BulkForm | None = None,
     chosen: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """A collection: its documents with progress, upload, and the ways on. ``bulk`` is a form that was refused, with the
-    documents ``chosen``."""
+    """A collection: its documents with progress, upload and links. ``bulk`` is a refused form, ``chosen`` its
+    documents."""
     may = permissions_in(user, collection)
     text, status = query.get("q", "").strip(), query.get("status", "")
     given = filter_in(query)
@@ -195,7 +196,7 @@ def collection_page(
     }
 
 
-#: What the status filter of a collection offers, and the states it stands for.
+#: Options of a collection's status filter, and the states they include.
 STATUS_FILTERS: dict[str, tuple[DocumentStatus, ...]] = {
     "ready": (DocumentStatus.READY,),
     "working": WORKING_STATUSES,
@@ -276,8 +277,8 @@ def document_page(
     deletion: ReasonForm | None = None,
     describe: DescribeForm | None = None,
 ) -> dict[str, Any]:
-    """A document: facts, outline, one page as image and text, search. Of a deleted one, only what became of it;
-    ``deletion`` and ``describe`` are forms that were refused."""
+    """A document: fields, outline, a page as image and text, and search. For a deleted document, only its deletion.
+    ``deletion`` and ``describe`` are refused forms."""
     address = document.get_absolute_url()
     is_gone = document.status in DELETED_STATUSES
     is_shown = bool(document.page_count) and not is_gone
@@ -313,7 +314,7 @@ def document_page(
 
 
 def restriction_form(*, document: Document, data: QueryDict | None = None) -> RestrictionForm:
-    """The form that says who may see the document, as things stand. Two queries."""
+    """The form for the document's restriction, with its current values. Two queries."""
     known = Restriction.objects.filter(document=document).prefetch_related("readers").first()
     named = [person.pk for person in known.readers.all()] if known else []
     return RestrictionForm(
@@ -325,7 +326,7 @@ def restriction_form(*, document: Document, data: QueryDict | None = None) -> Re
 
 
 def restriction_page(*, document: Document, form: RestrictionForm) -> dict[str, Any]:
-    """Who may see the document, for admins of its collection."""
+    """The page for the document's restriction, for admins of its collection."""
     return {
         "document": document,
         "form": form,
@@ -338,7 +339,8 @@ def restriction_page(*, document: Document, form: RestrictionForm) -> dict[str, 
 
 
 def _deletion(document: Document, *, may_manage: bool, form: ReasonForm | None) -> dict[str, Any]:
-    """The form that deletes, or takes that back; neither of an erased document, nor while it is being read."""
+    """The form that deletes the document or undoes its deletion. None for an erased document, or while it is being
+    read."""
     url, offered = "", form
     if may_manage and document.status == DocumentStatus.DELETED:
         url, offered = reverse("documents:keep", args=[document.pk]), form or ReasonForm()

@@ -25,7 +25,7 @@ MOST_READERS = 500
 
 
 class ReaderSerializer(serializers.ModelSerializer[User]):
-    """Somebody who is named on a restricted document."""
+    """A person who can read a restricted document."""
 
     class Meta:
         model = User
@@ -34,16 +34,15 @@ class ReaderSerializer(serializers.ModelSerializer[User]):
 
 
 class RestrictionSerializer(serializers.Serializer[Any]):
-    """Who may see a document. Of a restricted one the ``readers`` and the admins of its collection; of another one
-    every member."""
+    """Who can see a document. A restricted one: its ``readers`` and the admins of the collection. Any other: every
+    member."""
 
     is_restricted = serializers.BooleanField()
     readers = ReaderSerializer(many=True)
 
 
 class RestrictionChangeSerializer(serializers.Serializer[Any]):
-    """Who may see the document from now on, in place of who did. ``readers`` are keys of members; without any, the
-    admins alone see it."""
+    """Who can see the document from now on. ``readers`` are IDs of members; if empty, only admins can see it."""
 
     is_restricted = serializers.BooleanField()
     readers = serializers.ListField(
@@ -65,8 +64,8 @@ class DocumentRestrictionActions(Actions):
     @action(detail=True, methods=["get", "post"])
     @asks_again
     def restriction(self, request: Request, pk: str) -> Response:
-        """Who may see the document; POST restricts it to some members, or opens it to all. What rests on it follows:
-        runs, their answers and cards, exports, links."""
+        """GET returns who can see the document. POST restricts it to some members or opens it to all. Runs, answers,
+        cards, exports and links based on it follow."""
         if request.method == "GET":
             return _shown(document_for(user=request.user, pk=int(pk), permission=Permission.AUDIT))
         document = document_for(user=request.user, pk=int(pk))

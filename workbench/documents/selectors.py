@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: A queued row whose message should have arrived long ago.
+#: Age of a queued row whose message must have been lost.
 LOST_AFTER = timedelta(seconds=15)
 
 
@@ -51,12 +51,12 @@ def document_for(*, user: User, pk: int, permission: Permission = Permission.VIE
 
 
 def _sees_offer(user: User) -> Exists:
-    """Whether the person may see the document that another was offered for as a new version."""
+    """Whether the person can see the older document of a version suggestion."""
     return ~Exists(hidden_from(user).filter(pk=OuterRef("version_offer__older")))
 
 
 def documents_of(*, collection: Collection, user: User) -> DocumentQuerySet:
-    """The documents of a collection of theirs that the person may see, newest first."""
+    """Documents of the person's collection that they can see, newest first."""
     documents = Document.objects.filter(open_to(user), collection=collection)
     return documents.select_related("uploaded_by", "version_offer__older", "restriction").annotate(
         sees_offer=_sees_offer(user)
@@ -74,7 +74,7 @@ def document_named(*, collection: Collection, name: str) -> Document | None:
 
 
 def documents_to_wake(*, free: Q) -> list[int]:
-    """Documents that nobody works on although they have not ended: the message was lost, or the worker."""
+    """Unfinished documents that no worker is processing, because the message or the worker was lost."""
     stale = Q(lease_until__isnull=False) | Q(created_at__lt=Now() - LOST_AFTER)
     rows = Document.objects.filter(free, stale, status__in=WORKING_STATUSES)
     return list(rows.order_by("id").values_list("pk", flat=True)[:100])
@@ -85,14 +85,14 @@ def documents_to_wake(*, free: Q) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Slice(Generic[T]):
-    """Some rows, and the cursor of the next ones."""
+    """A page of rows, and the cursor of the next page."""
 
     items: list[T]
     next_cursor: str
 
 
 def collections_with_counts(*, user: User) -> CollectionQuerySet:
-    """The user's collections, each with the number of its documents and of those not ready."""
+    """The user's collections, each with the number of documents and of documents not ready."""
     seen = open_to(user, "documents")
     return Collection.objects.visible_to(user).annotate(
         document_count=Count("documents", filter=seen),
@@ -111,8 +111,8 @@ def document_page(
     given: ScopeFilter | None = None,
     size: int = 100,
 ) -> Slice[Document]:
-    """Documents of a collection that the person sees, newest first, from a cursor on; filtered by name or title, by
-    status and by what they carry."""
+    """A page of the documents of a collection that the person can see, newest first, filtered by name or title, status
+    and fields."""
     documents = documents_of(collection=collection, user=user).order_by("-id")
     cursor = number_in(before)
     if cursor is not None:
@@ -132,7 +132,7 @@ def document_page(
 
 @dataclass(frozen=True, slots=True)
 class PlacedLine:
-    """A line of text with its box in points; ``box`` None where the place is not known."""
+    """A line of text with its box in points; ``box`` is None if unknown."""
 
     page_num: int
     line_num: int
@@ -150,7 +150,7 @@ class PlacedLine:
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """One page as the viewer shows it."""
+    """A page as shown in the viewer."""
 
     document: Document
     page_num: int
@@ -162,12 +162,12 @@ class PageView:
 
     @property
     def previous(self) -> int | None:
-        """The page before; None on the first."""
+        """The previous page; None on the first."""
         return self.page_num - 1 if self.page_num > 1 else None
 
     @property
     def next(self) -> int | None:
-        """The page after; None on the last."""
+        """The next page; None on the last."""
         return self.page_num + 1 if self.page_num < self.page_count else None
 
 
@@ -208,7 +208,7 @@ def page_view(
 def placed_line(
     row: Line, *, page: PageView, is_marked: bool = False, is_context: bool = False
 ) -> PlacedLine:
-    """A line as it stands on a page; one of another page has no box there."""
+    """A line placed on a page. A line of another page gets no box."""
     return PlacedLine(
         page_num=row.page_num,
         line_num=row.line_num,
@@ -230,7 +230,7 @@ def _inside(line: Line, span: tuple[Position, Position] | None) -> bool:
 
 
 def _box(line: Line, width: float, height: float) -> tuple[float, float, float, float] | None:
-    """No box rather than a wrong one: only where all four sides are known and lie on the page."""
+    """The box of a line, if all four sides are known and lie on the page; otherwise none."""
     x0, y0, x1, y1 = line.x0, line.y0, line.x1, line.y1
     if x0 is None or y0 is None or x1 is None or y1 is None:
         return None
@@ -250,7 +250,7 @@ class OutlineEntry:
 
 
 def outline(*, document: Document, page_num: int = 0) -> list[OutlineEntry]:
-    """The table of contents as a tree; entries on the given page are current, their ancestors open."""
+    """The table of contents as a tree. Entries on the given page are current, their ancestors open."""
     entries: dict[str, OutlineEntry] = {}
     roots: list[OutlineEntry] = []
     for section in document.sections.order_by("ordinal"):

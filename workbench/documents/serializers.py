@@ -11,7 +11,7 @@ from .models import Collection, Document, DocumentField
 
 
 class CollectionSerializer(serializers.ModelSerializer[Collection]):
-    """A collection the caller belongs to."""
+    """A collection that the caller is a member of."""
 
     class Meta:
         model = Collection
@@ -28,7 +28,7 @@ class CollectionCreateSerializer(serializers.Serializer[Any]):
 
 
 class ReadValueSerializer(serializers.ModelSerializer[DocumentField]):
-    """A value that the machine read in the document, and the line. It counts where nobody has set the field."""
+    """A value that the machine read in the document, and its line. It is used unless a person has set the field."""
 
     name = serializers.CharField(read_only=True, help_text="`party`, `document_type` or `effective_date`.")
 
@@ -39,15 +39,17 @@ class ReadValueSerializer(serializers.ModelSerializer[DocumentField]):
 
 
 class DocumentSerializer(serializers.ModelSerializer[Document]):
-    """A document and where it is on its way."""
+    """A document and its processing status."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
-    parties = serializers.SerializerMethodField(help_text="As people set them.")
+    parties = serializers.SerializerMethodField(help_text="Parties set by people.")
     fields = serializers.SerializerMethodField(  # type: ignore[assignment]
         method_name="get_own_fields",
-        help_text="What people set in the collection's own fields, by the name of the field.",
+        help_text="Custom field values set by people, by field name.",
     )
-    read = serializers.SerializerMethodField(help_text="What the machine read in the opening of the text.")
+    read = serializers.SerializerMethodField(
+        help_text="Values read by the machine from the beginning of the text."
+    )
 
     def get_parties(self, document: Document) -> list[str]:
         """In the order in which they were given."""
@@ -65,7 +67,7 @@ class DocumentSerializer(serializers.ModelSerializer[Document]):
         ).data
 
     is_restricted = serializers.BooleanField(
-        read_only=True, help_text="Whether only some members of the collection may see it."
+        read_only=True, help_text="Whether only some members of the collection can see it."
     )
 
     warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
@@ -84,14 +86,14 @@ class DocumentSerializer(serializers.ModelSerializer[Document]):
 
 
 class ReceivedSerializer(serializers.Serializer[Any]):
-    """What became of the files of a ZIP: their documents, and what was refused, each with its reason."""
+    """Result of a ZIP upload: the documents, and the refused files with reasons."""
 
     documents = DocumentSerializer(many=True)
     refused = serializers.ListField(child=serializers.CharField())
 
 
 class DocumentUploadSerializer(serializers.Serializer[Any]):
-    """A file for a collection."""
+    """A file to upload to a collection."""
 
     collection = serializers.SlugField()
     file = serializers.FileField()

@@ -36,18 +36,16 @@ logger = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class UploadOutcome:
-    """An uploaded file's document, and whether the bytes were here already."""
+    """The document of an uploaded file, and whether the same bytes existed already."""
 
     document: Document
     is_duplicate: bool
 
 
 def collection_create(*, actor: User, name: str, slug: str = "", description: str = "") -> Collection:
-    """A new collection; its creator becomes admin and analyst of it.
-
-    Raises :class:`NotAllowed` for a program's token without the scope to manage collections, :class:`WorkbenchError`
-    when the name gives no usable short name, :class:`Conflict` when it is taken.
-    """
+    """Creates a collection. Its creator becomes admin and analyst. Raises :class:`NotAllowed` for a token without the
+    scope to manage collections, :class:`WorkbenchError` if the name yields no usable slug, :class:`Conflict` if the
+    slug is taken."""
     if not token_allows(actor, Permission.MANAGE):
         raise NotAllowed(_("This token may not manage collections."))
     name = name.strip()
@@ -80,19 +78,16 @@ def collection_create(*, actor: User, name: str, slug: str = "", description: st
 
 
 def _endpoints_at_creation() -> list[str]:
-    """The installation's first endpoint, if it has one; any other must be added by an admin."""
+    """The installation's first endpoint, if any. An admin must add others."""
     return [endpoint.base_url for endpoint in model_endpoints()[:1]]
 
 
 def document_upload(
     *, actor: User, collection: Collection, file: File, name: str, source_id: int | None = None
 ) -> UploadOutcome:
-    """Stores a file under its SHA-256 and queues it for parsing; the same bytes again give the document
-    that is already there. ``source_id`` names what brought it in by itself, on behalf of the actor.
-
-    Raises :class:`NotAllowed` without the right to upload, :class:`WorkbenchError` for an empty or too large
-    file.
-    """
+    """Stores a file under its SHA-256 and queues it for parsing. If the same bytes exist already, returns their
+    document. ``source_id`` names the source that imported it automatically on the actor's behalf. Raises
+    :class:`NotAllowed` without the right to upload, :class:`WorkbenchError` for an empty or too large file."""
     if not has_permission(actor, collection, Permission.UPLOAD):
         raise NotAllowed(_("You may not upload to this collection."))
     name = clean_file_name(name)
@@ -114,7 +109,7 @@ def document_upload(
                 source_id=source_id,
             )
     except IntegrityError:
-        # Two identical uploads at once: the other one made the row.
+        # Two identical uploads at the same time: the other one created the row.
         existing = Document.objects.get(collection=collection, sha256=sha256, erased_at__isnull=True)
         if existing.file.name != stored:
             default_storage.delete(stored)
@@ -124,7 +119,7 @@ def document_upload(
 
 
 def document_row_for(*, actor: User, collection: Collection, name: str, content: bytes) -> Document:
-    """The document of these bytes in the collection, made if it is not there; nobody is woken to read it."""
+    """Gets or creates the document of these bytes in the collection, without waking a worker."""
     sha256 = hashlib.sha256(content).hexdigest()
     existing = _living(collection, sha256)
     if existing:
@@ -147,7 +142,8 @@ def document_row_for(*, actor: User, collection: Collection, name: str, content:
 
 
 def _require_open(existing: Document, actor: User) -> None:
-    """Who has the bytes may know that they are here; what the document is called and carries stays with its readers."""
+    """Refuses to reveal a restricted document. Whoever has the bytes may know that they exist here, but name and fields
+    are only for its readers."""
     if hidden_from(actor).filter(pk=existing.pk).exists():
         raise Conflict(
             _(
@@ -158,7 +154,8 @@ def _require_open(existing: Document, actor: User) -> None:
 
 
 def _living(collection: Collection, sha256: str) -> Document | None:
-    """The document of these bytes. Raises :class:`Conflict` until deleted ones are gone: the file has the same name."""
+    """The document of these bytes. Raises :class:`Conflict` until a deleted one is gone, because both use the same file
+    name."""
     rows = Document.objects.filter(collection=collection, sha256=sha256).exclude(
         status=DocumentStatus.ERASED, file=""
     )
@@ -206,8 +203,8 @@ def _path_of(collection: Collection, sha256: str) -> str:
 
 
 def _store(file: File, *, path: str, size: int) -> str:
-    """Stores the bytes under their hash and gives the name they have. A file there already is used only when it is
-    whole: one that is still being written, or was left by a crash, gets a neighbour under another name."""
+    """Stores the bytes under their hash and returns the file name. An existing file is used only if it is complete. If
+    it is still being written or was left by a crash, the bytes get another name."""
     is_new = not default_storage.exists(path)
     if not is_new and default_storage.size(path) == size:
         return path
@@ -215,7 +212,7 @@ def _store(file: File, *, path: str, size: int) -> str:
     try:
         return str(default_storage.save(path, file))
     except OSError as error:
-        # No space, or a store that does not answer: what was begun must not fill the disk further.
+        # Disk full or storage not responding: remove the partial file so that it takes no space.
         if is_new and default_storage.exists(path) and default_storage.size(path) != size:
             default_storage.delete(path)
         logger.warning("document.not_stored", error=type(error).__name__, errno=error.errno)
@@ -226,7 +223,7 @@ def _store(file: File, *, path: str, size: int) -> str:
 
 
 def _measure(file: File) -> tuple[int, str]:
-    """Size in bytes and SHA-256 of a file, read in chunks; refuses empty and oversized ones."""
+    """Returns size in bytes and SHA-256 of a file, read in chunks. Refuses empty and oversized files."""
     digest, size = hashlib.sha256(), 0
     for chunk in file.chunks():
         size += len(chunk)
@@ -239,7 +236,7 @@ def _measure(file: File) -> tuple[int, str]:
 
 
 def too_large() -> WorkbenchError:
-    """The refusal of a file that is larger than an upload may be."""
+    """The error for a file that is too large."""
     limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
     return WorkbenchError(
         _("The file is larger than %(limit)d MB. Split it, or ask an admin to raise the limit.")
@@ -283,7 +280,7 @@ def document_retry(*, actor: User, document: Document) -> Document:
 
 
 def document_cancel(*, actor: User, document: Document) -> Document:
-    """Stops a document that is still being worked on; its worker notices at its next step."""
+    """Cancels a document that is still being processed. Its worker stops at its next step."""
     require_upload_right(actor, document.collection)
     with transaction.atomic():
         changed = Document.objects.filter(pk=document.pk, status__in=WORKING_STATUSES).update(
@@ -304,6 +301,6 @@ def index_epoch_bump(*, collection_ids: Iterable[int]) -> None:
 
 
 def require_upload_right(actor: User, collection: Collection) -> None:
-    """Raises NotAllowed for whoever may not change the documents of a collection."""
+    """Raises NotAllowed unless the person can change the documents of the collection."""
     if not has_permission(actor, collection, Permission.UPLOAD):
         raise NotAllowed(_("You may not change documents of this collection."))

@@ -25,7 +25,7 @@ from .views import image_response
 
 
 class TextSpanSerializer(serializers.Serializer[Any]):
-    """Offsets into a text, in characters; ``end`` excluded."""
+    """Character offsets into a text; ``end`` is exclusive."""
 
     start = serializers.IntegerField(source="0")
     end = serializers.IntegerField(source="1")
@@ -36,7 +36,7 @@ class TextSpanSerializer(serializers.Serializer[Any]):
 
 
 class OutlineSerializer(serializers.ModelSerializer[Section]):
-    """A section: where it starts and, in levels from 1, how deep it lies."""
+    """A section: where it starts and its level, starting at 1."""
 
     page = serializers.IntegerField(source="start_page")
     line = serializers.IntegerField(source="line_start")
@@ -48,7 +48,7 @@ class OutlineSerializer(serializers.ModelSerializer[Section]):
 
 
 class PageLineSerializer(serializers.Serializer[PlacedLine]):
-    """A line; ``box`` is [left, top, width, height] in points, null where the place is not known."""
+    """A line. ``box`` is [left, top, width, height] in points, or null if unknown."""
 
     line = serializers.IntegerField(source="line_num")
     text = serializers.CharField()
@@ -60,7 +60,7 @@ class PageLineSerializer(serializers.Serializer[PlacedLine]):
 
 
 class DocumentPageSerializer(serializers.Serializer[PageView]):
-    """A page with its lines; sizes in points, 0 where the format has no pages."""
+    """A page with its lines. Sizes are in points, or 0 if the format has no pages."""
 
     page = serializers.IntegerField(source="page_num")
     pages = serializers.IntegerField(source="page_count")
@@ -70,7 +70,7 @@ class DocumentPageSerializer(serializers.Serializer[PageView]):
 
 
 class HitSerializer(serializers.Serializer[Hit]):
-    """A line that holds the words, at ``marks``, with the lines beside it."""
+    """A line that contains the words at ``marks``, with its neighbouring lines."""
 
     page = serializers.IntegerField(source="page_num")
     line = serializers.IntegerField(source="line_num")
@@ -81,14 +81,14 @@ class HitSerializer(serializers.Serializer[Hit]):
 
 
 class HitsSerializer(serializers.Serializer[Found]):
-    """Hits in reading order; ``has_more`` when there are others behind them."""
+    """Hits in reading order. ``has_more`` is true if there are further hits."""
 
     hits = HitSerializer(many=True)
     has_more = serializers.BooleanField()
 
 
 class LinesCitationSerializer(serializers.Serializer[Any]):
-    """A place in words, and what it says. ``clause`` is empty where the section has no number."""
+    """A location in words, with the quote. ``clause`` is empty if the section has no number."""
 
     page_start = serializers.IntegerField()
     line_start = serializers.IntegerField()
@@ -100,7 +100,7 @@ class LinesCitationSerializer(serializers.Serializer[Any]):
 
 
 class ComparedLineSerializer(serializers.Serializer[Any]):
-    """A line that was compared; ``differs`` are the words that the other text does not have there."""
+    """A compared line. ``differs`` are the words that the other text lacks there."""
 
     page = serializers.IntegerField()
     line = serializers.IntegerField()
@@ -109,7 +109,7 @@ class ComparedLineSerializer(serializers.Serializer[Any]):
 
 
 class BesideSideSerializer(serializers.Serializer[Side]):
-    """One of two texts."""
+    """One of the two texts."""
 
     document = serializers.IntegerField(source="document.pk")
     lines = serializers.SerializerMethodField()
@@ -130,7 +130,7 @@ class BesideSideSerializer(serializers.Serializer[Side]):
 
 
 class BesideSerializer(serializers.Serializer[Pair]):
-    """Two texts; ``is_too_long`` where they are not compared."""
+    """Two texts side by side. ``is_too_long`` if they were too long to compare."""
 
     left = BesideSideSerializer()
     right = BesideSideSerializer()
@@ -138,7 +138,7 @@ class BesideSerializer(serializers.Serializer[Pair]):
 
 
 class AlikeSerializer(serializers.Serializer[Any]):
-    """A document that is nearly the same; ``share`` of the runs of words of both, in [0, 1]."""
+    """A near-duplicate. ``share`` is the fraction of word sequences that both texts have in common, in [0, 1]."""
 
     document = serializers.IntegerField()
     name = serializers.CharField()
@@ -160,47 +160,48 @@ class DocumentReadingActions(Actions):
     @extend_schema(responses=OutlineSerializer(many=True), parameters=[], filters=False)
     @action(detail=True, methods=["get"], pagination_class=None)
     def outline(self, request: Request, pk: str) -> Response:
-        """The sections, in reading order."""
+        """Lists the sections in reading order."""
         sections = self._readable(request, pk).sections.order_by("ordinal")
         return Response(OutlineSerializer(sections, many=True).data)
 
     @extend_schema(responses=DocumentPageSerializer)
     @action(detail=True, methods=["get"], url_path=f"pages/(?P<page_num>{KEY})")
     def page(self, request: Request, pk: str, page_num: str) -> Response:
-        """A page: its size, and its lines with their boxes."""
+        """Returns the size of a page and its lines with their bounding boxes."""
         document = self._readable(request, pk)
         return Response(
             DocumentPageSerializer(page_view(document=document, page_num=_number(document, page_num))).data
         )
 
     @extend_schema(
-        parameters=[_place("size", "``small`` for the small image.")],
+        parameters=[_place("size", "`small` for the thumbnail.")],
         responses={(200, "image/png"): OpenApiTypes.BINARY, (202, "text/plain"): OpenApiTypes.STR},
     )
     @action(detail=True, methods=["get"], url_path=f"pages/(?P<page_num>{KEY})/image")
     def page_image(self, request: Request, pk: str, page_num: str) -> HttpResponse:
-        """A page as an image: 202 until it is drawn, then ask again; 404 for what cannot be drawn."""
+        """Returns a page as an image. Returns 202 while it is being rendered (retry later), 404 if it cannot be
+        rendered."""
         document = self._readable(request, pk)
         return image_response(request, document=document, page_num=_number(document, page_num))
 
-    @extend_schema(parameters=[_place("q", "What to look for.", required=True)], responses=HitsSerializer)
+    @extend_schema(parameters=[_place("q", "Words to find.", required=True)], responses=HitsSerializer)
     @action(detail=True, methods=["get"])
     def find(self, request: Request, pk: str) -> Response:
-        """The lines that hold the words, at most 100."""
+        """Finds lines that contain the words, at most 100."""
         document = self._readable(request, pk)
         found = document_find(document=document, text=request.query_params.get("q", ""))
         return Response(HitsSerializer(found).data)
 
     @extend_schema(
         parameters=[
-            _place("from", "The first line, as page:line.", required=True),
-            _place("to", "The last line, as page:line; the same without."),
+            _place("from", "First line, as page:line.", required=True),
+            _place("to", "Last line, as page:line. Defaults to the first line."),
         ],
         responses=LinesCitationSerializer,
     )
     @action(detail=True, methods=["get"])
     def citation(self, request: Request, pk: str) -> Response:
-        """Some lines as people cite them, with the quote."""
+        """Returns the citation of a range of lines, with the quote."""
         first, last = (position_in(request.query_params.get(name, "")) for name in ("from", "to"))
         found = citation(document=self._readable(request, pk), first=first, last=last)
         return Response(LinesCitationSerializer(found).data)
@@ -208,22 +209,22 @@ class DocumentReadingActions(Actions):
     @extend_schema(
         parameters=[
             _place("left", "Lines of this document, as page:line-page:line."),
-            _place("right", "Lines of the other one, as page:line-page:line."),
-            _page_of("page", "Page of this document, where no lines are named; 1 without."),
-            _page_of("right_page", "Page of the other one, where no lines are named; 1 without."),
+            _place("right", "Lines of the other document, as page:line-page:line."),
+            _page_of("page", "Page of this document, used if no lines are given. Defaults to 1."),
+            _page_of("right_page", "Page of the other document, used if no lines are given. Defaults to 1."),
         ],
         responses=BesideSerializer,
     )
     @action(detail=True, methods=["get"], url_path=f"beside/(?P<other>{KEY})")
     def beside(self, request: Request, pk: str, other: str) -> Response:
-        """This document beside another one of its collection, and the words that differ."""
+        """Compares two documents of a collection and marks the words that differ."""
         pair = pair_for(user=request.user, left=int(pk), right=int(other), query=request.query_params)
         return Response(BesideSerializer(pair).data)
 
     @extend_schema(responses=AlikeSerializer(many=True), parameters=[], filters=False)
     @action(detail=True, methods=["get"], pagination_class=None)
     def alike(self, request: Request, pk: str) -> Response:
-        """Documents of the collection that are nearly the same, most alike first."""
+        """Lists near-duplicates in the same collection, most similar first."""
         document = self._readable(request, pk)
         rows = [
             {"document": other.pk, "name": other.name, "title": other.title, "share": share}

@@ -28,7 +28,7 @@ from .views import file_response
 
 
 class ExportFileSerializer(serializers.ModelSerializer[ExportFile]):
-    """A file of an export; fetch it by its name."""
+    """A file of an export. Download it by name."""
 
     class Meta:
         model = ExportFile
@@ -37,7 +37,7 @@ class ExportFileSerializer(serializers.ModelSerializer[ExportFile]):
 
 
 class ExportSerializer(serializers.ModelSerializer[Export]):
-    """An export: of one run, or of a period (``until`` excluded); ``done`` of ``total`` runs are written."""
+    """An export of one run or of a period (``until`` exclusive). ``done`` of ``total`` runs are written."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
     files = serializers.SerializerMethodField()
@@ -49,6 +49,7 @@ class ExportSerializer(serializers.ModelSerializer[Export]):
             "signed_by", "created_at", "finished_at",
         ]  # fmt: skip
         read_only_fields = fields
+        extra_kwargs = {"signed_by": {"help_text": "ID of the signing key. Empty: not signed."}}
 
     @extend_schema_field(ExportFileSerializer(many=True))
     def get_files(self, export: Export) -> Any:
@@ -57,7 +58,7 @@ class ExportSerializer(serializers.ModelSerializer[Export]):
 
 
 class ExportCreateSerializer(serializers.Serializer[Any]):
-    """One run; or a collection with the first and the last day (UTC) of a period."""
+    """Either a run, or a collection with the first and last day (UTC) of a period."""
 
     run = serializers.IntegerField(min_value=1, max_value=2**63 - 1, required=False)
     collection = serializers.SlugField(required=False)
@@ -66,7 +67,7 @@ class ExportCreateSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(
         choices=[str(ExportKind.RECORD), str(ExportKind.REPORT)],
         default=str(ExportKind.RECORD),
-        help_text="Of a period: its whole record, or the report for an audit committee.",
+        help_text="For a period: the full record, or the report for an audit committee.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -75,20 +76,22 @@ class ExportCreateSerializer(serializers.Serializer[Any]):
         if ("run" in attrs) == bool(period) or (period and len(period) < 3):
             raise serializers.ValidationError("Give a run, or a collection with its first and last day.")
         if "run" in attrs and attrs["kind"] == ExportKind.REPORT:
-            raise serializers.ValidationError("A report is of a period: give a collection and its days.")
+            raise serializers.ValidationError(
+                "A report covers a period: give a collection with its first and last day."
+            )
         return attrs
 
 
 class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Export]):
-    """Records that leave the product as files."""
+    """Exports of records as files."""
 
     queryset = Export.objects.none()
     serializer_class = ExportSerializer
     filters = {
         "collection": by_slug(),
-        "run": by_key("run", "Key of a run."),
+        "run": by_key("run", "ID of the run."),
         "state": one_of("state", ExportState),
-        "asked_by": by_person("requested_by", "Who asked."),
+        "asked_by": by_person("requested_by", "Person who asked."),
         **between_days(),
     }
     orderings = ("id", "state", "created_at")
@@ -102,7 +105,7 @@ class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
         request=ExportCreateSerializer, responses={202: ExportSerializer}, parameters=[IDEMPOTENCY]
     )
     def create(self, request: Request) -> Response:
-        """Asks for one; a worker makes it."""
+        """Requests an export. A worker creates it."""
         given = checked(request, ExportCreateSerializer)
         if "run" in given:
             export = run_export(actor=request.user, run=run_for(user=request.user, pk=given["run"]))
@@ -122,6 +125,6 @@ class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
     )
     @action(detail=True, url_path=r"files/(?P<name>[A-Za-z0-9._-]{1,160})", url_name="file")
     def file(self, request: Request, pk: str, name: str) -> HttpResponseBase:
-        """A file, while it is kept; fetching it is on record."""
+        """Downloads a file while it is kept. The download is recorded in the audit trail."""
         export = export_for(user=request.user, pk=int(pk))
         return file_response(actor=request.user, file=get_object_or_404(export.files, name=name))

@@ -30,7 +30,7 @@ LINK_STATES = ("open", "preparing", "revoked", "expired", "reopened", "restricte
 
 
 class MissedEvidenceSerializer(serializers.Serializer[Any]):
-    """Evidence among a random sample of discarded passages."""
+    """Evidence found in a random sample of discarded passages."""
 
     name = serializers.CharField()
     population = serializers.IntegerField()
@@ -39,7 +39,7 @@ class MissedEvidenceSerializer(serializers.Serializer[Any]):
 
 
 class PeriodCostSerializer(serializers.Serializer[Any]):
-    """What language models cost."""
+    """Language model costs."""
 
     calls = serializers.IntegerField()
     usd = serializers.DecimalField(max_digits=16, decimal_places=6)
@@ -47,7 +47,7 @@ class PeriodCostSerializer(serializers.Serializer[Any]):
 
 
 class PeriodReportSerializer(serializers.Serializer[Any]):
-    """The figures of a period of a collection; ``waiting``, ``disputes_open`` and ``missed`` are those of today."""
+    """Figures of a collection for a period. ``waiting``, ``disputes_open`` and ``missed`` are current values."""
 
     asked = serializers.IntegerField()
     finished = serializers.IntegerField()
@@ -94,7 +94,7 @@ class PeriodReportViewSet(viewsets.ViewSet):
 
     @extend_schema(parameters=_PERIOD, responses=PeriodReportSerializer)
     def list(self, request: Request) -> Response:
-        """The figures. As files: `POST /exports/` with `kind` "report"."""
+        """Returns the figures of a period. For files, use `POST /exports/` with `kind` "report"."""
         asked = PeriodSerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
@@ -106,7 +106,7 @@ class PeriodReportViewSet(viewsets.ViewSet):
 
 
 class ReportLinkSerializer(serializers.ModelSerializer[ReportLink]):
-    """A link by which an outsider reads the report of one signed run."""
+    """A link that lets an outsider read the report of one signed run."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
     made_by = serializers.CharField(source="made_by.name", read_only=True)
@@ -120,12 +120,12 @@ class ReportLinkSerializer(serializers.ModelSerializer[ReportLink]):
         read_only_fields = fields
 
     def get_state(self, link: ReportLink) -> str:
-        """Open, preparing, or why it opens nothing: revoked, expired, reopened or removed."""
+        """Open, preparing, or why it no longer works: revoked, expired, reopened, restricted or removed."""
         return link_state(link)
 
 
 class ReportLinkWithAddressSerializer(ReportLinkSerializer):
-    """The same with its address, which is given this once."""
+    """The link with its address, which is only returned on creation."""
 
     address = serializers.URLField(read_only=True)
 
@@ -135,7 +135,7 @@ class ReportLinkWithAddressSerializer(ReportLinkSerializer):
 
 
 class ReportLinkCreateSerializer(serializers.Serializer[Any]):
-    """A link to be made."""
+    """A link to create."""
 
     run = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
     reason = serializers.CharField(max_length=500)
@@ -144,7 +144,7 @@ class ReportLinkCreateSerializer(serializers.Serializer[Any]):
 
 @extend_schema_view(list=extend_schema(parameters=[RUN]))
 class ReportLinkViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[ReportLink]):
-    """Links for outsiders: seen by who reviews, administers or audits a collection."""
+    """Report links for people outside the product. Reviewers, admins and auditors of the collection can see them."""
 
     queryset = ReportLink.objects.none()
     serializer_class = ReportLinkSerializer
@@ -159,7 +159,7 @@ class ReportLinkViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
 
     @extend_schema(request=ReportLinkCreateSerializer, responses={201: ReportLinkWithAddressSerializer})
     def create(self, request: Request) -> Response:
-        """Makes a link to the report of a signed run. Its `address` is in this answer alone."""
+        """Creates a link to the report of a signed run. Only this response contains its `address`."""
         given = checked(request, ReportLinkCreateSerializer)
         run = run_for(user=request.user, pk=given["run"])
         made, token = link_make(actor=request.user, run=run, reason=given["reason"], days=given["days"])
@@ -171,6 +171,6 @@ class ReportLinkViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     @extend_schema(request=None, responses=ReportLinkSerializer)
     @action(detail=True, methods=["post"])
     def revoke(self, request: Request, pk: str) -> Response:
-        """The link opens nothing from now on."""
+        """Revokes the link."""
         link_revoke(actor=request.user, link=self.get_object())
         return Response(ReportLinkSerializer(self.get_object()).data)

@@ -32,7 +32,7 @@ def problem_handler(error: Exception, context: dict[str, Any]) -> Response | Non
         )
         problem.data["errors"] = response.data
     elif isinstance(error, Http404):  # whose own message names our classes
-        problem = _problem(status_code=404, code="not_found", detail=_("There is nothing here for you."))
+        problem = _problem(status_code=404, code="not_found", detail=_("Not found, or not visible to you."))
     else:
         detail = response.data.get("detail", "") if isinstance(response.data, dict) else ""
         problem = _problem(status_code=response.status_code, code=_code(error), detail=str(detail))
@@ -58,7 +58,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return defaults.bad_request(request, exception)
     if isinstance(exception, RequestDataTooBig):
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        detail = _("The request is too large. Send at most %(most)s bytes beside files.") % {"most": most}
+        detail = _("The request is too large. Send at most %(most)s bytes, not counting files.") % {
+            "most": most
+        }
         return problem_response(status_code=413, code="too_large", detail=detail)
     return problem_response(status_code=400, code="bad_request", detail=_("This request cannot be read."))
 
@@ -67,21 +69,21 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Django's ``handler403``."""
     if not is_api(request):
         return defaults.permission_denied(request, exception)
-    return problem_response(status_code=403, code="not_allowed", detail=_("You may not do this."))
+    return problem_response(status_code=403, code="not_allowed", detail=_("You are not allowed to do this."))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Django's ``handler404``."""
     if not is_api(request):
         return defaults.page_not_found(request, exception)
-    return problem_response(status_code=404, code="not_found", detail=_("There is nothing here for you."))
+    return problem_response(status_code=404, code="not_found", detail=_("Not found, or not visible to you."))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Django's ``handler500``."""
     if not is_api(request):
         return defaults.server_error(request)
-    detail = _("Something broke on our side. It is on record under the request id.")
+    detail = _("Internal error. It is logged under the request ID.")
     return problem_response(status_code=500, code="server_error", detail=detail)
 
 

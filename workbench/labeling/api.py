@@ -51,7 +51,7 @@ class LabelingProjectViewSet(
     serializer_class = shapes.ProjectSerializer
     filters = {
         "collection": by_slug(),
-        "created_by": by_person("created_by", "Who made it."),
+        "created_by": by_person("created_by", "Creator."),
         **between_days(),
     }
     orderings = ("id", "name", "created_at")
@@ -70,7 +70,7 @@ class LabelingProjectViewSet(
         responses={201: shapes.ProjectSerializer},
     )
     def create(self, request: Request) -> Response:
-        """Starts a project; for admins of its collection."""
+        """Creates a project. Requires the admin role in the collection."""
         given = checked(request, shapes.ProjectCreateSerializer)
         collection = collection_for(user=request.user, slug=given.pop("collection"))
         made = project_create(actor=request.user, project=Project(collection=collection, **given))
@@ -80,7 +80,7 @@ class LabelingProjectViewSet(
     @extend_schema(request=shapes.FillSerializer, responses=shapes.SuppliedSerializer)
     @action(detail=True, methods=["post"])
     def fill(self, request: Request, pk: str) -> Response:
-        """Adds pairs from finished runs: the most uncertain, a random share, a sample of every holdout question."""
+        """Adds pairs from finished runs: the most uncertain, a random share, and a sample of every holdout question."""
         project = self.get_object()
         given = checked(request, shapes.FillSerializer)
         given["question_set"] = _set_of(project, given["question_set"])
@@ -94,7 +94,7 @@ class LabelingProjectViewSet(
     )
     @action(detail=True, methods=["post"])
     def elusion(self, request: Request, pk: str) -> Response:
-        """Draws discarded passages at random for people to judge: what share of them is evidence is among the
+        """Adds a random sample of discarded passages for people to judge. The share that is evidence appears in the
         collection's trust figures."""
         project = self.get_object()
         given = checked(request, shapes.ElusionDrawSerializer)
@@ -108,7 +108,7 @@ class LabelingProjectViewSet(
     @extend_schema(request=shapes.SupplySerializer, responses=shapes.ProjectSerializer)
     @action(detail=True, methods=["post"])
     def supply(self, request: Request, pk: str) -> Response:
-        """How many pairs are kept waiting, from finished runs; 0 leaves that to people."""
+        """Sets how many open pairs to maintain from finished runs. 0 turns automatic supply off."""
         project = self.get_object()
         given = checked(request, shapes.SupplySerializer)
         project_supply(actor=request.user, project=project, **given)
@@ -117,7 +117,7 @@ class LabelingProjectViewSet(
     @extend_schema(request=shapes.OpenSerializer, responses=shapes.ProjectSerializer)
     @action(detail=True, methods=["post"])
     def open(self, request: Request, pk: str) -> Response:
-        """Closes the project for labelling, or opens it again."""
+        """Opens or closes the project for labelling."""
         project = self.get_object()
         given = checked(request, shapes.OpenSerializer)
         project_close(actor=request.user, project=project, **given)
@@ -129,7 +129,7 @@ class LabelingProjectViewSet(
     )
     @action(detail=True, methods=["get", "post"], pagination_class=None)
     def guidelines(self, request: Request, pk: str) -> Response:
-        """GET: every version, the newest first. POST: a new one."""
+        """GET lists all versions, newest first. POST creates a version."""
         project = self.get_object()
         if request.method == "GET":
             versions = GuidelineVersion.objects.filter(collection=project.collection_id)
@@ -142,7 +142,8 @@ class LabelingProjectViewSet(
     @extend_schema(responses=TaskSerializer(many=True))
     @action(detail=True, methods=["get"], url_path="label-studio", pagination_class=None)
     def label_studio(self, request: Request, pk: str) -> Response:
-        """The open pairs as tasks for Label Studio; for admins of the collection, and on record."""
+        """Exports the open pairs as Label Studio tasks. Requires the admin role. The export is recorded in the audit
+        trail."""
         project = self.get_object()
         return Response(
             project_tasks(actor=request.user, project=project),
@@ -152,8 +153,8 @@ class LabelingProjectViewSet(
     @extend_schema(request=None, responses={200: shapes.DeskSerializer, 204: None})
     @action(detail=True, methods=["post"])
     def next(self, request: Request, pk: str) -> Response:
-        """The caller's next pair, theirs for 15 minutes: the one on their desk again, else another; 204 when nothing
-        is left for them."""
+        """Returns the caller's next pair, reserved for 15 minutes. A pair already reserved comes first. Returns 204 if
+        none is left."""
         slot = work.slot_claim_next(actor=request.user, project=self.get_object())
         if slot is None:
             return Response(status=status.HTTP_204_NO_CONTENT)
@@ -162,7 +163,7 @@ class LabelingProjectViewSet(
     @extend_schema(request=None, responses=shapes.DeskSerializer)
     @action(detail=True, methods=["post"])
     def undo(self, request: Request, pk: str) -> Response:
-        """Takes back the caller's last act and lays its pair on their desk."""
+        """Undoes the caller's latest action and reserves its pair for the caller again."""
         slot = work.undo_last(actor=request.user, project=self.get_object())
         return Response(shapes.DeskSerializer(slot).data)
 
@@ -172,7 +173,7 @@ class LabelingProjectViewSet(
 
 
 class DeskViewSet(mixins.RetrieveModelMixin, ApiViewSet[Slot]):
-    """Pairs on the caller's desk, and those the caller has judged."""
+    """Pairs assigned to the caller, and pairs that the caller has judged."""
 
     queryset = Slot.objects.none()
     serializer_class = shapes.DeskSerializer
@@ -185,7 +186,7 @@ class DeskViewSet(mixins.RetrieveModelMixin, ApiViewSet[Slot]):
     @extend_schema(parameters=[IDEMPOTENCY], request=shapes.RoleSerializer, responses=shapes.DeskSerializer)
     @action(detail=True, methods=["post"])
     def answer(self, request: Request, pk: str) -> Response:
-        """The caller's judgment; the same one again counts once."""
+        """Submits the caller's role for the pair. Repeating it has no effect."""
         slot = self.get_object()
         given = checked(request, shapes.RoleSerializer)
         answered = work.slot_answer(actor=request.user, slot=slot, role=given["role"])
@@ -194,7 +195,7 @@ class DeskViewSet(mixins.RetrieveModelMixin, ApiViewSet[Slot]):
     @extend_schema(request=shapes.PassSerializer, responses={204: None})
     @action(detail=True, methods=["post"], url_path="pass")
     def pass_over(self, request: Request, pk: str) -> Response:
-        """Can't tell, or later: the pair goes back."""
+        """Skips the pair ("can't tell" or "later") and returns it to the pool."""
         slot = self.get_object()
         given = checked(request, shapes.PassSerializer)
         work.slot_pass(actor=request.user, slot=slot, kind=given["kind"])
@@ -203,21 +204,21 @@ class DeskViewSet(mixins.RetrieveModelMixin, ApiViewSet[Slot]):
     @extend_schema(request=None, responses={204: None})
     @action(detail=True, methods=["post"])
     def release(self, request: Request, pk: str) -> Response:
-        """Clears the desk."""
+        """Releases the caller's reserved pairs."""
         work.slot_release(actor=request.user, slot=self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 @extend_schema_view(list=extend_schema(responses=shapes.DisputeListSerializer(many=True)))
 class DisputeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Pair]):
-    """Pairs that wait for a third person: two disagree, or nobody could tell."""
+    """Pairs that need a third person, because two disagree or neither could tell."""
 
     queryset = Pair.objects.none()
     serializer_class = shapes.DisputeSerializer
     filters = {
         "collection": by_slug(),
-        "project": by_key("project", "Key of a project."),
-        "document": by_key("document", "Key of a document."),
+        "project": by_key("project", "ID of the project."),
+        "document": by_key("document", "ID of the document."),
         **between_days(),
     }
     orderings = ("id", "created_at")
@@ -239,7 +240,7 @@ class DisputeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     )
     @action(detail=True, methods=["post"])
     def adjudicate(self, request: Request, pk: str) -> Response:
-        """The caller's role: one of the two given, or another when both are wrong."""
+        """Sets the final role: one of the two given, or another if both are wrong."""
         pair = self.get_object()
         given = checked(request, shapes.AdjudicateSerializer)
         adjudication.pair_adjudicate(actor=request.user, pair=pair, **given)
@@ -248,7 +249,7 @@ class DisputeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     @extend_schema(request=shapes.SetAsideSerializer, responses=shapes.DisputeSerializer)
     @action(detail=True, methods=["post"], url_path="set-aside")
     def set_aside(self, request: Request, pk: str) -> Response:
-        """Ends the pair without a label, because it cannot be told."""
+        """Closes the pair without a label, because the role cannot be determined."""
         pair = self.get_object()
         given = checked(request, shapes.SetAsideSerializer)
         adjudication.pair_set_aside(actor=request.user, pair=pair, **given)
@@ -277,7 +278,7 @@ class CollectionLabelViewSet(LabelExchange, ApiViewSet[Collection]):
     @extend_schema(responses=shapes.AgreementSerializer)
     @action(detail=True, methods=["get"])
     def agreement(self, request: Request, slug: str) -> Response:
-        """How alike people judge, and the language models like people."""
+        """Returns agreement between people, and between language models and people."""
         return Response(_agreement(collection_agreement(collection=self.get_object())))
 
     @extend_schema(
@@ -285,7 +286,7 @@ class CollectionLabelViewSet(LabelExchange, ApiViewSet[Collection]):
     )
     @action(detail=True, methods=["get"])
     def export(self, request: Request, slug: str) -> HttpResponse:
-        """All labels as CSV, one column a judge, with the label that counts."""
+        """Downloads all labels as CSV: one column per judge, plus the effective label."""
         collection = self.get_object()
         response = HttpResponse(
             labels_csv(actor=request.user, collection=collection), content_type="text/csv; charset=utf-8"

@@ -21,14 +21,15 @@ from . import dataset, label_studio, transfer, trec
 from .matching import match_by_worker
 from .models import SourceChoice
 
-_TEXT = {(200, "text/plain"): OpenApiResponse(OpenApiTypes.STR, description="UTF-8, one line each.")}
-_STRATEGY = OpenApiParameter("strategy", OpenApiTypes.STR, description="Name of a strategy.")
+_TEXT = {
+    (200, "text/plain"): OpenApiResponse(OpenApiTypes.STR, description="Plain text, UTF-8, one row per line.")
+}
+_STRATEGY = OpenApiParameter("strategy", OpenApiTypes.STR, description="Name of the strategy.")
 
 
 class LabelFileSerializer(serializers.Serializer[Any]):
-    """A file of labels. ``table`` is CSV or JSON lines, ``trec`` qrels with their ``topics`` (name, tab, question),
-    ``label-studio`` an export of annotated tasks as JSON. ``judge`` is the annotator or model of rows that do not
-    say."""
+    """A file of labels. ``table`` is CSV or JSON lines. ``trec`` is qrels with their ``topics`` (name, tab, question).
+    ``label-studio`` is a JSON export of annotated tasks. ``judge`` is the annotator or model for rows without one."""
 
     file = serializers.FileField(allow_empty_file=True)
     file_format = serializers.ChoiceField(choices=["table", "trec", "label-studio"])
@@ -41,19 +42,21 @@ class LabelFileSerializer(serializers.Serializer[Any]):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Qrels mean nothing without topics."""
         if attrs["file_format"] == "trec" and "topics" not in attrs:
-            raise ValidationError({"topics": ["Say what the topics ask: a file of name, tab, question."]})
+            raise ValidationError(
+                {"topics": ["Add a topics file: one line per topic with name, tab, question."]}
+            )
         return attrs
 
 
 class PairFileSerializer(serializers.Serializer[Any]):
-    """A file of pairs to label, CSV or JSON lines; a role given is the known answer of its pair."""
+    """A file of pairs to label, CSV or JSON lines. A given role is the known answer of its pair."""
 
     file = serializers.FileField(allow_empty_file=True)
     dry_run = serializers.BooleanField(required=False, default=False)
 
 
 class RefusedRowSerializer(serializers.Serializer[Any]):
-    """A row that cannot be taken, and why."""
+    """A refused row and the reason."""
 
     line = serializers.IntegerField()
     text = serializers.CharField()
@@ -61,8 +64,8 @@ class RefusedRowSerializer(serializers.Serializer[Any]):
 
 
 class LabelImportSerializer(serializers.Serializer[Any]):
-    """What became of a file: all of it is taken, or with a bad row nothing. ``idle`` are good rows of labels that train
-    nothing, since no candidate shares enough text with their place; of ``not_checked`` rows that is not known yet."""
+    """Result of an import. With any bad row, nothing is imported. ``idle`` rows are valid but train nothing, because no
+    candidate overlaps enough with their lines. For ``not_checked`` rows this is not known yet."""
 
     rows = serializers.IntegerField()
     good = serializers.IntegerField()
@@ -77,7 +80,7 @@ class LabelImportSerializer(serializers.Serializer[Any]):
 
 
 class TaskDataSerializer(serializers.Serializer[Any]):
-    """What an annotator sees, and where it stands."""
+    """What an annotator sees, and its location."""
 
     question = serializers.CharField()
     passage = serializers.CharField()
@@ -90,7 +93,7 @@ class TaskDataSerializer(serializers.Serializer[Any]):
 
 
 class TaskSerializer(serializers.Serializer[Any]):
-    """A task of Label Studio."""
+    """A Label Studio task."""
 
     id = serializers.IntegerField()
     data = TaskDataSerializer()
@@ -108,7 +111,7 @@ class PairExchange(Actions):
         detail=True, methods=["post"], url_path="import", url_name="import", parser_classes=[MultiPartParser]
     )
     def take_in(self, request: Request, pk: str) -> Response:
-        """Takes in a file of pairs, all of it or nothing; with ``dry_run`` only what is wrong with it is told."""
+        """Imports a file of pairs, all or nothing. With ``dry_run``, only validates it."""
         project = self.get_object()
         given = checked(request, PairFileSerializer)
         content = given["file"].read(transfer.MAX_BYTES + 1)
@@ -124,14 +127,15 @@ class LabelExchange(Actions):
     @extend_schema(responses=_TEXT)
     @action(detail=True, methods=["get"])
     def qrels(self, request: Request, slug: str) -> HttpResponse:
-        """TREC qrels: the label that counts of every pair, graded 2 (primary), 1 (supporting) and 0."""
+        """Downloads TREC qrels with the effective label of every pair, graded 2 (primary), 1 (supporting) or 0."""
         collection = self.get_object()
         return _file(trec.qrels_text(actor=request.user, collection=collection), f"{collection.slug}.qrels")
 
     @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
     @action(detail=True, methods=["get"])
     def dataset(self, request: Request, slug: str) -> HttpResponse:
-        """The label that counts of every pair with its passage, as a ZIP that Hugging Face's datasets loads."""
+        """Downloads the effective label of every pair with its passage, as a ZIP for the Hugging Face `datasets`
+        library."""
         collection = self.get_object()
         body = dataset.labels_dataset(actor=request.user, collection=collection)
         response = HttpResponse(body, content_type="application/zip")
@@ -141,7 +145,7 @@ class LabelExchange(Actions):
     @extend_schema(responses=_TEXT, parameters=[_STRATEGY])
     @action(detail=True, methods=["get"])
     def topics(self, request: Request, slug: str) -> HttpResponse:
-        """What the topics of qrels (and of the run of a strategy) ask: name, tab, question."""
+        """Downloads the TREC topics of the qrels and runs: name, tab, question."""
         collection = self.get_object()
         strategy = request.query_params.get("strategy", "")
         return _file(
@@ -151,12 +155,12 @@ class LabelExchange(Actions):
     @extend_schema(
         responses=_TEXT,
         parameters=[
-            OpenApiParameter("strategy", OpenApiTypes.STR, required=True, description="Name of a strategy.")
+            OpenApiParameter("strategy", OpenApiTypes.STR, required=True, description="Name of the strategy.")
         ],
     )
     @action(detail=True, methods=["get"], url_path="trec-run")
     def trec_run(self, request: Request, slug: str) -> HttpResponse:
-        """A TREC run: the ranking of the newest finished run of each question under a strategy."""
+        """Downloads a TREC run: the ranking from each question's newest finished run with the strategy."""
         collection = self.get_object()
         strategy = request.query_params.get("strategy", "")
         text = trec.run_text(actor=request.user, collection=collection, strategy=strategy)
@@ -171,7 +175,7 @@ class LabelExchange(Actions):
         detail=True, methods=["post"], url_path="import", url_name="import", parser_classes=[MultiPartParser]
     )
     def take_in(self, request: Request, slug: str) -> Response:
-        """Takes in a file of labels, all of it or nothing; with ``dry_run`` only what is wrong with it is told."""
+        """Imports a file of labels, all or nothing. With ``dry_run``, only validates it."""
         collection = self.get_object()
         given = checked(request, LabelFileSerializer)
         file, file_format, topics = given.pop("file"), given.pop("file_format"), given.pop("topics", None)

@@ -16,7 +16,7 @@ from .supply import MAX_PAIRS
 
 
 class ProjectSerializer(serializers.ModelSerializer[Project]):
-    """A stock of pairs, and how it is dealt out. Shares are in [0, 1]."""
+    """A pool of pairs and how they are assigned. Shares are in [0, 1]."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
 
@@ -41,21 +41,21 @@ class ProjectCreateSerializer(serializers.Serializer[Any]):
 
 
 class FillSerializer(serializers.Serializer[Any]):
-    """Pairs to add from finished runs: of one question set, or of all questions."""
+    """Pairs to add from finished runs, for one question set or for all questions."""
 
     limit = serializers.IntegerField(min_value=1, max_value=MAX_PAIRS, required=False, default=200)
     question_set = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
 
 
 class ElusionDrawSerializer(serializers.Serializer[Any]):
-    """A random sample of what was discarded: for one question set, or for all questions."""
+    """A random sample of discarded passages to draw: for one question set or for all questions."""
 
     size = serializers.IntegerField(min_value=1, max_value=MAX_PAIRS, required=False, default=100)
     question_set = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
 
 
 class ElusionSampleSerializer(serializers.ModelSerializer[ElusionSample]):
-    """What was drawn: ``drawn`` different pairs out of ``population`` that were discarded."""
+    """The sample drawn: ``drawn`` distinct pairs out of ``population`` discarded pairs."""
 
     drawn = serializers.IntegerField(source="pairs.count", read_only=True)
 
@@ -66,7 +66,7 @@ class ElusionSampleSerializer(serializers.ModelSerializer[ElusionSample]):
 
 
 class SupplySerializer(serializers.Serializer[Any]):
-    """How many pairs are kept waiting; 0 turns that off."""
+    """How many open pairs to maintain; 0 turns this off."""
 
     keep_waiting = serializers.IntegerField(min_value=0, max_value=MAX_PAIRS)
 
@@ -78,7 +78,7 @@ class OpenSerializer(serializers.Serializer[Any]):
 
 
 class SuppliedSerializer(serializers.Serializer[Any]):
-    """What was added; ``double`` of them go to two people, ``known`` were there already."""
+    """Pairs added. ``double`` of them go to two people; ``known`` existed already."""
 
     added = serializers.IntegerField()
     double = serializers.IntegerField()
@@ -86,7 +86,7 @@ class SuppliedSerializer(serializers.Serializer[Any]):
 
 
 class GuidelineSerializer(serializers.ModelSerializer[GuidelineVersion]):
-    """One version of a collection's guidelines."""
+    """A version of a collection's guidelines."""
 
     class Meta:
         model = GuidelineVersion
@@ -95,13 +95,13 @@ class GuidelineSerializer(serializers.ModelSerializer[GuidelineVersion]):
 
 
 class GuidelineWriteSerializer(serializers.Serializer[Any]):
-    """A new version."""
+    """A new version of the guidelines."""
 
     body = serializers.CharField(max_length=20_000)
 
 
 class PassageLineSerializer(serializers.Serializer[Any]):
-    """A line of the document; ``is_passage`` marks those to judge."""
+    """A line of the document. ``is_passage`` marks the lines to judge."""
 
     page = serializers.IntegerField(source="page_num")
     line = serializers.IntegerField(source="line_num")
@@ -110,14 +110,14 @@ class PassageLineSerializer(serializers.Serializer[Any]):
 
 
 class PassageSerializer(serializers.Serializer[Any]):
-    """A passage with what stands around it; ``lines`` is empty where the text was erased with its document."""
+    """A passage with its context. ``lines`` is empty if the text was erased with its document."""
 
     breadcrumb = serializers.ListField(child=serializers.CharField())
     lines = PassageLineSerializer(source="view.lines", many=True)
 
 
 class PairSerializer(serializers.ModelSerializer[Pair]):
-    """A question and a passage with its surroundings, as whoever judges it sees them."""
+    """A question and a passage with its context, as shown to annotators."""
 
     document_name = serializers.CharField(source="document.name", read_only=True)
     passage = serializers.SerializerMethodField()
@@ -137,7 +137,8 @@ class PairSerializer(serializers.ModelSerializer[Pair]):
 
 
 class DeskSerializer(serializers.ModelSerializer[Slot]):
-    """A pair on the caller's desk. Whether its answer is known, or somebody else gets it too, is not told."""
+    """A pair reserved for the caller. It does not reveal whether the answer is known or whether someone else also gets
+    the pair."""
 
     project = serializers.IntegerField(source="pair.project_id", read_only=True)
     pair = PairSerializer(read_only=True)
@@ -155,13 +156,13 @@ class RoleSerializer(serializers.Serializer[Any]):
 
 
 class PassSerializer(serializers.Serializer[Any]):
-    """Why a pair is passed over."""
+    """Reason for skipping a pair."""
 
     kind = serializers.ChoiceField(choices=PassKind.choices)
 
 
 class DisputeListSerializer(serializers.ModelSerializer[Pair]):
-    """A pair that waits for a third person."""
+    """A pair that needs a third person."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
 
@@ -172,7 +173,7 @@ class DisputeListSerializer(serializers.ModelSerializer[Pair]):
 
 
 class DisputeSerializer(PairSerializer):
-    """The pair with the roles given, without names."""
+    """The pair and the roles given, without names."""
 
     judgments = serializers.SerializerMethodField()
 
@@ -187,19 +188,19 @@ class DisputeSerializer(PairSerializer):
 
 
 class AdjudicateSerializer(RoleSerializer):
-    """The third person's role, and why."""
+    """The third person's role and reason."""
 
     comment = serializers.CharField(max_length=2000, required=False, default="", allow_blank=True)
 
 
 class SetAsideSerializer(serializers.Serializer[Any]):
-    """Why a pair cannot be told."""
+    """Why the role of a pair cannot be determined."""
 
     comment = serializers.CharField(max_length=2000)
 
 
 class IntervalSerializer(serializers.Serializer[Any]):
-    """A figure with its 95 % interval and the number of pairs behind it; nulls where there is none."""
+    """A figure with its 95 % confidence interval and number of pairs; null if there is no data."""
 
     value = serializers.FloatField(allow_null=True)
     low = serializers.FloatField(allow_null=True)
@@ -208,7 +209,7 @@ class IntervalSerializer(serializers.Serializer[Any]):
 
 
 class PeopleSerializer(serializers.Serializer[Any]):
-    """Two people on the pairs both judged."""
+    """Agreement of two people on the pairs that both judged."""
 
     first = serializers.CharField()
     second = serializers.CharField()
@@ -217,7 +218,7 @@ class PeopleSerializer(serializers.Serializer[Any]):
 
 
 class ModelAgreementSerializer(serializers.Serializer[Any]):
-    """A model against people; ``is_blind`` where they had not seen its verdict."""
+    """Agreement of a model with people. ``is_blind`` if they had not seen its verdict."""
 
     model = serializers.CharField()
     is_blind = serializers.BooleanField()
@@ -227,7 +228,7 @@ class ModelAgreementSerializer(serializers.Serializer[Any]):
 
 
 class AgreementSerializer(serializers.Serializer[Any]):
-    """How alike the people of a collection judge, and the models like them."""
+    """Agreement between the people of a collection, and between models and people."""
 
     percent = IntervalSerializer()
     alpha = IntervalSerializer(help_text="Krippendorff's alpha, ordinal over the roles.")

@@ -1,4 +1,4 @@
-"""What the tools need of the product's HTTP API."""
+"""The client of the product's HTTP API that the tools use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENDED = frozenset({"done", "failed", "cancelled"})
 
 
 class Product:
-    """One person's access to the API. Every call raises ``ToolError``, which the agent reads, where the API says no."""
+    """One person's access to the API. Calls raise ``ToolError``, which the agent reads, if the API refuses."""
 
     def __init__(self, *, address: str, token: str) -> None:
         headers = {"Authorization": f"Bearer {token}", "User-Agent": "arbiter-workbench-mcp"}
@@ -30,20 +30,20 @@ class Product:
         await self._client.aclose()
 
     async def get(self, path: str, **parameters: str | int | None) -> Any:
-        """The JSON of a path; parameters that are None are left out."""
+        """Returns the JSON of a path. Parameters that are None are omitted."""
         given = {name: value for name, value in parameters.items() if value is not None}
         return await self._answer("GET", path, params=given)
 
     async def post(self, path: str, body: dict[str, Any]) -> Any:
-        """What the API says to a JSON body."""
+        """Posts a JSON body and returns the response."""
         return await self._answer("POST", path, json=body)
 
     async def send_file(self, path: str, *, content: bytes, name: str, fields: dict[str, str]) -> Any:
-        """What the API says to a file with fields."""
+        """Uploads a file with fields and returns the response."""
         return await self._answer("POST", path, files={"file": (name, content)}, data=fields)
 
     async def ended_run(self, run_id: int, *, seconds: float) -> dict[str, Any]:
-        """The run, once it has ended or the time is up."""
+        """Waits until the run has ended or the time is up, and returns it."""
         with anyio.move_on_after(seconds):
             while True:
                 run: dict[str, Any] = await self.get(f"runs/{run_id}/")

@@ -1,4 +1,4 @@
-"""What agents are shown of the API's records: short, with everything that a citation needs."""
+"""The API's records as shown to agents: short, with everything a citation needs."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def document(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(row: dict[str, Any]) -> dict[str, Any]:
-    """How a run stands."""
+    """The state of a run."""
     return _some(row, _RUN)
 
 
 def finding(row: dict[str, Any], record: dict[str, Any], *, everything: bool = False) -> dict[str, Any]:
-    """A finished run: its answer with citations, and its passages with role, reason and provenance. The discarded ones
-    are counted, and shown where ``everything`` is wanted."""
+    """A finished run: its answer with citations, and its passages with role, reason and provenance. Discarded passages
+    are counted, and only shown if ``everything`` is set."""
     provenances = {entry["candidate_id"]: entry for entry in record["audit"]["provenances"]}
     passages = [
         passage(candidate, provenances[candidate["candidate_id"]])
@@ -55,7 +55,7 @@ def finding(row: dict[str, Any], record: dict[str, Any], *, everything: bool = F
 
 
 def passage(candidate: dict[str, Any], provenance: dict[str, Any]) -> dict[str, Any]:
-    """A candidate: its effective role, and who said what of it."""
+    """A candidate: its effective role, and who decided it."""
     anchor = candidate["anchor"]
     return {
         "candidate_id": candidate["candidate_id"],

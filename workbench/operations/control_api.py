@@ -27,12 +27,11 @@ def _usd(**options: Any) -> serializers.DecimalField:
 
 
 class LanguageModelsSerializer(serializers.Serializer[Any]):
-    """Whether models may be asked, and what they may cost; amounts in USD. ``endpoint`` is empty where none is
-    configured."""
+    """Whether language models are enabled, and their budgets in USD. ``endpoint`` is empty if none is configured."""
 
     endpoint = serializers.CharField()
     endpoints = serializers.ListField(
-        child=serializers.CharField(), help_text="The address of each endpoint that is configured."
+        child=serializers.CharField(), help_text="Addresses of the configured endpoints."
     )
     is_stopped = serializers.BooleanField()
     stop_reason = serializers.CharField()
@@ -42,13 +41,13 @@ class LanguageModelsSerializer(serializers.Serializer[Any]):
 
 
 class ReasonSerializer(serializers.Serializer[Any]):
-    """Why."""
+    """The reason."""
 
     reason = serializers.CharField(max_length=300)
 
 
 class BudgetsSerializer(ReasonSerializer):
-    """What a run and a month may cost from the next call on."""
+    """Budgets per run and per month, effective with the next call."""
 
     run_budget = _usd(min_value=0, max_value=LARGEST_BUDGET)
     month_budget = _usd(min_value=0, max_value=LARGEST_BUDGET)
@@ -62,7 +61,7 @@ class LanguageModelsViewSet(ApiViewSet[LLMControl]):
 
     @extend_schema(responses=LanguageModelsSerializer)
     def state(self, request: Request) -> Response:
-        """Whether they may be asked, and what they may cost and have cost this month."""
+        """Returns whether language models are enabled, their budgets, and their costs this month."""
         if not may_operate(request.user):
             raise PermissionDenied
         return _state()
@@ -70,21 +69,21 @@ class LanguageModelsViewSet(ApiViewSet[LLMControl]):
     @extend_schema(parameters=[IDEMPOTENCY], request=ReasonSerializer, responses=LanguageModelsSerializer)
     @asks_again
     def stop(self, request: Request) -> Response:
-        """No language model is asked from now on; everything else goes on."""
+        """Stops all calls to language models. Everything else continues."""
         llm_stop(actor=request.user, reason=checked(request, ReasonSerializer)["reason"])
         return _state()
 
     @extend_schema(parameters=[IDEMPOTENCY], request=ReasonSerializer, responses=LanguageModelsSerializer)
     @asks_again
     def resume(self, request: Request) -> Response:
-        """Language models may be asked again."""
+        """Resumes calls to language models."""
         llm_resume(actor=request.user, reason=checked(request, ReasonSerializer)["reason"])
         return _state()
 
     @extend_schema(parameters=[IDEMPOTENCY], request=BudgetsSerializer, responses=LanguageModelsSerializer)
     @asks_again
     def budgets(self, request: Request) -> Response:
-        """Sets both limits; null takes one away."""
+        """Sets both budgets. Null removes a budget."""
         budgets_change(actor=request.user, **checked(request, BudgetsSerializer))
         return _state()
 

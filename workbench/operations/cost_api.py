@@ -20,7 +20,7 @@ from .operations import may_operate
 
 
 class UsageSerializer(serializers.Serializer[Any]):
-    """Calls, how many of them failed, tokens, and the cost in USD."""
+    """Calls, failed calls, tokens, and the cost in USD."""
 
     calls = serializers.IntegerField()
     failed = serializers.IntegerField()
@@ -28,12 +28,13 @@ class UsageSerializer(serializers.Serializer[Any]):
     cached_tokens = serializers.IntegerField()
     output_tokens = serializers.IntegerField()
     cost = serializers.DecimalField(max_digits=20, decimal_places=6)
-    unpriced = serializers.IntegerField(help_text="Calls of unknown cost: the sum is at least ``cost``.")
+    unpriced = serializers.IntegerField(help_text="Calls of unknown cost. The total is at least `cost`.")
 
 
 class CostRowSerializer(serializers.Serializer[Any]):
-    """One collection, strategy, model and step. ``collection`` is null for whoever does not belong to it, and with
-    ``collection_id`` where no collection was concerned; ``strategy`` is null for calls outside of a run."""
+    """Costs of one collection, strategy, model and step. ``collection`` is null if the caller is not a member of it.
+    Both ``collection`` and ``collection_id`` are null for calls outside any collection. ``strategy`` is null for calls
+    outside a run."""
 
     collection_id = serializers.IntegerField(allow_null=True)
     collection = serializers.CharField(source="slug", allow_null=True)
@@ -50,7 +51,7 @@ class CostRowSerializer(serializers.Serializer[Any]):
 
 
 class CostDaySerializer(serializers.Serializer[Any]):
-    """One collection on one day (UTC)."""
+    """Costs of a collection on a day (UTC)."""
 
     day = serializers.DateField()
     collection_id = serializers.IntegerField(allow_null=True)
@@ -68,7 +69,7 @@ class MonthField(serializers.DateField):
 
 
 class CostsSerializer(serializers.Serializer[Any]):
-    """A month, such as ``2026-11``: the sums by collection, strategy, model and step, by day, and all of them together.
+    """Costs of a month, such as ``2026-11``: by collection, strategy, model and step, by day, and in total.
     ``month_budget`` is null without a limit."""
 
     month = MonthField()
@@ -87,13 +88,15 @@ class CostViewSet(ApiViewSet[LLMCall]):
     @extend_schema(
         parameters=[
             OpenApiParameter(
-                "month", OpenApiTypes.STR, description="Such as 2026-11, in UTC; without it, this one."
+                "month",
+                OpenApiTypes.STR,
+                description="Month (UTC), such as 2026-11. Defaults to the current month.",
             )
         ],
         responses=CostsSerializer,
     )
     def month(self, request: Request) -> Response:
-        """What models cost in a month."""
+        """Returns language model costs for a month."""
         if not may_operate(request.user):
             raise PermissionDenied
         raw = request.query_params.get("month", "")

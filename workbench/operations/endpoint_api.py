@@ -19,23 +19,23 @@ from .operations import may_operate
 
 
 class LastCallSerializer(serializers.Serializer[Any]):
-    """The newest call of a model: when, and how it ended."""
+    """The latest call of a model: its time and outcome."""
 
     created_at = serializers.DateTimeField()
-    outcome = serializers.CharField(help_text="``ok``, or why there was no answer.")
+    outcome = serializers.CharField(help_text="`ok`, or the reason why there was no answer.")
 
 
 class KnownModelSerializer(serializers.Serializer[Any]):
-    """A model at an endpoint. Models at a local one cost nothing; the key itself is never told."""
+    """A model at an endpoint. Models at a local endpoint cost nothing. The key itself is never returned."""
 
     endpoint = serializers.CharField(source="endpoint.name")
     base_url = serializers.CharField(source="endpoint.base_url")
     model = serializers.CharField()
     is_local = serializers.BooleanField()
-    has_key = serializers.BooleanField(help_text="Whether a key is sent with each call.")
-    last = LastCallSerializer(allow_null=True, help_text="The newest call of the last thirty days.")
+    has_key = serializers.BooleanField(help_text="Whether an API key is sent with each call.")
+    last = LastCallSerializer(allow_null=True, help_text="The latest call of the last thirty days.")
     collections = serializers.ListField(
-        source="slugs", child=serializers.SlugField(), help_text="Your collections that ask this model."
+        source="slugs", child=serializers.SlugField(), help_text="Your collections that use this model."
     )
 
 
@@ -47,7 +47,7 @@ class EndpointTrialSerializer(serializers.Serializer[Any]):
 
 
 class EndpointTrialResultSerializer(serializers.Serializer[Any]):
-    """What came of the test; ``says`` is the result in words."""
+    """Result of the test. ``says`` is the result in words."""
 
     is_answered = serializers.BooleanField()
     outcome = serializers.CharField()
@@ -63,7 +63,7 @@ class EndpointViewSet(ApiViewSet[LLMEndpoint]):
 
     @extend_schema(responses=KnownModelSerializer(many=True))
     def state(self, request: Request) -> Response:
-        """Every model of every endpoint, with its last call and your collections that ask it."""
+        """Lists the models of every endpoint, with the latest call and your collections that use them."""
         if not may_operate(request.user):
             raise PermissionDenied
         return Response(KnownModelSerializer(known_models(user=request.user), many=True).data)
@@ -71,6 +71,6 @@ class EndpointViewSet(ApiViewSet[LLMEndpoint]):
     @extend_schema(request=EndpointTrialSerializer, responses=EndpointTrialResultSerializer)
     @asks_again
     def trial(self, request: Request) -> Response:
-        """Asks a model to say hello and waits a few seconds: one tiny call, on record."""
+        """Sends a tiny test prompt to a model and waits a few seconds. The call is recorded."""
         trial = endpoint_try(actor=request.user, **checked(request, EndpointTrialSerializer))
         return Response(EndpointTrialResultSerializer(trial).data)

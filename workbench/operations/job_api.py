@@ -19,8 +19,8 @@ from .operations import may_operate
 
 
 class JobSerializer(serializers.ModelSerializer[Job]):
-    """Work on the installation and how far it is. ``result`` depends on the kind: of a verification the keys of
-    ``verify_audit --json``, of vectors how many passages were completed and how many still lack one."""
+    """A maintenance job and its progress. ``result`` depends on the kind: for a verification, the fields of
+    ``verify_audit --json``; for vectors, the numbers of passages completed and still missing a vector."""
 
     result = serializers.DictField(read_only=True, allow_null=True)
 
@@ -31,7 +31,7 @@ class JobSerializer(serializers.ModelSerializer[Job]):
 
 
 class JobStartSerializer(serializers.Serializer[Any]):
-    """What is to be done. ``anchors``: links kept outside, position to hash, that a verification compares with."""
+    """The kind of job. ``anchors``: externally stored links (position to hash) that a verification compares with."""
 
     kind = serializers.ChoiceField(choices=JobKind.choices)
     anchors = serializers.DictField(child=serializers.CharField(max_length=64), required=False, default=dict)
@@ -45,7 +45,8 @@ class JobStartSerializer(serializers.Serializer[Any]):
 
 
 class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Job]):
-    """Maintenance: auditors have the trail verified, administrators, in person, do the rest."""
+    """Maintenance jobs. Auditors can verify the audit trail. Administrators can start all other kinds, but not with a
+    token."""
 
     queryset = Job.objects.none()
     serializer_class = JobSerializer
@@ -58,7 +59,7 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Jo
 
     @extend_schema(parameters=[IDEMPOTENCY], request=JobStartSerializer, responses={202: JobSerializer})
     def create(self, request: Request) -> Response:
-        """Asks for the work; while one of the kind is under way, that one is the answer."""
+        """Starts a job. If one of the same kind is under way, returns that job."""
         if not may_operate(request.user):
             raise PermissionDenied
         job = job_start(actor=request.user, **checked(request, JobStartSerializer))

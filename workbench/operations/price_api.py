@@ -34,7 +34,7 @@ def _usd(**options: Any) -> serializers.DecimalField:
 
 
 class ModelPriceSerializer(serializers.Serializer[Any]):
-    """What a model costs, in USD per million tokens."""
+    """The price of a model, in USD per million tokens."""
 
     model = serializers.CharField(max_length=120)
     input = _usd()
@@ -44,7 +44,7 @@ class ModelPriceSerializer(serializers.Serializer[Any]):
 
 
 class ModelPriceSetSerializer(serializers.Serializer[Any]):
-    """A price from the next call on, and why."""
+    """A new price, effective with the next call, and the reason."""
 
     model = serializers.CharField(max_length=120)
     input = _usd(source="fresh")
@@ -54,21 +54,21 @@ class ModelPriceSetSerializer(serializers.Serializer[Any]):
 
 
 class ModelPriceRemovalSerializer(serializers.Serializer[Any]):
-    """A model whose price is taken away, and why."""
+    """A model whose price to remove, and the reason."""
 
     model = serializers.CharField(max_length=120)
     reason = serializers.CharField(max_length=300)
 
 
 class UnpricedSerializer(serializers.Serializer[Any]):
-    """A model that was called and has no price."""
+    """A model that was called but has no price."""
 
     model = serializers.CharField()
     calls = serializers.IntegerField()
 
 
 class ModelEndpointSerializer(serializers.Serializer[Any]):
-    """An endpoint that is configured; models at a local one cost nothing."""
+    """A configured endpoint. Models at a local endpoint cost nothing."""
 
     name = serializers.CharField()
     base_url = serializers.CharField()
@@ -77,7 +77,7 @@ class ModelEndpointSerializer(serializers.Serializer[Any]):
 
 
 class PricesSerializer(serializers.Serializer[Any]):
-    """All prices, the models that lack one, and the endpoints."""
+    """All prices, the models without one, and the endpoints."""
 
     prices = ModelPriceSerializer(many=True)
     without_price = UnpricedSerializer(many=True)
@@ -92,7 +92,7 @@ class ModelPriceViewSet(ApiViewSet[ModelPrice]):
 
     @extend_schema(responses=PricesSerializer)
     def state(self, request: Request) -> Response:
-        """What models cost, which lack a price, and which endpoints there are."""
+        """Returns model prices, models without a price, and the endpoints."""
         if not may_operate(request.user):
             raise PermissionDenied
         endpoints = [
@@ -114,13 +114,13 @@ class ModelPriceViewSet(ApiViewSet[ModelPrice]):
     @extend_schema(parameters=[IDEMPOTENCY], request=ModelPriceSetSerializer, responses=ModelPriceSerializer)
     @asks_again
     def change(self, request: Request) -> Response:
-        """Sets what a model costs from the next call on."""
+        """Sets the price of a model, starting with the next call."""
         given = checked(request, ModelPriceSetSerializer)
         return Response(ModelPriceSerializer(price_set(actor=request.user, **given)).data)
 
     @extend_schema(parameters=[IDEMPOTENCY], request=ModelPriceRemovalSerializer, responses={204: None})
     @asks_again
     def remove(self, request: Request) -> Response:
-        """Takes a price away: what the model costs is unknown from the next call on."""
+        """Removes the price of a model. Later calls have an unknown cost."""
         price_remove(actor=request.user, **checked(request, ModelPriceRemovalSerializer))
         return Response(status=status.HTTP_204_NO_CONTENT)

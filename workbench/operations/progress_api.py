@@ -19,7 +19,8 @@ from .trust_api import ShareSerializer
 
 
 class QueueDaySerializer(serializers.Serializer[Any]):
-    """A day (UTC): verdicts that must be decided, as they entered the queue, were decided, and waited at its end."""
+    """A day (UTC) of the queue: required verdicts that entered it, were decided, and were open at the end of the
+    day."""
 
     day = serializers.DateField()
     entered = serializers.IntegerField()
@@ -28,7 +29,7 @@ class QueueDaySerializer(serializers.Serializer[Any]):
 
 
 class ReviewerWeekSerializer(serializers.Serializer[Any]):
-    """A reviewer's decisions of a week, by its Monday. ``agreed`` of ``compared`` said what the machine had said."""
+    """A reviewer's decisions in a week, given by its Monday. ``agreed`` of ``compared`` matched the machine."""
 
     reviewer = serializers.CharField()
     week = serializers.DateField()
@@ -38,13 +39,13 @@ class ReviewerWeekSerializer(serializers.Serializer[Any]):
 
 
 class SecondShareSerializer(ShareSerializer):
-    """Second reviews of a person, and those that agree with the first."""
+    """A person's second reviews, and how many agree with the first."""
 
     reviewer = serializers.CharField(source="name")
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
-    """The last eight weeks."""
+    """Figures of the last eight weeks."""
 
     queue = QueueDaySerializer(many=True)
     reviewers = ReviewerWeekSerializer(many=True)
@@ -57,7 +58,7 @@ class CollectionProgressActions(Actions):
     @extend_schema(responses=ProgressSerializer)
     @action(detail=True, methods=["get"])
     def progress(self, request: Request, slug: str) -> Response:
-        """The queue day by day and reviewers week by week, of the last eight weeks. Decisions count once nobody has to
-        decide their card blind any more."""
+        """Returns queue figures by day and reviewer figures by week, for the last eight weeks. Decisions count once
+        nobody has to decide their card blind."""
         collection = get_object_or_404(trusted_collections(user=request.user), slug=slug)
         return Response(ProgressSerializer(progress_of(collection=collection)).data)

@@ -20,8 +20,8 @@ from .prompts import prompt_list, prompt_page
 
 
 class PromptSerializer(serializers.Serializer[Any]):
-    """A prompt in one of its versions. ``hash`` is the SHA-256 of the file, which stands with every call; ``used_in``
-    are the modules that load it."""
+    """A version of a prompt. ``hash`` is the SHA-256 of its file and is stored with every call. ``used_in`` lists the
+    modules that load it."""
 
     name = serializers.CharField(source="prompt.name")
     purpose = serializers.CharField(source="prompt.purpose")
@@ -32,15 +32,15 @@ class PromptSerializer(serializers.Serializer[Any]):
 
 
 class PromptLineSerializer(serializers.Serializer[Any]):
-    """A line of what changed."""
+    """A line of the diff."""
 
     kind = serializers.ChoiceField(choices=["same", "added", "removed"])
     text = serializers.CharField()
 
 
 class PromptCallsSerializer(serializers.Serializer[Any]):
-    """How often exactly this text was sent, as far as the caller may read the ledger. ``strategy`` is null for calls of
-    no run."""
+    """How often this exact text was sent, within what the caller can read of the ledger. ``strategy`` is null for calls
+    outside a run."""
 
     strategy = serializers.CharField(allow_null=True)
     stage = serializers.CharField()
@@ -48,8 +48,8 @@ class PromptCallsSerializer(serializers.Serializer[Any]):
 
 
 class PromptTextSerializer(PromptSerializer):
-    """The two parts as their file has them, and ``diff``, every line of both versions, since the version ``against``;
-    empty for a first one."""
+    """The two parts of the prompt file. ``diff`` has every line of both versions, compared with version ``against``; it
+    is empty for a first version."""
 
     placeholders = serializers.ListField(child=serializers.CharField())
     system = serializers.CharField(source="prompt.system")
@@ -80,19 +80,19 @@ class PromptViewSet(ApiViewSet[LLMCall]):
 
     @extend_schema(responses=PromptSerializer(many=True))
     def list(self, request: Request) -> Response:
-        """Every prompt in its newest version."""
+        """Lists every prompt in its newest version."""
         return Response(PromptSerializer(prompt_list(), many=True).data)
 
     @extend_schema(
         parameters=[
             OpenApiParameter("name", OpenApiTypes.STR, OpenApiParameter.PATH),
-            _version("version", "By default the newest."),
-            _version("against", "The version it is compared with; by default the one before."),
+            _version("version", "Version. Defaults to the newest."),
+            _version("against", "Version to compare with. Defaults to the previous one."),
         ],
         responses=PromptTextSerializer,
     )
     def retrieve(self, request: Request, name: str) -> Response:
-        """One version, word for word, and what changed in it."""
+        """Returns the full text of a version and what changed in it."""
         version, against = (number_parameter(request, key) for key in ("version", "against"))
         page = prompt_page(user=request.user, name=name, version=version, against=against)
         return Response(PromptTextSerializer(page).data)

@@ -33,7 +33,7 @@ MOST_PROPOSALS = 20
 
 
 class BarEffectSerializer(serializers.Serializer[Any]):
-    """One bar: as cards show it, the share it loses, the most that a new question may lose, cards a question."""
+    """Effect of a threshold: its value, the share lost, the upper bound for a new question, and cards per question."""
 
     bar = serializers.FloatField()
     seen = serializers.FloatField()
@@ -43,9 +43,9 @@ class BarEffectSerializer(serializers.Serializer[Any]):
 
 
 class BarProposalSerializer(serializers.ModelSerializer[BarProposal]):
-    """The bar that keeps a promise, null where none does; ``missing`` questions are still to be decided blind.
-    ``questions`` counts those in nearly the same words once; ``learned`` are left out, since the model learned from
-    them."""
+    """A computed threshold that keeps a promise, or null if there is none. ``missing`` is the number of questions still
+    to be decided blind. ``questions`` counts near-identical questions once. ``learned`` questions are left out, because
+    the model was trained on them."""
 
     questions = serializers.IntegerField(source="groups")
     missing = serializers.IntegerField()
@@ -59,10 +59,17 @@ class BarProposalSerializer(serializers.ModelSerializer[BarProposal]):
             "in_use", "questions", "needed", "missing", "learned", "ways", "created_at", "finished_at",
         ]  # fmt: skip
         read_only_fields = fields
+        extra_kwargs = {
+            "promised": {"help_text": "Largest share that may be lost or wrongly accepted."},
+            "reranker": {"help_text": "Champion model at the time, or the rules."},
+            "bar": {"help_text": "Computed threshold. Null: none keeps the promise."},
+            "in_use": {"help_text": "Threshold in use at the time of the computation."},
+            "learned": {"help_text": "Questions left out because the model was trained on them."},
+        }
 
 
 class CollectionBarSerializer(serializers.ModelSerializer[CollectionBar]):
-    """A bar in use, and the promise that it keeps."""
+    """A threshold in use and the promise it keeps."""
 
     promised = serializers.FloatField(source="proposal.promised")
 
@@ -73,7 +80,7 @@ class CollectionBarSerializer(serializers.ModelSerializer[CollectionBar]):
 
 
 class RiskSerializer(serializers.Serializer[Any]):
-    """Bars in use, none where what ships serves; and what was computed, newest first."""
+    """Thresholds in use (empty: the shipped defaults) and computations, newest first."""
 
     in_use = CollectionBarSerializer(many=True)
     computed = BarProposalSerializer(many=True)
@@ -88,7 +95,7 @@ class PromiseSerializer(serializers.Serializer[Any]):
 
 
 class BarApplySerializer(serializers.Serializer[Any]):
-    """``seen_revision``: that of the bar in use which the caller saw, 0 for none."""
+    """``seen_revision``: revision of the threshold that the caller saw in use, or 0 for none."""
 
     proposal = serializers.IntegerField(min_value=1)
     seen_revision = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
@@ -96,7 +103,7 @@ class BarApplySerializer(serializers.Serializer[Any]):
 
 
 class BarRemoveSerializer(serializers.Serializer[Any]):
-    """``bar`` is the id of a bar in use."""
+    """``bar``: ID of the threshold in use."""
 
     bar = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
     seen_revision = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
@@ -109,7 +116,7 @@ class CollectionRiskActions(Actions):
     @extend_schema(responses=RiskSerializer)
     @action(detail=True, methods=["get"])
     def risk(self, request: Request, slug: str) -> Response:
-        """The bars in use with their promises, and the newest 20 computations of each kind with every bar's effect."""
+        """Returns the risk thresholds in use with their promises, and the newest 20 computations of each kind."""
         return _shown(collection_for(user=request.user, slug=slug, permission=Permission.AUDIT))
 
     @extend_schema(
@@ -117,8 +124,8 @@ class CollectionRiskActions(Actions):
     )
     @action(detail=True, methods=["post"], url_path="risk/compute")
     def compute_risk(self, request: Request, slug: str) -> Response:
-        """Has the bar computed that keeps to a share; nothing is in use by it. The answer of ``risk/`` says when it is
-        ready."""
+        """Starts computing the threshold that keeps a promised share. It does not apply the threshold. Poll ``risk/``
+        for the result."""
         collection = collection_for(user=request.user, slug=slug)
         given = checked(request, PromiseSerializer)
         proposal = bar_request(actor=request.user, collection=collection, **given)
@@ -129,7 +136,7 @@ class CollectionRiskActions(Actions):
     @action(detail=True, methods=["post"], url_path="risk/apply")
     @asks_again
     def apply_risk(self, request: Request, slug: str) -> Response:
-        """Puts a computed bar to use from the next question on; earlier runs stay as they are."""
+        """Applies a computed threshold, starting with the next question. Earlier runs are unchanged."""
         collection = collection_for(user=request.user, slug=slug)
         given = checked(request, BarApplySerializer)
         proposal = BarProposal.objects.filter(collection=collection, pk=given.pop("proposal")).first()
@@ -148,7 +155,7 @@ class CollectionRiskActions(Actions):
     @action(detail=True, methods=["post"], url_path="risk/remove")
     @asks_again
     def remove_risk(self, request: Request, slug: str) -> Response:
-        """Back to the shipped default."""
+        """Restores the shipped default."""
         collection = collection_for(user=request.user, slug=slug)
         given = checked(request, BarRemoveSerializer)
         bar_remove(actor=request.user, collection=collection, **given)

@@ -20,7 +20,7 @@ from .trust import Trust, trust_of, trusted_collections
 
 
 class ShareSerializer(serializers.Serializer[Any]):
-    """``part`` of ``whole``, with the share and its exact 95 % interval; nulls where nothing was counted."""
+    """``part`` of ``whole``, with the share and its exact 95 % confidence interval; null if nothing was counted."""
 
     part = serializers.IntegerField()
     whole = serializers.IntegerField(source="figure.n")
@@ -30,7 +30,8 @@ class ShareSerializer(serializers.Serializer[Any]):
 
 
 class TimedShareSerializer(ShareSerializer):
-    """Decisions by seconds on the card: less than ``under``, no less than in the group before; null for the last."""
+    """Decisions grouped by seconds spent on the card: less than ``under`` (null for the last group) and at least the
+    limit of the previous group."""
 
     under = serializers.IntegerField(allow_null=True)
 
@@ -42,13 +43,14 @@ class MonthShareSerializer(ShareSerializer):
 
 
 class WeekShareSerializer(ShareSerializer):
-    """All up to the end of a week, which its Monday names (``2026-11-23``)."""
+    """Cumulative figures up to the end of a week, given by its Monday (``2026-11-23``)."""
 
     week = serializers.DateField(source="name")
 
 
 class ElusionSerializer(serializers.Serializer[Any]):
-    """Samples of what was discarded: ``drawn`` of ``population``, and the share of evidence among those judged."""
+    """Samples of discarded passages: ``drawn`` out of ``population``, and the share of evidence among the judged
+    ones."""
 
     question_set = serializers.CharField(source="name")
     population = serializers.IntegerField()
@@ -57,15 +59,16 @@ class ElusionSerializer(serializers.Serializer[Any]):
 
 
 class ShippedPromiseSerializer(serializers.Serializer[Any]):
-    """What ships loses at most this ``share`` of questions, at so many ``cards`` a question, on labelled sets."""
+    """The promise of the shipped defaults on labelled sets: at most this ``share`` of questions lost, at this many
+    ``cards`` per question."""
 
     share = serializers.FloatField()
     cards = serializers.FloatField()
 
 
 class CollectionPromiseSerializer(serializers.Serializer[Any]):
-    """What an admin promised of the collection, at how many cards a question, and on how many decided questions it
-    rests."""
+    """An admin's promise for the collection, its cost in cards per question, and the number of decided questions it is
+    based on."""
 
     decides = serializers.CharField()
     promised = serializers.FloatField(source="proposal.promised")
@@ -73,23 +76,23 @@ class CollectionPromiseSerializer(serializers.Serializer[Any]):
     questions = serializers.IntegerField(source="proposal.groups")
 
     def get_cards(self, bar: CollectionBar) -> float:
-        """Cards a question with the bar in use."""
+        """Cards per question with the threshold in use."""
         return float(next(way["cards"] for way in bar.proposal.ways if way["bar"] == bar.bar))
 
 
 class LostUnseenSerializer(serializers.Serializer[Any]):
-    """Of the questions whose evidence people decided on, those whose evidence the machine had all discarded. ``bound``
-    is what a new question of the same kind may lose on average, null while there are too few."""
+    """Decided questions whose evidence the machine discarded entirely. ``bound`` is the expected upper bound for a new
+    question of the same kind, or null if there are too few."""
 
     questions = ShareSerializer()
     bound = serializers.FloatField(allow_null=True)
 
 
 class TrustSerializer(serializers.Serializer[Any]):
-    """The last year of a collection: how often people said what the machine had said, with its word in sight, without
-    sight of it, and by the time they took; how often a second reviewer agreed with the first; in which runs people had
-    to add evidence; evidence among what was discarded; evidence lost unseen, with what ships and what was promised;
-    language models against people."""
+    """Trust figures of a collection for the last year: agreement with the machine when its verdict was visible, hidden,
+    and by time spent; agreement of second reviewers with the first; runs to which people added evidence; evidence among
+    discarded passages; evidence lost unseen, with the shipped and the promised limits; and language models against
+    people."""
 
     agreed_in_sight = ShareSerializer(source="conduct.seen")
     agreed_blind = ShareSerializer(source="conduct.blind")
@@ -115,6 +118,6 @@ class CollectionTrustActions(Actions):
     @extend_schema(responses=TrustSerializer)
     @action(detail=True, methods=["get"])
     def trust(self, request: Request, slug: str) -> Response:
-        """Whether the machine is right and people check it."""
+        """Returns figures on how often the machine is right and whether people check it."""
         collection = get_object_or_404(trusted_collections(user=request.user), slug=slug)
         return Response(TrustSerializer(trust_of(collection=collection)).data)

@@ -27,14 +27,14 @@ from workbench.infra.addresses import public_address
 from .services import invitation_send, language_choose, membership_grant, membership_revoke, user_invite
 
 PERSON = OpenApiParameter(
-    "person", OpenApiTypes.INT, OpenApiParameter.PATH, description="Key of a member of the collection."
+    "person", OpenApiTypes.INT, OpenApiParameter.PATH, description="ID of a member of the collection."
 )
 _ONE = f"people/(?P<person>{KEY})"
 
 
 class PersonSerializer(serializers.ModelSerializer[User]):
-    """A member with the roles held in this collection. ``is_waiting`` until a password is set; ``is_active`` false for
-    an account that was switched off."""
+    """A member and their roles in the collection. ``is_waiting`` until a password is set. ``is_active`` is false for a
+    deactivated account."""
 
     roles = serializers.SerializerMethodField()
     is_waiting = serializers.SerializerMethodField()
@@ -50,24 +50,24 @@ class PersonSerializer(serializers.ModelSerializer[User]):
         return roles_here(user)
 
     def get_is_waiting(self, user: User) -> bool:
-        """Invited, and not here yet."""
+        """Invited, no password set yet."""
         return not user.has_usable_password()
 
 
 class MemberRoleSerializer(serializers.Serializer[Any]):
-    """One role."""
+    """A role."""
 
     role = serializers.ChoiceField(choices=MemberRole.choices)
 
 
 class MemberRoleTakenSerializer(MemberRoleSerializer):
-    """One role, and why it is taken."""
+    """A role, and the reason for revoking it."""
 
     reason = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
 
 
 class InvitationSerializer(MemberRoleSerializer):
-    """Somebody's address and the role they get; the name is used only for a new account."""
+    """E-mail address and role of the person. ``name`` is only used for a new account."""
 
     email = serializers.EmailField(max_length=254)
     name = serializers.CharField(max_length=120, required=False, default="", allow_blank=True)
@@ -86,8 +86,8 @@ class CollectionPeopleActions(Actions):
     @action(detail=True, methods=["get", "post"])
     @asks_again
     def people(self, request: Request, slug: str) -> Response:
-        """The members, newest account first; POST gives a role by e-mail address. Somebody new gets an account, and a
-        message to set a password."""
+        """GET lists the members, newest account first. POST grants a role by e-mail address. New people get an account
+        and an invitation to set a password."""
         if request.method == "GET":
             collection = collection_for(user=request.user, slug=slug, permission=Permission.AUDIT)
             members = self.paginate_queryset(members_of(collection=collection))
@@ -106,7 +106,7 @@ class CollectionPeopleActions(Actions):
     @action(detail=True, methods=["post"], url_path=f"{_ONE}/grant", url_name="person-grant")
     @asks_again
     def grant_role(self, request: Request, slug: str, person: str) -> Response:
-        """Gives a member one more role."""
+        """Grants a member another role."""
         collection = _managed(request, slug)
         user = member_for(collection=collection, pk=int(person))
         given = checked(request, MemberRoleSerializer)
@@ -119,7 +119,7 @@ class CollectionPeopleActions(Actions):
     @action(detail=True, methods=["post"], url_path=f"{_ONE}/revoke", url_name="person-revoke")
     @asks_again
     def revoke_role(self, request: Request, slug: str, person: str) -> Response:
-        """Takes a role from a member, who is none any more without the last one. A collection keeps an admin."""
+        """Revokes a member's role. Revoking the last role removes the member. A collection always keeps one admin."""
         collection = _managed(request, slug)
         user = member_for(collection=collection, pk=int(person))
         given = checked(request, MemberRoleTakenSerializer)
@@ -130,7 +130,7 @@ class CollectionPeopleActions(Actions):
     @action(detail=True, methods=["post"], url_path=f"{_ONE}/invite", url_name="person-invite")
     @asks_again
     def invite_again(self, request: Request, slug: str, person: str) -> Response:
-        """Sends the message to a member who has not set a password yet."""
+        """Resends the invitation to a member who has not set a password yet."""
         collection = _managed(request, slug)
         user = member_for(collection=collection, pk=int(person))
         invitation_send(
@@ -152,13 +152,13 @@ def _person(user: User, collection: Collection, code: int = status.HTTP_200_OK) 
 
 
 class LanguageSerializer(serializers.Serializer[Any]):
-    """The language of the caller's pages and mails."""
+    """The language of the caller's pages and e-mails."""
 
     language = serializers.ChoiceField(choices=settings.LANGUAGES)
 
 
 class OwnLanguageSerializer(LanguageSerializer):
-    """The language chosen; empty while the browser's counts."""
+    """The caller's language; empty if the browser's language is used."""
 
     language = serializers.ChoiceField(choices=settings.LANGUAGES, allow_blank=True)
 
@@ -170,11 +170,11 @@ class LanguageViewSet(ApiViewSet[User]):
 
     @extend_schema(responses=OwnLanguageSerializer)
     def state(self, request: Request) -> Response:
-        """The language chosen."""
+        """Returns the caller's language."""
         return Response(OwnLanguageSerializer({"language": request.user.language}).data)
 
     @extend_schema(parameters=[IDEMPOTENCY], request=LanguageSerializer, responses=OwnLanguageSerializer)
     def choose(self, request: Request) -> Response:
-        """Chooses another, with a token that may do more than read."""
+        """Sets the caller's language. A read-only token is not enough."""
         language_choose(user=request.user, **checked(request, LanguageSerializer))
         return self.state(request)

@@ -64,15 +64,13 @@ class ReadersViewSet(ApiViewSet[Row]):
 @extend_schema_view(
     list=extend_schema(
         parameters=[
-            OpenApiParameter(
-                "label", OpenApiTypes.INT, description="Only models that learned from this label."
-            )
+            OpenApiParameter("label", OpenApiTypes.INT, description="Only models trained on this label.")
         ]
     ),
     retrieve=extend_schema(responses=shapes.ModelDetailSerializer),
 )
 class ModelViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersViewSet[ModelVersion]):
-    """Models, newest first, by their number."""
+    """Reranker models by number, newest first."""
 
     queryset = ModelVersion.objects.none()
     lookup_field = "number"
@@ -93,14 +91,14 @@ class ModelViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersView
     @extend_schema(
         parameters=[
             OpenApiParameter(
-                "overturned", OpenApiTypes.BOOL, description="Only those overturned, or the others."
+                "overturned", OpenApiTypes.BOOL, description="Whether the label has been overturned since."
             )
         ],
         responses=shapes.LearnedLabelSerializer(many=True),
     )
     @action(detail=True, methods=["get"])
     def labels(self, request: Request, number: str) -> Response:
-        """The labels it learned from, of the caller's collections."""
+        """Lists the labels the model was trained on, limited to the caller's collections."""
         version = selectors.version_for(number=int(number))
         rows = labels_seen(version=version, user=request.user)
         overturned = _flag(request, "overturned")
@@ -112,7 +110,7 @@ class ModelViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersView
     @extend_schema(responses=shapes.ServingSerializer, filters=False)
     @action(detail=False, methods=["get"], pagination_class=None)
     def serving(self, request: Request) -> Response:
-        """Which model decides now, and which one is in shadow."""
+        """Returns the champion model and the shadow model."""
         return _serving()
 
     @extend_schema(
@@ -121,7 +119,7 @@ class ModelViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersView
     @action(detail=True, methods=["post"], url_path="roll-back")
     @asks_again
     def roll_back(self, request: Request, number: str) -> Response:
-        """A model that once passed the gate serves again."""
+        """Makes a model that has passed the gate the champion again."""
         version = selectors.version_for(number=int(number))
         services.model_roll_back(
             actor=request.user, version=version, reason=checked(request, shapes.RollBackSerializer)["reason"]
@@ -132,7 +130,8 @@ class ModelViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersView
     @action(detail=True, methods=["post"])
     @asks_again
     def shadow(self, request: Request, number: str) -> Response:
-        """It scores live candidates beside the champion and decides nothing; the one there before leaves."""
+        """Puts the model in shadow, where it scores live candidates but decides nothing. It replaces the current shadow
+        model."""
         services.model_shadow(actor=request.user, version=selectors.version_for(number=int(number)))
         return _serving()
 
@@ -140,19 +139,19 @@ class ModelViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersView
     @action(detail=False, methods=["post"], url_path="end-shadow", pagination_class=None)
     @asks_again
     def end_shadow(self, request: Request) -> Response:
-        """No model is in shadow."""
+        """Removes the model in shadow."""
         services.model_shadow(actor=request.user, version=None)
         return _serving()
 
 
 class MoveViewSet(mixins.ListModelMixin, ReadersViewSet[AliasMove]):
-    """The history of champions and of the shadow, newest first."""
+    """The history of champion and shadow models, newest first."""
 
     queryset = AliasMove.objects.none()
     serializer_class = shapes.MoveSerializer
     filters = {
-        "model": by_key("version__number", "Number of a model."),
-        "alias": one_of("alias", AliasName, "One of the places."),
+        "model": by_key("version__number", "Number of the model."),
+        "alias": one_of("alias", AliasName, "Place: champion or shadow."),
         **between_days(),
     }
     orderings = ("id", "alias", "created_at")
@@ -163,13 +162,13 @@ class MoveViewSet(mixins.ListModelMixin, ReadersViewSet[AliasMove]):
 
 
 class TrainingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersViewSet[TrainingRun]):
-    """Trainings, newest first; there is one at a time."""
+    """Trainings, newest first. Only one runs at a time."""
 
     queryset = TrainingRun.objects.none()
     serializer_class = shapes.TrainingSerializer
     filters = {
         "state": one_of("state", RunState),
-        "asked_by": by_person("requested_by", "Who started it."),
+        "asked_by": by_person("requested_by", "Person who started the round."),
         **between_days(),
     }
     orderings = ("id", "state", "created_at")
@@ -180,14 +179,14 @@ class TrainingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersV
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: shapes.TrainingSerializer})
     def create(self, request: Request) -> Response:
-        """Trains now: a worker takes it up, and the gate decides what becomes of the model."""
+        """Starts a training. A worker runs it, and the gate decides whether to deploy the model."""
         run = services.training_start(actor=request.user)
         return Response(_training(run.pk), status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=shapes.TrainingSerializer)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: str) -> Response:
-        """Stops it; its worker notices at its next step."""
+        """Cancels the training. The worker stops at its next step."""
         run = selectors.training_for(pk=int(pk))
         services.training_cancel(actor=request.user, run=run)
         return Response(_training(run.pk))
@@ -195,7 +194,7 @@ class TrainingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersV
     @extend_schema(responses=shapes.PlanSerializer, filters=False)
     @action(detail=False, methods=["get"], pagination_class=None)
     def plan(self, request: Request) -> Response:
-        """A dry run: what would be trained and measured now."""
+        """Returns what a training would read and measure now, without training."""
         plan = training_plan(services.standing_current())
         unmatched = list(unmatched_seen(user=request.user)[:UNMATCHED_SHOWN]) if plan.unmatched else []
         shown = {
@@ -215,7 +214,7 @@ class ScheduleViewSet(ReadersViewSet[TrainingSchedule]):
 
     @extend_schema(responses=shapes.ScheduleSerializer)
     def state(self, request: Request) -> Response:
-        """The schedule."""
+        """Returns the training schedule."""
         return _schedule()
 
     @extend_schema(
@@ -223,7 +222,7 @@ class ScheduleViewSet(ReadersViewSet[TrainingSchedule]):
     )
     @asks_again
     def change(self, request: Request) -> Response:
-        """Sets all of it; moments that are past already are not made up for."""
+        """Replaces the schedule. Missed trainings are not made up."""
         services.schedule_change(actor=request.user, **checked(request, shapes.ScheduleChangeSerializer))
         return _schedule()
 
@@ -236,7 +235,7 @@ class DriftViewSet(ReadersViewSet[Review]):
 
     @extend_schema(responses=shapes.DriftSerializer)
     def figures(self, request: Request) -> Response:
-        """Of the last year, over all, by month and week, by role the machine gave, by detector and by collection."""
+        """Returns figures for the last year: overall, and by month, week, machine role, detector and collection."""
         return Response(shapes.DriftSerializer(drift_for(user=request.user)).data)
 
 

@@ -174,7 +174,7 @@ class ModelVersion(models.Model):
 
     @property
     def name(self) -> str:
-        """What verdicts and people call it: ``v3``."""
+        """Display name, such as ``v3``."""
         return f"v{self.number}"
 
 

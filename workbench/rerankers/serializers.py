@@ -25,7 +25,8 @@ from .models import (
 
 
 class SnapshotSerializer(serializers.ModelSerializer[Snapshot]):
-    """Frozen labelled pairs, named by their content; what was left out is counted beside the ``rows``."""
+    """A frozen set of labelled pairs, named by its content hash. ``rows`` are included; the other fields count what was
+    left out."""
 
     questions = serializers.IntegerField(source="question_count")
 
@@ -36,13 +37,18 @@ class SnapshotSerializer(serializers.ModelSerializer[Snapshot]):
             "without_features", "withheld", "created_at",
         ]  # fmt: skip
         read_only_fields = fields
+        extra_kwargs = {
+            "held_out": {"help_text": "Labels of holdout questions, not used for training."},
+            "without_features": {"help_text": "Labels whose candidate no longer exists."},
+            "withheld": {"help_text": "Labels of collections that do not contribute to training."},
+        }
 
 
 class GateDecisionSerializer(serializers.ModelSerializer[GateDecision]):
-    """What the gate decided and why. ``challenger`` is null where none could be trained, ``champion`` where the rules
-    were the bar; the figures of both are on the pairs whose hash is ``gold_hash``, and null where nothing could be
-    compared. ``gain`` is that of F1. ``way`` says whether both were scored on the holdout, or on all gold by
-    cross-validation, each question by models that learned nothing of it."""
+    """The gate's decision and its reasons. ``challenger`` is null if none could be trained; ``champion`` is null if the
+    rules were the baseline. Both sets of figures are for the pairs with hash ``gold_hash``, or null if nothing could be
+    compared. ``gain`` is the gain in F1. ``way`` says whether both were scored on the holdout, or on all gold by
+    cross-validation with each question scored by models not trained on it."""
 
     training = serializers.IntegerField(source="run_id")
     challenger = serializers.IntegerField(
@@ -87,7 +93,7 @@ def figures_of(report: dict[str, Any] | None) -> dict[str, float | None] | None:
 
 
 class StageSerializer(serializers.Serializer[Any]):
-    """A stage that a training has passed."""
+    """A completed stage of a training."""
 
     stage = serializers.CharField()
     seconds = serializers.FloatField()
@@ -95,7 +101,7 @@ class StageSerializer(serializers.Serializer[Any]):
 
 
 class TrainingSerializer(serializers.ModelSerializer[TrainingRun]):
-    """A training: how far it is, what it read, the model it made, and what the gate said of that."""
+    """A training: its progress, its data, the model and the gate's decision."""
 
     requested_by = serializers.CharField(source="requested_by.name")
     stages = StageSerializer(many=True)
@@ -115,7 +121,7 @@ class TrainingSerializer(serializers.ModelSerializer[TrainingRun]):
 
 
 class UnmatchedLabelSerializer(serializers.ModelSerializer[Label]):
-    """A label that means no candidate of its question."""
+    """A label that matches no candidate of its question."""
 
     collection = serializers.CharField(source="collection.slug")
 
@@ -129,7 +135,7 @@ class UnmatchedLabelSerializer(serializers.ModelSerializer[Label]):
 
 
 class GoldCountsSerializer(serializers.Serializer[Any]):
-    """Gold pairs that are evidence, those that are none, and their questions."""
+    """Numbers of gold pairs that are evidence, gold pairs that are not, and their questions."""
 
     positives = serializers.IntegerField()
     negatives = serializers.IntegerField()
@@ -137,9 +143,9 @@ class GoldCountsSerializer(serializers.Serializer[Any]):
 
 
 class GoldOutlookSerializer(serializers.Serializer[Any]):
-    """How models would be compared now (``way``, null: not at all), and what gold is still missing for (``target``,
-    null: nothing): what there is, what is needed, what came in the last 30 days, and in how many weeks it is reached at
-    that pace (null: not at all)."""
+    """How models would be compared now (``way``; null: not possible), and the gold still missing for ``target`` (null:
+    none). Gives what exists, what is needed, what was added in the last 30 days, and the weeks to reach it at that rate
+    (null: never)."""
 
     way = serializers.ChoiceField(choices=Way.choices, allow_null=True)
     target = serializers.ChoiceField(choices=Way.choices, allow_null=True)
@@ -150,9 +156,9 @@ class GoldOutlookSerializer(serializers.Serializer[Any]):
 
 
 class PlanSerializer(serializers.Serializer[Any]):
-    """What a training would read and measure now. ``rows`` pairs would train, ``positives`` of them evidence;
-    ``has_enough_gold`` says whether the gate could compare anything. ``unmatched`` labels mean no candidate and train
-    nothing; ``unmatched_labels`` are the first of them that the caller sees."""
+    """What a training would read and measure now: ``rows`` training pairs, ``positives`` of them evidence.
+    ``has_enough_gold`` says whether the gate could compare models. ``unmatched`` labels match no candidate and train
+    nothing; ``unmatched_labels`` lists the first ones visible to the caller."""
 
     rows = serializers.IntegerField()
     positives = serializers.IntegerField()
@@ -170,8 +176,8 @@ class PlanSerializer(serializers.Serializer[Any]):
 
 
 class ModelSerializer(serializers.ModelSerializer[ModelVersion]):
-    """A model. ``places`` are those it stands in now; one that never passed the gate (``passed_at`` null) cannot serve.
-    ``overturned_labels`` are labels it learned from that people took back or overruled since."""
+    """A reranker model. ``places`` are its current places. A model that never passed the gate (``passed_at`` null)
+    cannot serve. ``overturned_labels`` counts training labels that people have withdrawn or overruled since."""
 
     training_set = SnapshotSerializer(source="snapshot", allow_null=True)
     overturned_labels = serializers.IntegerField(source="overturned")
@@ -192,9 +198,9 @@ class ModelSerializer(serializers.ModelSerializer[ModelVersion]):
 
 
 class ReportSerializer(serializers.Serializer[Any]):
-    """Figures of a model. ``reliability`` holds mean probability, share that was evidence and count of each bin;
-    ``curve`` recall and precision; ``confusion`` per judged role how many pairs were rejected, uncertain and accepted;
-    ``importance`` the fall of ROC AUC when a feature is shuffled."""
+    """Figures of a model. ``reliability`` has the mean probability, share of evidence and count per bin; ``curve`` has
+    recall and precision. ``confusion`` counts rejected, uncertain and accepted pairs per judged role. ``importance`` is
+    the drop in ROC AUC when a feature is shuffled."""
 
     figures = serializers.DictField(child=serializers.FloatField(allow_null=True))
     reliability = serializers.ListField(child=serializers.ListField(child=serializers.FloatField()))
@@ -204,7 +210,7 @@ class ReportSerializer(serializers.Serializer[Any]):
 
 
 class CollectionFiguresSerializer(serializers.Serializer[Any]):
-    """F1 on the pairs of a collection that the caller sees."""
+    """F1 on the pairs of a collection visible to the caller."""
 
     collection = serializers.CharField(source="collection.slug")
     f1 = serializers.FloatField(source="figures.f1")
@@ -212,7 +218,8 @@ class CollectionFiguresSerializer(serializers.Serializer[Any]):
 
 
 class LabelCountsSerializer(serializers.Serializer[Any]):
-    """Labels a model learned from; ``withdrawn`` are of collections that have ended their contribution."""
+    """Numbers of labels a model was trained on. ``withdrawn`` belong to collections that no longer contribute
+    labels."""
 
     labels = serializers.IntegerField()
     overturned = serializers.IntegerField()
@@ -220,8 +227,8 @@ class LabelCountsSerializer(serializers.Serializer[Any]):
 
 
 class ShadowComparisonSerializer(serializers.Serializer[Any]):
-    """What a model said of live ``candidates`` beside the champion (``compared``): on how many the two ``differ``, the
-    mean ``distance`` of their probabilities, and of those people ``judged`` on how many each was right."""
+    """A shadow model compared with the champion (``compared``) on live ``candidates``: on how many they ``differ``, the
+    mean ``distance`` of their probabilities, and how often each was right on those people ``judged``."""
 
     candidates = serializers.IntegerField()
     compared = serializers.IntegerField()
@@ -233,8 +240,8 @@ class ShadowComparisonSerializer(serializers.Serializer[Any]):
 
 
 class SeedSerializer(serializers.Serializer[Any]):
-    """Of the model that came with the product: licences of its labels, and figures on documents and on questions it had
-    not seen, by set, beside rules and cosine."""
+    """The shipped model: licences of its labels, and figures per set on unseen documents and questions, next to rules
+    and cosine."""
 
     serves = serializers.BooleanField()
     why_not = serializers.CharField()
@@ -244,9 +251,9 @@ class SeedSerializer(serializers.Serializer[Any]):
 
 
 class ModelCardSerializer(serializers.Serializer[Any]):
-    """The card. The report is on the gold pairs of the newest decision where ``is_on_gold``, else on questions that the
-    model had not seen; null where there is none. ``compared`` are the architectures that were tried;
-    ``logistic`` is a baseline and never serves."""
+    """The model card. The report covers the gold pairs of the newest decision if ``is_on_gold``, else questions the
+    model was not trained on; null if there is none. ``compared`` are the architectures tried. ``logistic`` is a
+    baseline that never serves."""
 
     features = serializers.ListField(source="version.manifest.feature_names", child=serializers.CharField())
     embedding_space = serializers.CharField(
@@ -301,7 +308,7 @@ class ModelDetailSerializer(ModelSerializer):
 
 
 class LearnedLabelSerializer(serializers.ModelSerializer[SnapshotLabel]):
-    """A label that a model learned from; ``overturned_at`` where people took it back or overruled it since."""
+    """A label that a model was trained on. ``overturned_at`` is when people withdrew or overruled it."""
 
     collection = serializers.CharField(source="label.collection.slug")
     document = serializers.IntegerField(source="label.document_id", allow_null=True)
@@ -316,8 +323,7 @@ class LearnedLabelSerializer(serializers.ModelSerializer[SnapshotLabel]):
 
 
 class MoveSerializer(serializers.ModelSerializer[AliasMove]):
-    """A model that came into a place or left it: the history of champions. ``training`` is the one whose gate decided,
-    null where a person did."""
+    """A model entering or leaving a place. ``training`` is the training whose gate decided, or null if a person did."""
 
     model = serializers.IntegerField(source="version.number")
     before = serializers.IntegerField(source="before.number", default=None, read_only=True, allow_null=True)
@@ -333,8 +339,8 @@ class MoveSerializer(serializers.ModelSerializer[AliasMove]):
 
 
 class ServingSerializer(serializers.Serializer[Any]):
-    """Which models stand in the two places. Without a ``champion``, or with one that cannot be loaded
-    (``is_refused``), the rules decide; the one in ``shadow`` scores and decides nothing."""
+    """The champion and shadow models. Without a ``champion``, or if it cannot be loaded (``is_refused``), the rules
+    decide. The ``shadow`` model scores but decides nothing."""
 
     champion = serializers.IntegerField(
         source="champion.number", default=None, read_only=True, allow_null=True
@@ -344,14 +350,14 @@ class ServingSerializer(serializers.Serializer[Any]):
 
 
 class RollBackSerializer(serializers.Serializer[Any]):
-    """Why; it goes on record."""
+    """The reason, which is recorded in the audit trail."""
 
     reason = serializers.CharField(max_length=400)
 
 
 class ScheduleChangeSerializer(serializers.Serializer[Any]):
-    """When to train (a day of the month and an hour, UTC), and what the gate demands: so many new labels, so many gold
-    pairs and questions, and perhaps a gain whose interval excludes zero."""
+    """When to train (day of the month and hour, UTC), and what the gate requires: a minimum of new labels, gold pairs
+    and questions, and optionally a gain whose interval excludes zero."""
 
     is_on = serializers.BooleanField()
     day = serializers.IntegerField(min_value=1, max_value=28)
@@ -364,15 +370,15 @@ class ScheduleChangeSerializer(serializers.Serializer[Any]):
 
 
 class ScheduleSerializer(ScheduleChangeSerializer):
-    """The schedule, with the next moment it is due (null while it is off) and how many labels are new by now."""
+    """The training schedule, with its next due time (null while it is off) and the number of new labels."""
 
     next_due = serializers.DateTimeField(allow_null=True)
     new_labels = serializers.IntegerField()
 
 
 class OverrideRateSerializer(serializers.Serializer[Any]):
-    """How many decided verdicts people overruled, with the 95 % interval. ``level``: few (too few decisions), fine,
-    watch, alert."""
+    """Decided verdicts that people overrode, with the 95 % confidence interval. ``level``: few (too few decisions),
+    fine, watch or alert."""
 
     overridden = serializers.IntegerField()
     decided = serializers.IntegerField()
@@ -383,14 +389,14 @@ class OverrideRateSerializer(serializers.Serializer[Any]):
 
 
 class DriftRowSerializer(serializers.Serializer[Any]):
-    """A month (``2026-11``), a week by its Monday (``2026-11-23``), a role, a detector or a collection's name."""
+    """Figures of a month (``2026-11``), a week (its Monday, ``2026-11-23``), a role, a detector or a collection."""
 
     name = serializers.CharField()
     figure = OverrideRateSerializer()
 
 
 class DriftSerializer(serializers.Serializer[Any]):
-    """The last year in the caller's collections."""
+    """Figures of the last year in the caller's collections."""
 
     overall = OverrideRateSerializer()
     by_month = DriftRowSerializer(many=True)

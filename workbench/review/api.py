@@ -76,7 +76,7 @@ class QuestionViewSet(ApiViewSet[Run]):
         responses={201: shapes.AskedSerializer, 200: shapes.AskedSerializer},
     )
     def create(self, request: Request) -> Response:
-        """Asks a question: 201 for a new run, 200 when an earlier run answers it."""
+        """Asks a question. Returns 201 for a new run, 200 if an earlier run answers it."""
         asked = checked(request, AskSerializer)
         collection = collection_for(user=request.user, slug=asked["collection"])
         document = (
@@ -107,7 +107,7 @@ class QuestionViewSet(ApiViewSet[Run]):
     @extend_schema(parameters=[EstimateQuerySerializer], responses=EstimateSerializer)
     @action(detail=False, methods=["get"], pagination_class=None)
     def estimate(self, request: Request) -> Response:
-        """The planned calls to a language model and their cost, before a question is asked."""
+        """Estimates the language model calls and cost of a question before it is asked."""
         query = EstimateQuerySerializer(data=request.query_params.dict())
         query.is_valid(raise_exception=True)
         wanted = dict(query.validated_data)
@@ -135,11 +135,11 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     serializer_class = shapes.RunSerializer
     filters = {
         "collection": by_slug(),
-        "document": by_key("question__document", "Key of the document that was asked."),
+        "document": by_key("question__document", "ID of the document asked."),
         "status": one_of("status", RunStatus),
-        "review_state": one_of("review_state", ReviewState, "How far people are."),
-        "strategy": by_word("strategy", "Name of a strategy."),
-        "asked_by": by_person("requested_by", "Who asked."),
+        "review_state": one_of("review_state", ReviewState, "Review progress."),
+        "strategy": by_word("strategy", "Name of the strategy."),
+        "asked_by": by_person("requested_by", "Person who asked."),
         **between_days(),
     }
     orderings = ("id", "status", "review_state", "strategy", "created_at")
@@ -152,7 +152,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     @extend_schema(responses={(200, "application/json"): OpenApiTypes.OBJECT})
     @action(detail=True, methods=["get"])
     def record(self, request: Request, pk: str) -> Response:
-        """The run in the audit format: RetrievalResult and AuditedRetrievalResult; and its answer."""
+        """Returns the run in the audit format (RetrievalResult and AuditedRetrievalResult), with its answer."""
         run = self.get_object()
         require_sight(user=request.user, runs=[run])
         rows, answer = candidates_of(run), run.answers.last()
@@ -169,7 +169,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     @extend_schema(request=None, responses=shapes.RunSerializer)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: str) -> Response:
-        """Stops a run on its way."""
+        """Cancels the run."""
         run = self.get_object()
         run_cancel(actor=request.user, run=run)
         run.refresh_from_db()
@@ -178,7 +178,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     @extend_schema(responses=shapes.SigningSerializer)
     @action(detail=True, methods=["get"])
     def signing(self, request: Request, pk: str) -> Response:
-        """What a signature would be bound to now, and what must be decided first."""
+        """Returns what a signature would cover now, and what must be decided first."""
         run = self.get_object()
         require_sight(user=request.user, runs=[run])
         record = signed_record(run)
@@ -189,7 +189,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     @extend_schema(request=shapes.EvidenceSerializer, responses={201: shapes.CandidateSerializer})
     @action(detail=True, methods=["post"])
     def evidence(self, request: Request, pk: str) -> Response:
-        """Makes lines of a document evidence that the machine missed."""
+        """Adds lines that the machine missed as evidence."""
         run = self.get_object()
         given = checked(request, shapes.EvidenceSerializer)
         candidate = evidence_add(
@@ -210,8 +210,8 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     )
     @action(detail=True, methods=["post"], url_path="not-found", url_name="not-found")
     def absence(self, request: Request, pk: str) -> Response:
-        """Confirms that the documents do not answer, or refutes it: the comment or the candidate then says where they
-        do."""
+        """Confirms that the documents contain no answer, or refutes it. To refute, give the location in the comment or
+        name the candidate."""
         run = run_for(user=request.user, pk=int(pk))
         given = checked(request, shapes.NotFoundSerializer)
         if given["decision"] == "confirm":
@@ -228,14 +228,14 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={201: shapes.ReviewSerializer})
     @action(detail=True, methods=["post"], url_path="not-found/undo", url_name="not-found-undo")
     def absence_undo(self, request: Request, pk: str) -> Response:
-        """Takes the caller's own last word on a not-found back, by a row of its own."""
+        """Undoes the caller's latest decision on a not-found result. The undo is stored as a new row."""
         made = not_found_undo(actor=request.user, run=run_for(user=request.user, pk=int(pk)))
         return created(shapes.ReviewSerializer(made).data, at=address_of_object("review", made.pk))
 
     @extend_schema(responses=shapes.AnswerSerializer)
     @action(detail=True, methods=["get"])
     def answer(self, request: Request, pk: str) -> Response:
-        """The answer with its citations, whether it can change yet, and its versions."""
+        """Returns the answer with its citations, its state and its versions."""
         run = self.get_object()
         require_sight(user=request.user, runs=[run])
         return Response(shapes.AnswerSerializer(answer_told(run=run)).data)
@@ -243,7 +243,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     @extend_schema(request=None, responses={202: shapes.RegenerationSerializer})
     @answer.mapping.post
     def answer_anew(self, request: Request, pk: str) -> Response:
-        """Asks for a new version of a stale answer; the older ones stay."""
+        """Requests a new version of a stale answer. Older versions are kept."""
         regeneration = answer_regenerate(actor=request.user, run=self.get_object())
         shown = shapes.RegenerationSerializer(regeneration).data
         return created(shown, at=reverse("api:run-answer", args=[pk]), code=status.HTTP_202_ACCEPTED)
@@ -251,8 +251,8 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     @extend_schema(responses={(200, MEDIA_TYPE): OpenApiTypes.STR})
     @action(detail=True, methods=["get"], renderer_classes=[JSONRenderer, EventStreamRenderer])
     def events(self, request: Request, pk: str) -> HttpResponseBase:
-        """The progress of the run as server-sent events: `progress` with its status and the stages that are over, then
-        `end`. An answer lasts a minute at most; ask again to go on. Needs `Accept: text/event-stream`."""
+        """Streams the progress of the run as server-sent events: `progress` with its status and completed stages, then
+        `end`. A stream lasts at most one minute; reconnect to continue. Requires `Accept: text/event-stream`."""
         run = self.get_object()
         require_asked_for(request.headers.get("Accept", ""))
         return event_stream(user_id=request.user.pk, look=run_look(user=request.user, pk=run.pk))
@@ -260,7 +260,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     @extend_schema(request=None, responses={201: shapes.RunSerializer})
     @action(detail=True, methods=["post"])
     def again(self, request: Request, pk: str) -> Response:
-        """The same question again, afresh: a run of its own, to be compared with this one."""
+        """Asks the same question in a new run, ignoring earlier answers. The two runs can be compared."""
         run = run_again(actor=request.user, run=run_for(user=request.user, pk=int(pk)))
         return created(self.get_serializer(run).data, at=address_of_object("run", run.pk))
 
@@ -270,7 +270,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     )
     @action(detail=True, methods=["get"])
     def as_of(self, request: Request, pk: str) -> Response:
-        """The run as it stood at a moment."""
+        """Returns the run as it was at a given time."""
         run = self.get_object()
         moment = moment_in(request.query_params.get("at", ""))
         if moment is None:
@@ -284,13 +284,13 @@ class CandidateViewSet(
     mixins.RetrieveModelMixin,
     ApiViewSet[Candidate],
 ):
-    """Candidates with their verdicts and decisions."""
+    """Candidate passages with their verdicts and decisions."""
 
     queryset = Candidate.objects.none()
     serializer_class = shapes.CandidateSerializer
     filters = {
-        "run": by_key("run", "Key of a run."),
-        "document": by_key("document", "Key of a document."),
+        "run": by_key("run", "ID of the run."),
+        "document": by_key("document", "ID of the document."),
         "collection": by_slug("run__collection__slug"),
     }
     orderings = ("id", "document")
@@ -307,7 +307,7 @@ class CandidateViewSet(
     @extend_schema(request=shapes.ChoiceSerializer, responses={201: shapes.WordSerializer})
     @action(detail=True, methods=["post"])
     def choose(self, request: Request, pk: str) -> Response:
-        """A role for a blind card, or a second review, whichever the card waits for."""
+        """Submits a role for a blind card or a second review, whichever is due."""
         candidate = candidate_for(user=request.user, pk=int(pk))
         given = checked(request, shapes.ChoiceSerializer)
         item = QueueItem.objects.filter(candidate=candidate).first()
@@ -320,7 +320,7 @@ class CandidateViewSet(
     @extend_schema(request=shapes.ChoiceSerializer, responses={201: shapes.WordSerializer})
     @action(detail=True, methods=["post"])
     def adjudicate(self, request: Request, pk: str) -> Response:
-        """A third person's decision between two; the comment says why."""
+        """Resolves a disagreement between two reviewers. Requires a third person and a comment."""
         candidate = candidate_for(user=request.user, pk=int(pk))
         given = checked(request, shapes.ChoiceSerializer)
         made = dispute_adjudicate(
@@ -334,14 +334,14 @@ class CandidateViewSet(
     @extend_schema(request=None, responses={201: shapes.WordSerializer})
     @action(detail=True, methods=["post"])
     def undo(self, request: Request, pk: str) -> Response:
-        """Takes the caller's own last decision back, by a row of its own."""
+        """Undoes the caller's latest decision. The undo is stored as a new row."""
         made = candidate_undo(actor=request.user, candidate=candidate_for(user=request.user, pk=int(pk)))
         return _word(made)
 
     @extend_schema(responses={(200, "application/json"): OpenApiTypes.OBJECT})
     @action(detail=True, methods=["get"])
     def receipt(self, request: Request, pk: str) -> Response:
-        """Everything that led to the verdict, by ids, figures and hashes."""
+        """Returns the inputs to the verdict as IDs, figures and hashes."""
         candidate = self.get_object()
         require_sight(user=request.user, runs=[candidate.run])
         return Response(receipt_of(candidate_for(user=request.user, pk=candidate.pk)))
@@ -357,17 +357,17 @@ def _word(row: Review | SecondReview) -> Response:
 
 
 class ReviewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Review]):
-    """Decisions of people; each stays for ever. Those on cards that are hidden from the caller come once the caller
-    has decided."""
+    """Review decisions. They are never deleted. Decisions on a hidden card are listed once the caller has decided
+    it."""
 
     queryset = Review.objects.none()
     serializer_class = shapes.ReviewSerializer
     filters = {
-        "run": by_key("run", "Key of a run."),
-        "candidate": by_key("candidate", "Key of a candidate."),
+        "run": by_key("run", "ID of the run."),
+        "candidate": by_key("candidate", "ID of the candidate."),
         "collection": by_slug("run__collection__slug"),
-        "reviewer": by_person("reviewer", "Who decided."),
-        "action": one_of("action", ReviewAction, "What was done."),
+        "reviewer": by_person("reviewer", "Reviewer."),
+        "action": one_of("action", ReviewAction, "Action taken."),
         **between_days(),
     }
     orderings = ("id", "action", "created_at")
@@ -380,7 +380,7 @@ class ReviewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
 
     @extend_schema(request=shapes.ReviewCreateSerializer, responses={201: shapes.ReviewSerializer})
     def create(self, request: Request) -> Response:
-        """Approves or overrides a verdict, or says that one can't tell."""
+        """Approves or overrides a verdict, or records that the caller cannot tell."""
         given = checked(request, shapes.ReviewCreateSerializer)
         candidate = candidate_for(user=request.user, pk=given["candidate"])
         common = {"actor": request.user, "candidate": candidate, "comment": given["comment"]}

@@ -24,7 +24,7 @@ from .notifications import notifications_read, wish_of, wish_set
 
 
 class CommentSerializer(serializers.ModelSerializer[Comment]):
-    """A person's words on a run, or on one of its candidates."""
+    """A comment on a run or one of its candidates."""
 
     author = serializers.CharField(source="author.name", read_only=True)
 
@@ -35,7 +35,7 @@ class CommentSerializer(serializers.ModelSerializer[Comment]):
 
 
 class CommentCreateSerializer(serializers.Serializer[Any]):
-    """Words to be said; ``@name`` tells a member."""
+    """A comment to post. ``@name`` notifies a member."""
 
     run = serializers.IntegerField(min_value=1)
     candidate = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
@@ -43,7 +43,7 @@ class CommentCreateSerializer(serializers.Serializer[Any]):
 
 
 class NotificationsReadSerializer(serializers.Serializer[Any]):
-    """Which notifications were read; without ``ids`` all of them."""
+    """Notifications to mark as read; all if ``ids`` is omitted."""
 
     ids = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, max_length=1000
@@ -51,13 +51,14 @@ class NotificationsReadSerializer(serializers.Serializer[Any]):
 
 
 class WishSerializer(serializers.Serializer[Any]):
-    """When the caller is told by e-mail: ``each`` notification at once, ``daily`` in one mail, ``none`` never."""
+    """When the caller is notified by e-mail: ``each`` notification immediately, ``daily`` in one e-mail, or
+    ``none``."""
 
     email = serializers.ChoiceField(choices=EmailWish.choices)
 
 
 class NotificationSerializer(serializers.ModelSerializer[Notification]):
-    """What the caller was told."""
+    """The caller's notifications."""
 
     actor = serializers.CharField(source="actor.name", read_only=True)
 
@@ -68,14 +69,14 @@ class NotificationSerializer(serializers.ModelSerializer[Notification]):
 
 
 class CommentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Comment]):
-    """What people say on runs and candidates."""
+    """Comments on runs and candidates."""
 
     queryset = Comment.objects.none()
     serializer_class = CommentSerializer
     filters = {
-        "run": by_key("run", "Key of a run."),
-        "candidate": by_key("candidate", "Key of a candidate."),
-        "author": by_person("author", "Who wrote it."),
+        "run": by_key("run", "ID of the run."),
+        "candidate": by_key("candidate", "ID of the candidate."),
+        "author": by_person("author", "Author."),
         **between_days(),
     }
     orderings = ("id", "created_at")
@@ -88,7 +89,7 @@ class CommentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
 
     @extend_schema(request=CommentCreateSerializer, responses={201: CommentSerializer})
     def create(self, request: Request) -> Response:
-        """Says something; members mentioned as `@name` are told."""
+        """Posts a comment. Members mentioned as `@name` are notified."""
         given = checked(request, CommentCreateSerializer)
         key = given["candidate"]
         outcome = comment_add(
@@ -102,13 +103,13 @@ class CommentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
 
 
 class NotificationViewSet(mixins.ListModelMixin, ApiViewSet[Notification]):
-    """What the caller was told."""
+    """The caller's notifications."""
 
     queryset = Notification.objects.none()
     serializer_class = NotificationSerializer
     filters = {
-        "run": by_key("run", "Key of a run."),
-        "kind": one_of("kind", NotificationKind, "What it is about."),
+        "run": by_key("run", "ID of the run."),
+        "kind": one_of("kind", NotificationKind, "Kind of notification."),
         **between_days(),
     }
     orderings = ("id", "kind", "created_at")
@@ -120,7 +121,7 @@ class NotificationViewSet(mixins.ListModelMixin, ApiViewSet[Notification]):
     @extend_schema(request=NotificationsReadSerializer, responses={204: None})
     @action(detail=False, methods=["post"])
     def read(self, request: Request) -> Response:
-        """Marks some as read, or all."""
+        """Marks some or all notifications as read."""
         given = checked(request, NotificationsReadSerializer)
         notifications_read(user=request.user, keys=given.get("ids"))
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -134,7 +135,7 @@ class NotificationViewSet(mixins.ListModelMixin, ApiViewSet[Notification]):
     )
     @action(detail=False, methods=["get", "post"], pagination_class=None)
     def wish(self, request: Request) -> Response:
-        """When the caller is told by e-mail; POST changes it, with a token that may do more than read."""
+        """GET returns when the caller is notified by e-mail. POST changes it; a read-only token is not enough."""
         if request.method == "GET":
             return Response(WishSerializer(wish_of(user=request.user)).data)
         given = checked(request, WishSerializer)

@@ -33,7 +33,7 @@ from .serializers import ReviewSerializer
 
 
 class ComparisonSerializer(serializers.ModelSerializer[Comparison]):
-    """One question under several strategies; ``runs`` are in the order of their keys."""
+    """One question run with several strategies. ``runs`` are in the order of their IDs."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
 
@@ -55,7 +55,7 @@ class ComparisonCreateSerializer(serializers.Serializer[Any]):
 
 
 class ComparedVerdictSerializer(serializers.Serializer[Any]):
-    """What one strategy said of a candidate."""
+    """The verdict of one strategy on a candidate."""
 
     role = serializers.ChoiceField(choices=RoleChoice.choices, allow_null=True)
     reason = serializers.CharField()
@@ -63,7 +63,7 @@ class ComparedVerdictSerializer(serializers.Serializer[Any]):
 
 
 class ComparedCandidateSerializer(serializers.Serializer[Any]):
-    """A candidate with each run's verdict, null where the run did not find it; ``decided`` is people's role, or
+    """A candidate with the verdict of each run, or null if the run did not find it. ``decided`` is people's role, or
     empty."""
 
     candidate_id = serializers.CharField(source="candidate.candidate_id")
@@ -77,7 +77,7 @@ class ComparedCandidateSerializer(serializers.Serializer[Any]):
 
 
 class ComparedSerializer(serializers.Serializer[Any]):
-    """The candidates of a comparison, those the strategies disagree on most first."""
+    """The candidates of a comparison, largest disagreement first."""
 
     runs = serializers.ListField(child=serializers.IntegerField())
     candidates = ComparedCandidateSerializer(many=True)
@@ -101,8 +101,8 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     serializer_class = ComparisonSerializer
     filters = {
         "collection": by_slug(),
-        "document": by_key("document", "Key of the document that was asked."),
-        "asked_by": by_person("requested_by", "Who asked."),
+        "document": by_key("document", "ID of the document asked."),
+        "asked_by": by_person("requested_by", "Person who asked."),
         **between_days(),
     }
     orderings = ("id", "created_at")
@@ -118,7 +118,7 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
         responses={201: ComparisonSerializer},
     )
     def create(self, request: Request) -> Response:
-        """Asks the question under each strategy."""
+        """Runs the question with each strategy."""
         given = checked(request, ComparisonCreateSerializer)
         document = given["document"]
         comparison = comparison_start(
@@ -133,7 +133,7 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     @extend_schema(responses=ComparedSerializer)
     @action(detail=True, methods=["get"])
     def candidates(self, request: Request, pk: str) -> Response:
-        """Roles side by side, disagreements first."""
+        """Returns the roles side by side, disagreements first."""
         runs = list(self.get_object().runs.order_by("pk"))
         require_sight(user=request.user, runs=runs)
         shown = {"runs": [run.pk for run in runs], "candidates": compared(runs)}
@@ -146,7 +146,7 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     )
     @action(detail=True, methods=["post"], pagination_class=None)
     def decide(self, request: Request, pk: str) -> Response:
-        """One decision for the candidate in every run that found it."""
+        """Records one decision for the candidate in every run that found it."""
         comparison = comparison_for(user=request.user, pk=int(pk))
         given = checked(request, ComparisonDecisionSerializer)
         reviews = comparison_decide(actor=request.user, comparison=comparison, **given)
@@ -155,7 +155,7 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
 
 
 class EvaluationSerializer(serializers.ModelSerializer[EvaluationRun]):
-    """An evaluation; ``report`` is what the command printed."""
+    """An evaluation. ``report`` is the output of the command."""
 
     options = serializers.DictField(read_only=True)
     report = serializers.DictField(read_only=True)
@@ -167,12 +167,12 @@ class EvaluationSerializer(serializers.ModelSerializer[EvaluationRun]):
 
 
 class EvaluationViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[EvaluationRun]):
-    """Evaluations of strategies on labelled sets, newest first; they belong to no collection and everybody signed in
-    reads them, as on the Strategies page."""
+    """Evaluations of strategies on labelled sets, newest first. They belong to no collection; every signed-in user can
+    read them."""
 
     queryset = EvaluationRun.objects.all()
     serializer_class = EvaluationSerializer
-    filters = {"dataset": by_word("dataset", "Name of a labelled set."), **between_days()}
+    filters = {"dataset": by_word("dataset", "Name of the labelled set."), **between_days()}
     orderings = ("id", "dataset", "created_at")
 
     def get_queryset(self) -> QuerySet[EvaluationRun]:

@@ -1,4 +1,4 @@
-"""People's words on candidates and on not-found results, and who is working on what."""
+"""People's decisions on candidates and not-found results, and who is working on what."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ReviewAction(models.TextChoices):
-    """What a person did."""
+    """The action of a person."""
 
     APPROVE = "approve", _("approved")
     OVERRIDE = "override", _("overridden")
@@ -33,7 +33,7 @@ class ReviewAction(models.TextChoices):
 
 
 class ReasonCode(models.TextChoices):
-    """Why a verdict was overridden, so that reasons can be counted."""
+    """The kind of reason for an override, so that reasons can be counted."""
 
     WRONG_ROLE = "wrong_role", _("wrong role")
     WRONG_PASSAGE = "wrong_passage", _("wrong passage")
@@ -45,11 +45,9 @@ class ReasonCode(models.TextChoices):
 
 
 class Review(models.Model):
-    """One decision of one person. Never edited: a change of mind is a new row that supersedes the old.
-
-    An undo is a row as well: it supersedes the decision it takes back, and ``role`` is the person's role that
-    counted before that decision (null: the machine's counts again).
-    """
+    """A decision of a person. Never edited: a change of mind is a new row that supersedes the old one. An undo is also
+    a row. It supersedes the decision it undoes, and its ``role`` is the person's role that counted before that decision
+    (null: the machine's counts again)."""
 
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="reviews")
     candidate = models.ForeignKey(
@@ -62,7 +60,7 @@ class Review(models.Model):
     reason_code = models.CharField(max_length=24, choices=ReasonCode.choices, blank=True)
     comment = models.TextField(blank=True)
     blind = models.BooleanField(default=False)
-    # With which chance the card was drawn to be blind; null on others, and from before chances were recorded.
+    # Probability with which the card was drawn to be blind; null on others, and on rows older than this column.
     blind_chance = models.FloatField(null=True)
     seconds_on_card = models.FloatField(null=True)
     supersedes = models.OneToOneField(
@@ -77,7 +75,7 @@ class Review(models.Model):
                 condition=Q(action__in=ReviewAction.values), name="review_action_is_known"
             ),
             models.CheckConstraint(
-                # Who did not see the machine's role cannot say what was wrong with it.
+                # Reviewers who did not see the machine's role cannot say what was wrong with it.
                 condition=~Q(action=ReviewAction.OVERRIDE)
                 | (Q(role__isnull=False) & (~Q(reason_code="") | Q(blind=True))),
                 name="override_has_role_and_reason",
@@ -105,7 +103,7 @@ class Review(models.Model):
                 condition=~Q(action=ReviewAction.UNDO) | Q(supersedes__isnull=False),
                 name="undo_names_what_it_undoes",
             ),
-            # One current word per candidate and per not-found: the next one must name what it supersedes.
+            # One current decision per candidate and per not-found result: the next one must name what it supersedes.
             models.UniqueConstraint(
                 fields=["candidate"],
                 condition=Q(supersedes__isnull=True, candidate__isnull=False),
@@ -121,7 +119,7 @@ class Review(models.Model):
 
 
 class ItemState(models.TextChoices):
-    """Where a queue item is."""
+    """The state of a queue item."""
 
     WAITING = "waiting", _("waiting")
     DECIDED = "decided", _("decided")
@@ -129,7 +127,7 @@ class ItemState(models.TextChoices):
 
 
 class ItemStage(models.TextChoices):
-    """Whose word is asked for."""
+    """The kind of decision that is due."""
 
     FIRST = "first", _("first review")
     SECOND = "second", _("second review")
@@ -140,28 +138,28 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
     """Queue items, filtered by what a user may do."""
 
     def visible_to(self, user: User, *permissions: Permission) -> QueueItemQuerySet:
-        """Those in collections where the user holds one of the permissions, of runs that are open to the user."""
+        """Items in collections where the user has one of the permissions, of runs that the user can see."""
         held = reduce(or_, (member_condition(user, each, prefix="collection") for each in permissions))
         return self.filter(held, runs_open_to(user, "run"))
 
     def not_ones_own(self, user: User) -> QueueItemQuerySet:
-        """Without second reviews of one's own decision, and adjudications of one's own dispute."""
+        """Leaves out second reviews of the user's own decisions, and adjudications of disputes the user is part of."""
         mine = Q(stage=ItemStage.SECOND, first_reviewer=user) | Q(
             Q(first_reviewer=user) | Q(second_reviewer=user), stage=ItemStage.ADJUDICATION
         )
         return self.exclude(mine)
 
     def ordered(self, order: str) -> QueueItemQuerySet:
-        """In an order of :class:`QueueOrder`; an unknown one is by risk."""
+        """Sorts by an order of :class:`QueueOrder`. An unknown order sorts by risk."""
         return self.order_by(*_PLACES.get(order, _PLACES[QueueOrder.RISK]))
 
     def behind(self, key: int, order: str = "risk") -> QueueItemQuerySet:
-        """Those that stand behind an item in an order, wherever that item is now; none behind no item."""
+        """The items after the given one in this order, even if it has left the queue. None without an item."""
         if order == QueueOrder.AGE:
             place = _of(key, "entered")
             return self.filter(Q(entered__gt=place) | Q(entered=place, pk__gt=key), entered__gte=place)
         place = _of(key, "urgency")
-        # "At most" beside "less or equal and later": only the former is looked up in an index.
+        # The redundant "at most" lets the database use an index.
         if order != QueueOrder.COLLECTION:
             return self.filter(Q(urgency__lt=place) | Q(urgency=place, pk__gt=key), urgency__lte=place)
         here = _of(key, "collection_id")
@@ -176,7 +174,7 @@ def _of(key: int, column: str) -> Subquery:
 
 
 class QueueOrder(models.TextChoices):
-    """In which order the queue is worked. Each is that of an index."""
+    """The orders of the queue. Each has an index."""
 
     RISK = "risk", _("Risk")  # grown by age
     AGE = "age", _("Age")
@@ -196,7 +194,7 @@ _LEAST_PRIORITY = 0.0001
 
 
 class QueueItem(models.Model):
-    """Something that waits for a person: a candidate's verdict, or a not-found (candidate empty)."""
+    """An item that needs review: a candidate's verdict, or a not-found result (candidate empty)."""
 
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="queue_items")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="queue_items")
@@ -206,9 +204,9 @@ class QueueItem(models.Model):
     state = models.CharField(max_length=12, choices=ItemState.choices, default=ItemState.WAITING)
     is_required = models.BooleanField(default=False)
     stage = models.CharField(max_length=12, choices=ItemStage.choices, default=ItemStage.FIRST)
-    # The machine's role stays hidden until the first choice is made.
+    # The machine's role is hidden until the first decision.
     is_blind = models.BooleanField(default=False)
-    # With which chance it was drawn to be blind, whatever came of it; null without a draw.
+    # Probability with which it was drawn to be blind, whatever the outcome; null without a draw.
     blind_chance = models.FloatField(null=True)
     needs_second = models.BooleanField(default=False)
     first_reviewer = models.ForeignKey(
@@ -217,7 +215,7 @@ class QueueItem(models.Model):
     second_reviewer = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
-    # Handed over: kept for this person until they give it back.
+    # Assigned to this person until they release it.
     assigned_to = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -225,13 +223,13 @@ class QueueItem(models.Model):
     entered = models.FloatField(
         db_default=Extract(Now(), "epoch"), help_text="Seconds since 1970: since when it waits."
     )
-    # ln(priority) - entered / tau orders as priority * exp(age / tau) does, and never needs to be brought up to date.
+    # ln(priority) - entered / tau sorts like priority * exp(age / tau), and never needs updating.
     urgency = models.GeneratedField(
         expression=Ln(Greatest(F("priority"), _LEAST_PRIORITY)) - F("entered") / (AGE_DAYS * 86400.0),
         output_field=models.FloatField(),
         db_persist=True,
     )
-    why = models.JSONField(default=list)  # codes that say why this is in the queue
+    why = models.JSONField(default=list)  # machine-readable reasons for the review
     claimed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -268,7 +266,7 @@ class QueueItem(models.Model):
             ),
         ]
         indexes = [
-            # What must be decided, and all that waits: listed and counted without a look at the rows.
+            # Required and open items can be listed and counted from these indexes alone.
             models.Index(
                 fields=["collection", "-urgency", "id"],
                 include=["run", "stage", "first_reviewer", "second_reviewer"],
@@ -291,7 +289,7 @@ class QueueItem(models.Model):
 
 
 class CarriedState(models.TextChoices):
-    """What became of a decided anchor in the next version of its document."""
+    """What happened to a decided anchor in the next version of its document."""
 
     CARRIED = "carried", _("carried over")
     CHANGED = "changed", _("changed")
@@ -299,11 +297,9 @@ class CarriedState(models.TextChoices):
 
 
 class CarriedAnchor(models.Model):
-    """A decided anchor of one version and its place in the next.
-
-    ``review`` is the decision that counted when the version was accepted. Unchanged text carries it over; changed or
-    missing text reopened the candidate in the queue. Texts are named by their hashes (``arbitration.versions``).
-    """
+    """A decided anchor in one version and its location in the next. ``review`` is the decision that counted when the
+    version was accepted. Unchanged text carries it over. Changed or missing text reopens the candidate in the queue.
+    Texts are identified by their hashes (``arbitration.versions``)."""
 
     review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="carried_anchors")
     candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="carried_anchors")
@@ -335,10 +331,8 @@ class CarriedAnchor(models.Model):
 
 
 class TextChange(models.Model):
-    """A passage that a signed run rests on stands otherwise in a new version of its document, or no longer.
-
-    The signature stays as what was signed. Without a candidate it is a not-found, which rests on the whole document.
-    """
+    """A passage of a signed run that a new version of its document changed or dropped. The signature keeps covering
+    what was signed. Without a candidate, the row is about a not-found result, which covers the whole document."""
 
     signature = models.ForeignKey("Signature", on_delete=models.CASCADE, related_name="text_changes")
     candidate = models.ForeignKey(
@@ -368,7 +362,7 @@ class TextChange(models.Model):
 
 
 class SignatureMeaning(models.TextChoices):
-    """What a signature says, as the signer chose it."""
+    """The meaning of a signature, chosen by the signer."""
 
     REVIEWED = "reviewed", _("I have reviewed these verdicts")
     APPROVED = "approved", _("I approve this result")
@@ -376,15 +370,16 @@ class SignatureMeaning(models.TextChoices):
 
 
 class Signature(models.Model):
-    """A person's signature under a run: name, time and meaning, bound to the hash of the record (``record.py``).
+    """A person's signature of a run: name, time and meaning, bound to the hash of the record (``record.py``).
+    Append-only (``protection.py``).
 
-    Append-only (``protection.py``). ``record`` is what was signed: ids, hashes and decisions, no document text, so
-    that it outlives the text. A reopened signature keeps its row; see :class:`Reopening`.
+    ``record`` is what was signed: IDs, hashes and decisions, but no document text, so that it outlives the text. A
+    reopened signature keeps its row; see :class:`Reopening`.
     """
 
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="signatures")
     signer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="signatures")
-    # A copy: the name as it was then.
+    # A copy of the name at that time.
     signer_name = models.CharField(max_length=254)
     meaning = models.CharField(max_length=12, choices=SignatureMeaning.choices)
     record_sha256 = models.CharField(max_length=64)
@@ -408,7 +403,7 @@ class Signature(models.Model):
 
 
 class Reopening(models.Model):
-    """A signature set aside, with the reason; the run can be decided again. Append-only."""
+    """The reopening of a signed run, with the reason. The run can be decided again. Append-only."""
 
     signature = models.OneToOneField(Signature, on_delete=models.PROTECT, related_name="reopening")
     reopened_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
@@ -424,7 +419,7 @@ class Reopening(models.Model):
 
 
 class RegenerationState(models.TextChoices):
-    """Where a new version of an answer is; the last two are ends."""
+    """The status of a new version of an answer. The last two are final."""
 
     WAITING = "waiting", _("waiting")
     DONE = "done", _("done")
@@ -432,7 +427,7 @@ class RegenerationState(models.TextChoices):
 
 
 class Regeneration(models.Model):
-    """A new version of an answer that a person asked for, from the evidence as people left it."""
+    """A request for a new version of an answer, written from the evidence after review."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="regenerations")
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
@@ -470,15 +465,13 @@ class Regeneration(models.Model):
 
 
 class SecondReview(models.Model):
-    """A second person's word on a decision, given without sight of it. Append-only.
-
-    ``agrees`` says whether it is the role of the decision. A second review that does not agree goes to adjudication.
-    """
+    """A second person's review of a decision, made without seeing it. Append-only. ``agrees`` says whether both roles
+    are the same. A second review that disagrees goes to adjudication."""
 
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="second_reviews")
     candidate = models.ForeignKey(Candidate, on_delete=models.PROTECT, related_name="second_reviews")
     review = models.OneToOneField(Review, on_delete=models.PROTECT, related_name="second_review")
-    # The decision's own reviewer, so that the database can compare; a trigger holds it to be that.
+    # A copy of the decision's reviewer for a database constraint; a trigger checks that they match.
     first_reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     reviewer = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="second_reviews"
@@ -523,17 +516,17 @@ class Adjudication(models.Model):
 
 
 def default_blind_share() -> float:
-    """The share that is decided blind where nobody set another."""
+    """The default share of blind decisions."""
     return float(settings.BLIND_SHARE)
 
 
-#: Of a bulk approval, where nobody set another share.
+#: Default share of a bulk approval that is decided one by one.
 CHECK_SHARE = 0.1
 
 
 class ReviewPolicy(models.Model):
-    """What share of a collection's verdicts is decided blind, and what share by two people. Applies to new runs. A
-    collection without a row has the defaults."""
+    """The shares of a collection's verdicts that are decided blind and by two people. Applies to new runs. A collection
+    without a row uses the defaults."""
 
     collection = models.OneToOneField(Collection, on_delete=models.CASCADE, related_name="review_policy")
     blind_share = models.FloatField(_("share decided blind"), default=default_blind_share)
@@ -563,7 +556,7 @@ class ReviewPolicy(models.Model):
 
 
 class BulkState(models.TextChoices):
-    """Where a bulk approval is; the last two are ends."""
+    """The status of a bulk approval. The last two are final."""
 
     CHECKING = "checking", _("being checked")
     DONE = "done", _("approved")
@@ -571,15 +564,15 @@ class BulkState(models.TextChoices):
 
 
 class BulkApproval(models.Model):
-    """Cards that a person wants to approve at once. Some, drawn by chance, are decided one by one before; the rest goes
-    through when each of those was approved."""
+    """A bulk approval. A random sample of its cards is decided one by one first. The rest is approved if each of those
+    was approved."""
 
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="bulk_approvals"
     )
-    query = models.CharField(max_length=500, blank=True)  # the filter that the cards were shown by
+    query = models.CharField(max_length=500, blank=True)  # the filter used to select the cards
     reason = models.TextField()
-    items = models.JSONField()  # keys of queue items, those to check among them
+    items = models.JSONField()  # IDs of queue items, including those to check
     checks = models.JSONField()
     state = models.CharField(max_length=8, choices=BulkState.choices, default=BulkState.CHECKING)
     created_at = models.DateTimeField(db_default=Now())
@@ -597,7 +590,7 @@ class BulkApproval(models.Model):
 
 
 class SavedView(models.Model):
-    """A filter of the queue that a person keeps under a name: the query of its address."""
+    """A saved filter of the queue: a name and a query string."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
     name = models.CharField(max_length=60)
@@ -616,7 +609,7 @@ class SavedView(models.Model):
 
 
 class Comment(models.Model):
-    """A person's words on a run, or on one of its candidates, to the others. Append-only; ``@name`` tells a person."""
+    """A comment on a run or one of its candidates. Append-only. ``@name`` notifies a person."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="comments")
     candidate = models.ForeignKey(
@@ -635,7 +628,7 @@ class Comment(models.Model):
 
 
 class NotificationKind(models.TextChoices):
-    """What a person is told of."""
+    """The kind of a notification."""
 
     MENTION = "mention", _("mentions you in a comment")
     HANDED_OVER = "handed_over", _("handed a card over to you")
@@ -649,13 +642,13 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
     """Notifications, filtered by who they are for."""
 
     def visible_to(self, user: User) -> NotificationQuerySet:
-        """The person's own, of collections they still belong to and runs that are open to them."""
+        """The person's own notifications, of their current collections and of runs they can see."""
         mine = self.filter(member_condition(user, Permission.VIEW, prefix="collection"), user=user)
         return mine.filter(runs_open_to(user, "run"))
 
 
 class Notification(models.Model):
-    """Something a person is told, in the app and, as they wish, by e-mail. Holds no document text."""
+    """A notification in the app and, if the person wants it, by e-mail. Contains no document text."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications")
     kind = models.CharField(max_length=16, choices=NotificationKind.choices)
@@ -694,7 +687,7 @@ class Notification(models.Model):
 
 
 class EmailWish(models.TextChoices):
-    """When a person gets e-mail."""
+    """When a person is notified by e-mail."""
 
     EACH = "each", _("at once, for each")
     DAILY = "daily", _("once a day, if there is anything")
@@ -702,7 +695,7 @@ class EmailWish(models.TextChoices):
 
 
 class NotificationWish(models.Model):
-    """How a person wants to be told; without a row: once a day."""
+    """How a person wants to be notified by e-mail. Without a row: once a day."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notification_wish", primary_key=True

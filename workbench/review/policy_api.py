@@ -20,8 +20,8 @@ from .policy import policy_of, policy_set
 
 
 class SharesSerializer(serializers.Serializer[Any]):
-    """Shares of verdicts, 0 to 1, that are decided before the reviewer sees the machine's word, and by two people; and
-    of each bulk approval, what is decided one by one first. The last stays as it is where it is not given."""
+    """Shares from 0 to 1: verdicts decided blind, verdicts decided by two people, and cards of each bulk approval
+    decided one by one first. The last is unchanged if omitted."""
 
     blind_share = serializers.FloatField(min_value=0, max_value=1)
     second_share = serializers.FloatField(min_value=0, max_value=1)
@@ -29,7 +29,7 @@ class SharesSerializer(serializers.Serializer[Any]):
 
 
 class ReviewSharesSerializer(SharesSerializer):
-    """The shares in use; ``changed_at`` null where nobody set any."""
+    """The shares in use. ``changed_at`` is null if nobody has set them."""
 
     changed_at = serializers.DateTimeField(allow_null=True)
 
@@ -47,8 +47,8 @@ class CollectionPolicyActions(Actions):
     @action(detail=True, methods=["get", "post"], url_path="review-shares")
     @asks_again
     def review_shares(self, request: Request, slug: str) -> Response:
-        """What share of verdicts is decided blind first and what share by two; POST sets both, for runs that finish
-        from now on."""
+        """GET returns the shares of verdicts decided blind and by two people. POST sets both, for runs that finish
+        later."""
         collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
         if request.method == "GET":
             return _shares(policy_of(collection=collection))

@@ -1,4 +1,4 @@
-"""What the queue pages show."""
+"""The data of the queue pages."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ WHY = {
 
 
 def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence[int] = ()) -> dict[str, Any]:
-    """One item: its question, its card or the not-found, and where it stands in the queue; ``passed`` are the items
-    that this person passed over, the last at the end."""
+    """The page of an item: its question, its card or not-found result, and its place in the queue. ``passed`` are the
+    items that this person skipped, the latest last."""
     filters = QueueFilter.of(query.dict())
     kept = f"?{filters.query}" if filters.query else ""
     behind = [key for key in passed if key != item.pk]
@@ -119,23 +119,23 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
     }
     if candidate is None:
         require_sight(user=user, runs=[item.run])
-        return context | answer_of(run=item.run, reviewer=None)  # the page has an undo of its own
+        return context | answer_of(run=item.run, reviewer=None)  # the page has its own undo
     extra = {
         "reopened": _reopened(candidate),
         "dispute": _dispute(candidate, item=item, user=user),
-        # At once and not asked for by the page: one request less for each card of the queue.
+        # Loaded with the page, which saves a request for each card of the queue.
         "evidence_panel": evidence_panel(candidate=candidate, user=user),
     }
     return context | cards.single_card(candidate=candidate, user=user) | extra
 
 
 def checks_address(key: int) -> str:
-    """Where a bulk approval says how far it is; a decision with this address leads to the next card drawn."""
+    """The address of the progress of a bulk approval. A decision with this address leads to the next card drawn."""
     return reverse("review:bulk-checks", args=[key])
 
 
 def next_check(*, user: User, pk: int) -> str:
-    """The next card to decide of a bulk approval; where none is left, the page that approves the rest."""
+    """The next card to decide in a bulk approval. If none is left, the page that approves the rest."""
     waiting = checks_of(bulk_for(user=user, pk=pk)).waiting
     if not waiting:
         return checks_address(pk)
@@ -143,12 +143,12 @@ def next_check(*, user: User, pk: int) -> str:
 
 
 def _place(item: QueueItem) -> str:
-    """Where in the documents the item stands, as people say it."""
+    """The location of the item in the documents, in words."""
     return lines_short(anchor_of(item.candidate)) if item.candidate else _("Not found")
 
 
 def hand_over_page(*, item: QueueItem, user: User) -> dict[str, Any]:
-    """Who may be given an item, and where the form leads."""
+    """The people an item can be assigned to, and the target of the form."""
     return {
         "item": item,
         "colleagues": reviewers_of(item=item).exclude(pk=user.pk),
@@ -161,13 +161,13 @@ def hand_over_page(*, item: QueueItem, user: User) -> dict[str, Any]:
 
 
 def why_words(item: QueueItem, *, is_hidden: bool) -> list[str]:
-    """Why the item is in the queue, in words; what a hidden card must not tell is left out."""
+    """Why the item is in the queue, in words. For a hidden card, only reasons that reveal nothing."""
     codes = [code for code in item.why if code in OPEN_WHY or not is_hidden]
     return [str(WHY.get(code, code)) for code in codes]
 
 
 def why_rows(item: QueueItem, *, is_hidden: bool) -> list[tuple[str, str]]:
-    """What its place in the order is made of."""
+    """The components of its priority."""
     days = max(0.0, (timezone.now() - item.created_at).total_seconds() / 86400)
     rows = [
         (_("Priority"), number_format(f"{item.priority:.2f}")),
@@ -187,13 +187,13 @@ def why_rows(item: QueueItem, *, is_hidden: bool) -> list[tuple[str, str]]:
 
 
 def last_decision(*, user: User, kept: str = "") -> dict[str, str] | None:
-    """The person's last decision while it can be taken back, from whichever card they are on now; ``back`` is its card
-    in the queue, with the filter that is ``kept``."""
+    """The person's latest decision while it can be undone, from whichever card they are on now. ``back`` is its card in
+    the queue, with the filter ``kept``."""
     recent = Review.objects.filter(
         runs_open_to(user, "run"), reviewer=user, created_at__gt=timezone.now() - UNDO_WINDOW
     ).order_by("-pk")
     not_found = QueueItem.objects.filter(run=OuterRef("run"), candidate__isnull=True).order_by()
-    # Names, not rows: this is asked beside every card of the queue.
+    # Names only, because every card of the queue needs this.
     newest = recent.values(
         "action",
         "run_id",
@@ -216,7 +216,7 @@ def last_decision(*, user: User, kept: str = "") -> dict[str, str] | None:
 
 
 def _dispute(candidate: Candidate, *, item: QueueItem, user: User) -> dict[str, Any] | None:
-    """Both words of a dispute, for who may decide it."""
+    """Both decisions of a dispute, for people who can adjudicate it."""
     if item.stage != ItemStage.ADJUDICATION or item.state != ItemState.WAITING:
         return None
     second = candidate.second_reviews.select_related("reviewer", "review__reviewer").last()
@@ -236,9 +236,9 @@ def _dispute(candidate: Candidate, *, item: QueueItem, user: User) -> dict[str, 
 
 
 def _reopened(candidate: Candidate) -> list[dict[str, Any]]:
-    """What a new version of the document did to a decided passage, newest version first."""
+    """How new versions of the document changed a decided passage, newest version first."""
     rows = CarriedAnchor.objects.filter(candidate=candidate).exclude(state=CarriedState.CARRIED)
-    if not (keys := list(rows.values_list("pk", flat=True))):  # nearly always, and far cheaper to ask
+    if not (keys := list(rows.values_list("pk", flat=True))):  # nearly always true, and far cheaper to query
         return []
     related = ("review__reviewer", "candidate__run__question", "candidate__document", "candidate__text")
     known = CarriedAnchor.objects.filter(pk__in=keys).select_related(*related)
@@ -246,15 +246,15 @@ def _reopened(candidate: Candidate) -> list[dict[str, Any]]:
 
 
 def said_of_decision(*, decision: dict[str, Any] | None, tally: dict[str, int]) -> str:
-    """What is read out after a decision on the run page."""
+    """The text for screen readers after a decision on the run page."""
     done = str(ReviewAction(decision["action"]).label).capitalize() if decision else ""
     left = ngettext("%(n)d left to decide.", "%(n)d left to decide.", tally["open"]) % {"n": tally["open"]}
     return f"{done}. {left}"
 
 
 def decided_message(*, made: object, subject: Candidate | Run) -> SafeString:
-    """What the next page says of the decision just made about a candidate or a not-found, with a way back to it.
-    ``made`` is what the service wrote: after a second review or an adjudication, what it is about is said."""
+    """The message about the decision just made about a candidate or a not-found result, with a way back to it. ``made``
+    is the row that the service wrote; for a second review or an adjudication, the message is about its decision."""
     if isinstance(subject, Run):
         reviews, address = subject.reviews.filter(candidate__isnull=True), subject.get_absolute_url()
         place: str = _("not found")

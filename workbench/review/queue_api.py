@@ -29,24 +29,27 @@ from .serializers import sight_in
 FILTERS = [
     OpenApiParameter(name, OpenApiTypes.STR, description=said)
     for name, said in {
-        "collection": "Slug of a collection.",
-        "show": "`required` (the default) or `all`.",
-        "stage": "`first`, `second` or `adjudication`.",
-        "why": "A code of why it waits.",
-        "role": "The machine's role, or `undecided`.",
-        "detector": "A detector that found it.",
-        "decided_by": "Kind of the machine's decider.",
-        "document": "Part of a document's name.",
-        "age": "Waits at least so many days.",
-        "assignee": "`me`, `nobody` or `others`.",
-        "run": "Key of a run.",
-        "order": "`risk` (the default), `age` or `collection`: what comes next. The list is by key.",
+        "collection": "Slug of the collection.",
+        "show": "Whether review is required: `required` (default) or `all`.",
+        "stage": "Review step: `first`, `second` or `adjudication`.",
+        "why": "Machine-readable reason for the review.",
+        "role": "Machine role, or `undecided`.",
+        "detector": "Detector that found the passage.",
+        "decided_by": "Kind of machine decider.",
+        "document": "Part of the document name.",
+        "age": "Minimum age in days.",
+        "assignee": "Reviewer who reserved the card: `me`, `nobody` or `others`.",
+        "run": "ID of the run.",
+        "order": (
+            "Which card comes next: by `risk` (default), `age` or `collection`. The list itself is sorted by "
+            "ID."
+        ),
     }.items()
 ]
 
 
 class QueueItemSerializer(serializers.ModelSerializer[QueueItem]):
-    """Something that waits for a person. ``is_hidden``: decide before you look at the machine's role."""
+    """A card that needs review. ``is_hidden``: decide before seeing the machine's role."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
     claimed_by = serializers.CharField(source="claimed_by.name", default=None, allow_null=True)
@@ -63,35 +66,35 @@ class QueueItemSerializer(serializers.ModelSerializer[QueueItem]):
         read_only_fields = fields
 
     def get_is_hidden(self, item: QueueItem) -> bool:
-        """Whether the caller must not see the machine's role yet."""
+        """Whether the machine's role is hidden from the caller for now."""
         return sight_in(self.context).hides(item=item, run=item.run)
 
     def get_why(self, item: QueueItem) -> list[str]:
-        """Why it waits, in words."""
+        """Reason for the review, in words."""
         return why_words(item, is_hidden=self.get_is_hidden(item))
 
 
 class RunNamedSerializer(serializers.Serializer[Any]):
-    """A run by key."""
+    """A run by ID."""
 
     run = serializers.IntegerField(min_value=1)
 
 
 class ReleasedSerializer(serializers.Serializer[Any]):
-    """How many cards were given back."""
+    """Number of released cards."""
 
     released = serializers.IntegerField()
 
 
 class HandOverSerializer(serializers.Serializer[Any]):
-    """Another reviewer by key, and a word to them."""
+    """ID of another reviewer, and a message to them."""
 
     person = serializers.IntegerField(min_value=1)
     note = serializers.CharField(max_length=300, required=False, allow_blank=True, default="")
 
 
 class BulkSerializer(serializers.Serializer[Any]):
-    """What would be approved at once."""
+    """Preview of a bulk approval."""
 
     digest = serializers.CharField()
     total = serializers.IntegerField()
@@ -100,8 +103,8 @@ class BulkSerializer(serializers.Serializer[Any]):
 
 
 class BulkApproveSerializer(serializers.Serializer[Any]):
-    """Begins with the digest of a preview, the items of it that are meant (all, where none are named) and in
-    ``comment`` why they can be approved at once; ends with the ``bulk`` that began."""
+    """To begin, give the digest of a preview, its items (all if none are given) and the reason in ``comment``. To
+    finish, give ``bulk``."""
 
     digest = serializers.CharField(max_length=64, required=False, allow_blank=True, default="")
     comment = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
@@ -112,14 +115,14 @@ class BulkApproveSerializer(serializers.Serializer[Any]):
 
 
 class BulkOutcomeSerializer(serializers.Serializer[Any]):
-    """What became of it."""
+    """Result of a bulk approval request."""
 
     approved = serializers.IntegerField()
     refused = serializers.DictField(child=serializers.IntegerField())
-    bulk = serializers.IntegerField(help_text="Key of the bulk approval.")
+    bulk = serializers.IntegerField(help_text="ID of the bulk approval.")
     state = serializers.CharField(help_text="`checking`, `done` or `stopped`.")
     to_check = serializers.ListField(
-        child=serializers.IntegerField(), help_text="Items to decide one by one before the rest goes through."
+        child=serializers.IntegerField(), help_text="Items to decide one by one before the rest is approved."
     )
 
 
@@ -129,7 +132,7 @@ def _filters(request: Request) -> QueueFilter:
 
 @extend_schema_view(list=extend_schema(parameters=FILTERS))
 class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[QueueItem]):
-    """What waits for people."""
+    """Cards that need review."""
 
     queryset = QueueItem.objects.none()
     serializer_class = QueueItemSerializer
@@ -147,7 +150,7 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     @extend_schema(request=None, parameters=FILTERS, responses={200: QueueItemSerializer, 204: None})
     @action(detail=False, methods=["post"])
     def next(self, request: Request) -> Response:
-        """Claims the most urgent item of the filter; 204 when nothing waits."""
+        """Reserves the most urgent card that matches the filter. Returns 204 if there is none."""
         item = queue.queue_claim_next(actor=request.user, filters=_filters(request))
         if item is None:
             return Response(status=status.HTTP_204_NO_CONTENT)
@@ -156,7 +159,7 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     @extend_schema(request=None, responses=QueueItemSerializer)
     @action(detail=True, methods=["post"])
     def claim(self, request: Request, pk: str) -> Response:
-        """Takes an item, or keeps it for longer."""
+        """Reserves a card, or extends the reservation."""
         return Response(
             self.get_serializer(queue.queue_claim(actor=request.user, item=self.get_object())).data
         )
@@ -164,7 +167,7 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     @extend_schema(request=None, responses=QueueItemSerializer)
     @action(detail=True, methods=["post"])
     def release(self, request: Request, pk: str) -> Response:
-        """Gives an item back to everybody."""
+        """Releases a card."""
         item = self.get_object()
         queue.queue_release(actor=request.user, item=item)
         item.refresh_from_db()
@@ -177,7 +180,7 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     )
     @action(detail=False, methods=["post"], url_path="claim-run", pagination_class=None)
     def claim_run(self, request: Request) -> Response:
-        """Takes the waiting cards of a run that pass the filter and that nobody else has."""
+        """Reserves the run's open cards that match the filter and that nobody else has reserved."""
         taken = queue.queue_claim_run(actor=request.user, run=self._run(request), filters=_filters(request))
         found = QueueItem.objects.select_related("collection", "claimed_by", "assigned_to", "run")
         rows = found.in_bulk([item.pk for item in taken])
@@ -186,7 +189,7 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     @extend_schema(request=RunNamedSerializer, responses=ReleasedSerializer)
     @action(detail=False, methods=["post"], url_path="release-run", pagination_class=None)
     def release_run(self, request: Request) -> Response:
-        """Gives back the cards of a run that the caller holds."""
+        """Releases the run's cards that the caller has reserved."""
         count = queue.queue_release_run(actor=request.user, run=self._run(request))
         return Response(ReleasedSerializer({"released": count}).data)
 
@@ -197,7 +200,7 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     @extend_schema(request=HandOverSerializer, responses=QueueItemSerializer)
     @action(detail=True, methods=["post"], url_path="hand-over")
     def hand_over(self, request: Request, pk: str) -> Response:
-        """Keeps an item for another reviewer."""
+        """Assigns a card to another reviewer."""
         item = self.get_object()
         given = checked(request, HandOverSerializer)
         members = User.objects.filter(memberships__collection=item.collection_id).distinct()
@@ -214,8 +217,8 @@ class QueueViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     )
     @action(detail=False, methods=["get", "post"], pagination_class=None)
     def bulk(self, request: Request) -> Response:
-        """GET: what would be approved at once. POST: draws the cards to decide one by one; with ``bulk``, once they
-        are decided, approves the rest."""
+        """GET previews a bulk approval. POST draws the cards to decide one by one. Once they are decided, POST with
+        ``bulk`` approves the rest."""
         filters = _filters(request)
         if request.method == "GET":
             preview = bulk.bulk_preview(actor=request.user, filters=filters)

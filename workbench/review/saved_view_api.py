@@ -25,7 +25,7 @@ _FILTERS = [field.name for field in fields(QueueFilter)]
 
 
 class QueueFiltersSerializer(serializers.Serializer[Any]):
-    """The filters of the queue, as its list takes them; what is left out or empty filters nothing."""
+    """Filters of the queue, as in the list. Omitted or empty filters have no effect."""
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """One text each."""
@@ -37,14 +37,13 @@ class QueueFiltersSerializer(serializers.Serializer[Any]):
         """Refuses names that are none: a view of them would show everything."""
         unknown = sorted(set(data) - set(_FILTERS), key=str) if isinstance(data, Mapping) else []
         if unknown:
-            message = _("There is no such filter. There are: %(names)s.") % {"names": ", ".join(_FILTERS)}
+            message = _("Unknown filter. Known filters: %(names)s.") % {"names": ", ".join(_FILTERS)}
             raise serializers.ValidationError({str(name)[:80]: [message] for name in unknown})
         return dict(super().to_internal_value(data))
 
 
 class SavedViewSerializer(serializers.ModelSerializer[SavedView]):
-    """A filter of the queue under a name. ``query`` is the same as the query of an address, of the page and of
-    ``GET /queue/``."""
+    """A saved filter of the queue. ``query`` works as the query string of the page and of ``GET /queue/``."""
 
     filters = serializers.SerializerMethodField()
 
@@ -60,14 +59,14 @@ class SavedViewSerializer(serializers.ModelSerializer[SavedView]):
 
 
 class SavedViewCreateSerializer(serializers.Serializer[Any]):
-    """A name, and what it stands for."""
+    """A name and its filter."""
 
     name = serializers.CharField(max_length=60)
     filters = QueueFiltersSerializer()
 
 
 class SavedViewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[SavedView]):
-    """Filters of the queue that the caller keeps under names. A token needs the scope to review."""
+    """The caller's saved queue filters. A token needs the review scope."""
 
     queryset = SavedView.objects.none()
     serializer_class = SavedViewSerializer
@@ -82,7 +81,7 @@ class SavedViewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiView
         responses={201: SavedViewSerializer, 200: SavedViewSerializer},
     )
     def create(self, request: Request) -> Response:
-        """Keeps a filter: 201 for a new name, 200 when the name stood for another one before."""
+        """Saves a filter. Returns 201 for a new name, 200 if it replaces a filter of that name."""
         given = checked(request, SavedViewCreateSerializer)
         filters = QueueFilter.of(given["filters"])
         view, is_new = view_save(user=request.user, name=given["name"], filters=filters)
@@ -92,6 +91,6 @@ class SavedViewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiView
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={204: None})
     @action(detail=True, methods=["post"])
     def remove(self, request: Request, pk: str) -> Response:
-        """Forgets it."""
+        """Deletes the saved view."""
         view_delete(view=self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)

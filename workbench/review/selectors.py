@@ -19,23 +19,23 @@ from .models import ItemState, QueueItem, QueueItemQuerySet, Review, ReviewActio
 if TYPE_CHECKING:
     from workbench.accounts.models import User
 
-#: How long a person may take a decision of their own back.
+#: Time in which people can undo their own decisions.
 UNDO_WINDOW = timedelta(minutes=10)
-#: Prefetch of a candidate's decisions, oldest first; the last one counts.
+#: Prefetch of a candidate's decisions, oldest first. The last one counts.
 REVIEWS = Prefetch("reviews", queryset=Review.objects.select_related("reviewer").order_by("id"))
 
-#: One of these shows what somebody holds, and lets it go or hands it over.
+#: Permissions to see claimed items, and to release or reassign them.
 SEE_WHAT_IS_HELD = (Permission.REVIEW, Permission.MANAGE)
 
 
 def current_review(candidate: Candidate) -> Review | None:
-    """The newest row of the candidate's decisions, undone or not: what the next one supersedes. Its ``role`` is the
+    """The newest decision row of the candidate, undone or not, which the next one supersedes. Its ``role`` is the
     person's role that counts now."""
     return newest_of(list(candidate.reviews.all()))
 
 
 def newest_of(reviews: Sequence[Review]) -> Review | None:
-    """Of all rows of one subject the newest that no other supersedes."""
+    """The newest row of a subject, superseded by no other."""
     if not reviews:
         return None
     superseded = {review.supersedes_id for review in reviews}
@@ -44,7 +44,7 @@ def newest_of(reviews: Sequence[Review]) -> Review | None:
 
 
 def standing_review(reviews: Iterable[Review]) -> Review | None:
-    """The decision that counts now, of all rows of one subject: an undone one gives way to the one before it."""
+    """The decision of a subject that counts now. If the newest is undone, the one before it."""
     by_key = {review.pk: review for review in reviews}
     superseded = {review.supersedes_id for review in by_key.values()}
     tips = [review for review in by_key.values() if review.pk not in superseded]
@@ -52,15 +52,15 @@ def standing_review(reviews: Iterable[Review]) -> Review | None:
 
 
 def before_undo(review: Review | None, by_key: dict[int, Review]) -> Review | None:
-    """The decision a row stands for: itself, or what counted before the decision that it undoes."""
+    """The decision that a row represents: itself, or for an undo the decision before the undone one."""
     while review is not None and review.action == ReviewAction.UNDO:
-        undone = by_key[review.supersedes_id]  # the database holds that an undo names one
+        undone = by_key[review.supersedes_id]  # a constraint ensures that an undo names one
         review = by_key.get(undone.supersedes_id) if undone.supersedes_id else None
     return review
 
 
 def effective_role(*, machine_role: str | None, review: Review | None) -> str | None:
-    """The person's role, else the machine's."""
+    """The person's role if there is one, else the machine's."""
     if review is None or review.action == ReviewAction.UNSURE or review.role is None:
         return machine_role
     return review.role
@@ -69,12 +69,12 @@ def effective_role(*, machine_role: str | None, review: Review | None) -> str | 
 def queue_open(
     *, user: User, collection_id: int | None = None, required_only: bool = False
 ) -> QueueItemQuerySet:
-    """Waiting items the user may decide, most urgent first; never a second review of their own decision."""
+    """Open items that the user can decide, most urgent first, except second reviews of their own decisions."""
     items = QueueItem.objects.filter(state=ItemState.WAITING).not_ones_own(user)
     reviewed = collections_with(user=user, permission=Permission.REVIEW)
     if reviewed is not None:
         items = items.filter(runs_open_to(user, "run"), collection__in=reviewed)
-    # Closed until somebody reopens it. What is required all the same came after the signature, with a new version.
+    # Closed until somebody reopens it. Items that are required nevertheless came later, with a new document version.
     items = items.exclude(run__review_state=ReviewState.SIGNED, is_required=False)
     if collection_id is not None:
         items = items.filter(collection_id=collection_id)
@@ -84,13 +84,13 @@ def queue_open(
 
 
 def queue_free(*, user: User, collection_id: int | None = None) -> QueueItemQuerySet:
-    """Waiting items that nobody holds and that are not kept for somebody else, without those of which this person
-    said that they cannot tell."""
+    """Open items that nobody has claimed, that are not assigned to somebody else, and that this person has not answered
+    with "can't tell"."""
     return _to_take(queue_open(user=user, collection_id=collection_id).exclude(claimed_until__gt=Now()), user)
 
 
 def queue_within_reach(*, user: User) -> QueueItemQuerySet:
-    """The same with what the person holds already."""
+    """Like :func:`queue_free`, plus the items that the person has claimed."""
     others = Q(claimed_until__gt=Now()) & ~Q(claimed_by=user)
     return _to_take(queue_open(user=user).exclude(others), user)
 
@@ -106,13 +106,13 @@ def _to_take(items: QueueItemQuerySet, user: User) -> QueueItemQuerySet:
 
 
 def queue_passed(*, user: User, keys: Sequence[int]) -> int | None:
-    """The last of the items with these keys that still waits for a decision of this person, whoever has it now."""
+    """The last of these items that still needs this person's decision, whoever has claimed it now."""
     waiting = set(queue_open(user=user).filter(pk__in=keys).order_by().values_list("pk", flat=True))
     return next((key for key in reversed(keys) if key in waiting), None)
 
 
 def queue_held(*, user: User) -> QueueItemQuerySet:
-    """Items that somebody holds or that are kept for somebody, in collections the user reviews or administers."""
+    """Claimed or assigned items in collections that the user reviews or administers."""
     items = QueueItem.objects.visible_to(user, *SEE_WHAT_IS_HELD).filter(state=ItemState.WAITING)
     return items.filter(Q(claimed_until__gt=Now()) | Q(assigned_to__isnull=False)).order_by(
         "claimed_until", "id"
@@ -120,8 +120,7 @@ def queue_held(*, user: User) -> QueueItemQuerySet:
 
 
 def signing_of(*, run: Run) -> dict[str, Any]:
-    """What the run page says of signing: the standing signature, where it is given or looked at, and what of the text
-    changed since."""
+    """The signing data of the run page: the current signature, where to sign or look at it, and later text changes."""
     standing = run.signatures.filter(reopening__isnull=True).last() if run.status == RunStatus.DONE else None
     return {
         "signature": standing,
@@ -131,7 +130,7 @@ def signing_of(*, run: Run) -> dict[str, Any]:
 
 
 def text_changes_of(*, run: Run) -> list[TextChange]:
-    """What new versions changed of the text that a signed run rests on, newest version first."""
+    """Changes to the text of a signed run by new document versions, newest version first."""
     if run.review_state != ReviewState.SIGNED or run.text_changed_at is None:
         return []
     rows = TextChange.objects.filter(signature__run=run, signature__reopening__isnull=True)

@@ -38,15 +38,13 @@ _OUTCOME = (
 
 @extend_schema_serializer(deprecate_fields=["question"])
 class RunSerializer(serializers.ModelSerializer[Run]):
-    """A run: one question answered once by one strategy. While a card of it waits for the caller's blind decision,
-    ``is_withheld`` is true and what the run came to is null: ``not_found``, ``not_found_reason``,
-    ``no_strong_match``, ``confidence``, ``needs_person``, the calls of models, their ``cost`` and ``elapsed_ms``."""
+    """A run: one question answered once by one strategy. While the caller must still decide one of its cards blind,
+    ``is_withheld`` is true and its results are null: ``not_found``, ``not_found_reason``, ``no_strong_match``,
+    ``confidence``, ``needs_person``, the model calls, their ``cost`` and ``elapsed_ms``."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
     text = serializers.CharField(source="question.text", read_only=True, help_text="The question.")
-    question = serializers.CharField(
-        source="question.text", read_only=True, help_text="The same as ``text``."
-    )
+    question = serializers.CharField(source="question.text", read_only=True, help_text="Same as `text`.")
     document = serializers.IntegerField(source="question.document_id", read_only=True, allow_null=True)
     filters = ScopeFilterSerializer(source="question.filters", read_only=True, allow_null=True)
     methods_run = serializers.ListField(child=serializers.CharField(), read_only=True)
@@ -56,7 +54,10 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         source="settings.forced_methods", child=serializers.CharField(), read_only=True, default=list
     )
     follows = serializers.IntegerField(
-        source="follows_id", read_only=True, allow_null=True, help_text="The run that this one follows up."
+        source="follows_id",
+        read_only=True,
+        allow_null=True,
+        help_text="ID of the run that this one follows up.",
     )
     is_withheld = serializers.SerializerMethodField()
 
@@ -73,7 +74,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         extra_kwargs = {name: {"allow_null": True} for name in _OUTCOME}
 
     def get_is_withheld(self, run: Run) -> bool:
-        """Whether what the run came to is hidden from the caller."""
+        """Whether the result of the run is hidden from the caller."""
         known: bool | None = getattr(run, "is_withheld", None)  # a queryset may have asked for all its rows
         if known is None:
             return is_withheld(user=self.context["request"].user, run=run)
@@ -95,7 +96,7 @@ class AskedSerializer(serializers.Serializer[Any]):
 
 
 class ScopeSerializer(serializers.Serializer[Any]):
-    """A span of lines, both ends inclusive, 1-based."""
+    """A range of lines, inclusive and 1-based."""
 
     page_start = serializers.IntegerField()
     page_end = serializers.IntegerField()
@@ -105,7 +106,7 @@ class ScopeSerializer(serializers.Serializer[Any]):
 
 
 class DecidedBySerializer(serializers.Serializer[Any]):
-    """Who or what decided."""
+    """The person or machine that decided."""
 
     kind = serializers.CharField()
     name = serializers.CharField()
@@ -113,21 +114,25 @@ class DecidedBySerializer(serializers.Serializer[Any]):
 
 
 class VerdictSerializer(serializers.Serializer[Any]):
-    """The machine's word."""
+    """The machine's verdict."""
 
     role = serializers.ChoiceField(choices=RoleChoice.choices, allow_null=True)
     reason = serializers.CharField()
     decided_by = DecidedBySerializer()
     probability = serializers.FloatField(allow_null=True)
     model_confidence = serializers.FloatField(
-        allow_null=True, help_text="As the language model says; ``probability`` is ours, and calibrated."
+        allow_null=True,
+        help_text=(
+            "Confidence stated by the language model. `probability` is the calibrated probability of the "
+            "reranker."
+        ),
     )
     needs_person = serializers.BooleanField()
     needs_person_reasons = serializers.ListField(child=serializers.CharField())
     injection_suspected = serializers.BooleanField()
     injection_words = serializers.ListField(
         child=serializers.CharField(),
-        help_text="The words of the passage that raise the suspicion. Document text.",
+        help_text="Words of the passage that suggest a prompt injection. Untrusted document text.",
     )
     counter_argument = serializers.CharField()
     terms = serializers.DictField(child=serializers.FloatField())
@@ -137,7 +142,7 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
     """A person's decision."""
 
     reviewer = serializers.CharField(source="reviewer.name", read_only=True)
-    reason_code = serializers.CharField(read_only=True, help_text="Why, for an override; else empty.")
+    reason_code = serializers.CharField(read_only=True, help_text="Reason for an override, else empty.")
 
     class Meta:
         model = Review
@@ -149,7 +154,7 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
 
 
 class ReviewCreateSerializer(serializers.Serializer[Any]):
-    """A decision on a candidate. ``seen_review`` is the decision the caller saw, if any."""
+    """A decision on a candidate. ``seen_review`` is the latest decision the caller saw, if any."""
 
     candidate = serializers.IntegerField(min_value=1)
     action = serializers.ChoiceField(
@@ -178,8 +183,8 @@ _HIDDEN: dict[str, Any] = {
 
 
 class CandidateSerializer(serializers.ModelSerializer[Candidate]):
-    """A candidate with how it was found, the machine's word and the people's. While a reviewer must decide blind,
-    ``is_hidden`` is true and what would tell its role or rank is null or empty for them."""
+    """A candidate passage: how it was found, the machine's verdict and people's decisions. While a reviewer must decide
+    blind, ``is_hidden`` is true and fields that would reveal its role or rank are null or empty."""
 
     anchor = serializers.SerializerMethodField()
     context = serializers.SerializerMethodField()
@@ -190,13 +195,15 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
     is_erased = serializers.SerializerMethodField()
     methods = serializers.ListField(child=serializers.CharField(), read_only=True)
     ranks = serializers.DictField(
-        child=serializers.IntegerField(allow_null=True), read_only=True, help_text="By method, the best is 1."
+        child=serializers.IntegerField(allow_null=True),
+        read_only=True,
+        help_text="Rank by detector; 1 is best.",
     )
     scores = serializers.DictField(
-        child=serializers.FloatField(allow_null=True), read_only=True, help_text="By method."
+        child=serializers.FloatField(allow_null=True), read_only=True, help_text="Score by detector."
     )
     whys = serializers.DictField(
-        child=serializers.CharField(allow_blank=True), read_only=True, help_text="By method."
+        child=serializers.CharField(allow_blank=True), read_only=True, help_text="Score by detector."
     )
     matched_keywords = serializers.ListField(child=serializers.CharField(), read_only=True)
     reviews = ReviewSerializer(many=True, read_only=True)
@@ -217,7 +224,7 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
         return shown | copy.deepcopy(_HIDDEN) if shown["is_hidden"] else shown
 
     def get_is_hidden(self, candidate: Candidate) -> bool:
-        """Whether the caller must decide before they see the machine's role."""
+        """Whether the caller must decide before seeing the machine's role."""
         return sight_in(self.context).hides(item=item_of(candidate), run=candidate.run)
 
     @extend_schema_field(ScopeSerializer)
@@ -261,34 +268,34 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
         }
 
     def get_is_erased(self, candidate: Candidate) -> bool:
-        """Whether its text was erased with its document; snippet and text are empty then."""
+        """Whether the text was erased with its document. Snippet and text are then empty."""
         return not hasattr(candidate, "text")
 
     def get_snippet(self, candidate: Candidate) -> str:
-        """Three to five lines of it."""
+        """Excerpt of three to five lines."""
         return candidate.text.snippet if hasattr(candidate, "text") else ""
 
     def get_text(self, candidate: Candidate) -> str:
-        """Its text with the context."""
+        """Text of the passage with its context."""
         return candidate.text.context if hasattr(candidate, "text") else ""
 
 
 class SigningSerializer(serializers.Serializer[Any]):
-    """What would be signed now, and what must be decided first."""
+    """What a signature would cover now, and what must be decided first."""
 
     record_sha256 = serializers.CharField()
     record = serializers.DictField()
-    waiting = serializers.ListField(child=serializers.IntegerField(), help_text="Keys of queue items.")
+    waiting = serializers.ListField(child=serializers.IntegerField(), help_text="IDs of queue items.")
 
 
 class CitationSerializer(serializers.Serializer[Any]):
-    """The lines that a sentence rests on: both ends inclusive, 1-based."""
+    """The lines that support a sentence: inclusive, 1-based."""
 
-    candidate = serializers.IntegerField(allow_null=True, help_text="Key of the candidate.")
+    candidate = serializers.IntegerField(allow_null=True, help_text="ID of the candidate.")
     candidate_id = serializers.CharField()
-    document = serializers.IntegerField(help_text="Key of the document.")
+    document = serializers.IntegerField(help_text="ID of the document.")
     document_name = serializers.CharField()
-    place = serializers.CharField(help_text='In words, such as "page 2, lines 9–10".')
+    place = serializers.CharField(help_text='Location in words, such as "page 2, lines 9–10".')
     page_start = serializers.IntegerField()
     line_start = serializers.IntegerField()
     page_end = serializers.IntegerField()
@@ -303,41 +310,44 @@ class AnswerSentenceSerializer(serializers.Serializer[Any]):
 
 
 class TextDifferenceSerializer(serializers.Serializer[Any]):
-    """Two texts of the evidence of which one replaces the other. ``in_force`` is null where that text is not known or
-    may not be quoted yet."""
+    """Two texts in the evidence, one of which replaces the other. ``in_force`` is null if that text is unknown or must
+    not be quoted yet."""
 
-    kind = serializers.CharField(help_text="How they stand: replaced, version, amended, overridden or ended.")
+    kind = serializers.CharField(
+        help_text="How the texts relate: replaced, version, amended, overridden or ended."
+    )
     headline = serializers.CharField()
-    statement = serializers.CharField(help_text="What each of them says, the text in force first.")
+    statement = serializers.CharField(help_text="What each text says, the text in force first.")
     in_force = AnswerSentenceSerializer(allow_null=True)
     replaced = AnswerSentenceSerializer(allow_null=True)
 
 
 class AnswerVersionSerializer(serializers.Serializer[Any]):
-    """An answer as it was written from the evidence of its time."""
+    """A version of an answer, based on the evidence at its time."""
 
     version = serializers.IntegerField()
     created_at = serializers.DateTimeField()
-    is_stale = serializers.BooleanField(help_text="The evidence has changed since.")
+    is_stale = serializers.BooleanField(help_text="Whether the evidence has changed since.")
     evidence_hash = serializers.CharField()
     statement = serializers.CharField()
     sentences = AnswerSentenceSerializer(many=True)
 
 
 class WaitingCardSerializer(serializers.Serializer[Any]):
-    """What must be decided before an answer is final: a passage, or with no candidate the not-found."""
+    """A card that must be decided before the answer is final: a passage, or the not-found result if ``candidate`` is
+    null."""
 
-    item = serializers.IntegerField(help_text="Key of the queue item.")
+    item = serializers.IntegerField(help_text="ID of the queue item.")
     candidate = serializers.IntegerField(allow_null=True)
     document_name = serializers.CharField(allow_blank=True)
     place = serializers.CharField(allow_blank=True)
     cannot_tell = serializers.CharField(
-        allow_blank=True, help_text="Who could not tell; empty where nobody said so."
+        allow_blank=True, help_text="Person who could not tell; empty if nobody."
     )
 
 
 class NearestSerializer(serializers.Serializer[Any]):
-    """A passage that came near and does not answer, with the reason."""
+    """A near passage that does not answer, with the reason."""
 
     candidate = serializers.IntegerField()
     document_name = serializers.CharField()
@@ -345,30 +355,30 @@ class NearestSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(allow_blank=True)
     reason = serializers.CharField(allow_blank=True)
     holds = serializers.ListField(
-        child=serializers.CharField(), help_text="Words that were searched and stand in the passage."
+        child=serializers.CharField(), help_text="Searched words that the passage contains."
     )
     lacks = serializers.ListField(
-        child=serializers.CharField(), help_text="Words that were searched and do not stand in it."
+        child=serializers.CharField(), help_text="Searched words that the passage lacks."
     )
 
 
 class AnswerSerializer(serializers.Serializer[Any]):
-    """The newest answer of a run and every version of it. ``state``: "none" while there is no answer, "provisional"
-    while people decide on passages or the answer is stale, "final", or "signed"."""
+    """The newest answer of a run, and all its versions. ``state`` is "none" while there is no answer, "provisional"
+    while passages need review or the answer is stale, then "final" or "signed"."""
 
     run = serializers.IntegerField()
     question = serializers.CharField()
     state = serializers.ChoiceField(choices=[str(state) for state in AnswerState])
     waiting = serializers.ListField(
-        child=serializers.IntegerField(), help_text="Keys of the queue items that must be decided first."
+        child=serializers.IntegerField(), help_text="IDs of the queue items that must be decided first."
     )
     waiting_for = WaitingCardSerializer(many=True)
-    not_found = serializers.BooleanField(help_text="As people left it.")
+    not_found = serializers.BooleanField(help_text="Result after people's decisions.")
     not_found_confirmed_by = serializers.CharField(
-        allow_null=True, help_text="Who confirmed it, once nothing must be decided any more."
+        allow_null=True, help_text="Person who confirmed the result, once nothing is left to decide."
     )
     nearest = NearestSerializer(
-        many=True, help_text="Of a not-found: what came nearest, and why it does not answer."
+        many=True, help_text="For a not-found result: the nearest passages and why they do not answer."
     )
     kind = serializers.CharField(allow_blank=True)
     language = serializers.CharField(allow_blank=True)
@@ -378,14 +388,14 @@ class AnswerSerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField(allow_null=True)
     is_stale = serializers.BooleanField()
     is_being_written = serializers.BooleanField(
-        help_text="A new version is on its way: one follows the last decision by itself."
+        help_text="Whether a new version is being written. The last decision triggers one automatically."
     )
     created_at = serializers.DateTimeField(allow_null=True)
     versions = AnswerVersionSerializer(many=True, help_text="Oldest first.")
 
 
 class EvidenceSerializer(serializers.Serializer[Any]):
-    """Lines of a document, both ends inclusive and 1-based, their role and what they show."""
+    """Lines of a document (inclusive, 1-based), their role and what they show."""
 
     document = serializers.IntegerField(min_value=1)
     page_start = serializers.IntegerField(min_value=1, max_value=10**6)
@@ -397,8 +407,8 @@ class EvidenceSerializer(serializers.Serializer[Any]):
 
 
 class NotFoundSerializer(serializers.Serializer[Any]):
-    """A word on a run that found nothing. Whoever refutes it says where the answer stands: in the comment, or by the
-    ``candidate`` of the run that answers, which becomes primary."""
+    """A decision on a not-found result. To refute it, give the location of the answer in the comment, or the
+    ``candidate`` that answers, which becomes primary."""
 
     decision = serializers.ChoiceField(choices=["confirm", "refute"])
     candidate = serializers.IntegerField(
@@ -408,7 +418,7 @@ class NotFoundSerializer(serializers.Serializer[Any]):
 
 
 class RegenerationSerializer(serializers.ModelSerializer[Regeneration]):
-    """A new version of an answer on its way."""
+    """A new version of an answer that is being written."""
 
     class Meta:
         model = Regeneration
@@ -417,14 +427,14 @@ class RegenerationSerializer(serializers.ModelSerializer[Regeneration]):
 
 
 class ChoiceSerializer(serializers.Serializer[Any]):
-    """A role, and a word on it."""
+    """A role and a comment."""
 
     role = serializers.ChoiceField(choices=RoleChoice.choices)
     comment = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
 
 
 class WordSerializer(serializers.Serializer[Any]):
-    """A decision or second review that was written."""
+    """A recorded decision or second review."""
 
     id = serializers.IntegerField()
     role = serializers.ChoiceField(choices=RoleChoice.choices, allow_null=True)
@@ -433,7 +443,7 @@ class WordSerializer(serializers.Serializer[Any]):
 
 
 class CandidateThenSerializer(serializers.Serializer[Any]):
-    """A candidate's role at a moment, and now."""
+    """A candidate's role at a given time, and now."""
 
     candidate_id = serializers.CharField(source="candidate.candidate_id")
     machine_role = serializers.CharField(allow_null=True)
@@ -443,7 +453,7 @@ class CandidateThenSerializer(serializers.Serializer[Any]):
 
 
 class RunThenSerializer(serializers.Serializer[Any]):
-    """A run at a moment."""
+    """A run at a given time."""
 
     at = serializers.DateTimeField()
     existed = serializers.BooleanField()

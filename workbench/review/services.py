@@ -1,6 +1,6 @@
-"""Decisions of people. The machine's verdict is never touched; each decision is a new row.
+"""Decisions of people. Each decision is a new row; the machine's verdict is never changed.
 
-One function decides about a candidate, whatever the way it came (page, API, bulk): the rules hold everywhere.
+One function decides about a candidate for pages, API and bulk approval, so the same rules apply everywhere.
 """
 
 from __future__ import annotations
@@ -32,11 +32,8 @@ SURVIVING = (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
 def candidate_approve(
     *, actor: User, candidate: Candidate, comment: str = "", seen_review_id: int | None = None
 ) -> Review:
-    """The person agrees with the machine's role.
-
-    Raises :class:`WorkbenchError` when the machine gave no role, :class:`Conflict` when somebody else decided or
-    holds the item, :class:`NotAllowed` without the right to review.
-    """
+    """Approves the machine's role. Raises :class:`WorkbenchError` if the machine gave no role, :class:`Conflict` if
+    somebody else decided or holds the item, :class:`NotAllowed` without the right to review."""
     return _candidate_decide(
         actor=actor,
         candidate=candidate,
@@ -57,10 +54,8 @@ def candidate_override(
     comment: str = "",
     seen_review_id: int | None = None,
 ) -> Review:
-    """The person gives another role, with a typed reason.
-
-    Raises as :func:`candidate_approve`; also when role or reason are unknown, or the role is the machine's.
-    """
+    """Overrides the machine's role, with a kind of reason. Raises as :func:`candidate_approve`, and if role or reason
+    are unknown or the role is the machine's."""
     if role not in RoleChoice.values:
         raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
     if reason_code not in ReasonCode.values:
@@ -86,10 +81,8 @@ def candidate_choose(
     comment: str = "",
     seen_review_id: int | None = None,
 ) -> Review:
-    """The person gives a role without having seen the machine's: recorded as blind, an approval where both are one.
-
-    Raises as :func:`candidate_approve`; :class:`Conflict` when the card was not a blind one.
-    """
+    """Records a blind decision: a role given without seeing the machine's. If both agree, it counts as an approval.
+    Raises as :func:`candidate_approve`, and :class:`Conflict` if the card is not blind."""
     if role not in RoleChoice.values:
         raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
     return _candidate_decide(
@@ -105,7 +98,7 @@ def candidate_choose(
 
 
 def candidate_unsure(*, actor: User, candidate: Candidate, comment: str = "") -> Review:
-    """The person can't tell: the item goes back to the queue for somebody else."""
+    """Records that the person cannot tell. The item returns to the queue for somebody else."""
     return _candidate_decide(
         actor=actor,
         candidate=candidate,
@@ -166,18 +159,15 @@ def _candidate_decide(
         answers_mark(locked, before=before, after=after, is_word_new=is_first and review.role is not None)
         _record(actor=actor, review=review, before=before, after=after)
         decided.publish(Decided(review))
-        if not awaits_second:  # a word that was learned would tell the second reviewer what the first decided
+        if not awaits_second:  # a learned word would reveal the first decision to the second reviewer
             alias_learn(review=review)
     return review
 
 
 def candidate_undo(*, actor: User, candidate: Candidate) -> Review:
-    """Takes the person's own last decision on this candidate back, by a row of its own; what counted before counts
-    again.
-
-    Raises :class:`Conflict` when it is not theirs, not the last, too old, or somebody built on it; as
-    :func:`candidate_approve` otherwise.
-    """
+    """Undoes the person's latest decision on this candidate by adding a row. The decision before it counts again.
+    Raises :class:`Conflict` if it is not theirs, not the latest, too old, or others have built on it; otherwise as
+    :func:`candidate_approve`."""
     with transaction.atomic():
         run = run_for_decision(actor=actor, run_id=candidate.run_id)
         locked = candidate_locked(candidate.pk, run=run)
@@ -219,15 +209,15 @@ def _refuse_undo(*, actor: User, review: Review | None) -> None:
 
 
 def not_found_confirm(*, actor: User, run: Run, comment: str = "") -> Review:
-    """The person agrees that the documents do not answer the question. Raises :class:`DecideFirst` while a card of the
-    run is hidden from them, as the next one does."""
+    """Confirms that the documents do not answer the question. Like :func:`not_found_refute`, raises
+    :class:`DecideFirst` while a card of the run is hidden from the person."""
     require_sight(user=actor, runs=[run])
     return _not_found_decide(actor=actor, run=run, action=ReviewAction.CONFIRM_NOT_FOUND, comment=comment)
 
 
 def not_found_refute(*, actor: User, run: Run, comment: str, candidate: Candidate | None = None) -> Review:
-    """The person says the answer is there, and where: in the comment, or by the passage of the run that answers, which
-    becomes primary."""
+    """Refutes a not-found result. The comment says where the answer is, or the person names the candidate of the run
+    that answers, which becomes primary."""
     if candidate is not None:
         return _refuted_by(actor=actor, run=run, candidate=candidate, comment=comment)
     if not comment.strip():
@@ -261,7 +251,7 @@ def _refuted_by(*, actor: User, run: Run, candidate: Candidate, comment: str) ->
 
 
 def not_found_answered(*, actor: User, run: Run, candidate: Candidate) -> Review:
-    """Evidence that a person added refutes the not-found, which they need not know of."""
+    """Refutes the not-found result of a run to which a person added evidence. The person may not know of the result."""
     return _not_found_decide(
         actor=actor, run=run, action=ReviewAction.REFUTE_NOT_FOUND, comment=candidate.candidate_id
     )
@@ -294,7 +284,7 @@ def _not_found_decide(*, actor: User, run: Run, action: str, comment: str) -> Re
 
 
 def not_found_undo(*, actor: User, run: Run) -> Review:
-    """Takes the person's own last word on a not-found back, as :func:`candidate_undo` does."""
+    """Undoes the person's latest decision on a not-found result, as :func:`candidate_undo` does."""
     with transaction.atomic():
         locked = run_for_decision(actor=actor, run_id=run.pk)
         undone = _not_found_word(locked)
@@ -331,7 +321,7 @@ def _not_found_item(*, actor: User, run: Run) -> QueueItem | None:
 # --- parts ------------------------------------------------------------------------------------------
 
 
-#: What deciding reads of a run; it has a score of other columns.
+#: The columns of a run needed for a decision; it has some twenty others.
 _RUN_COLUMNS = (
     *("status", "review_state", "strategy", "requested_by_id", "not_found", "not_found_reason"),
     *("question", "collection"),
@@ -339,10 +329,8 @@ _RUN_COLUMNS = (
 
 
 def run_for_decision(*, actor: User, run_id: int) -> Run:
-    """The run, locked, in review from now on. Every decision goes through here, whatever the way it came.
-
-    Raises :class:`NotAllowed` without the right to review, :class:`Conflict` for a run unfinished or signed.
-    """
+    """Locks the run and puts it in review. Every decision calls this. Raises :class:`NotAllowed` without the right to
+    review, :class:`Conflict` if the run is unfinished or signed."""
     runs = Run.objects.select_for_update(of=("self",)).select_related("collection", "question")
     run = runs.only(*_RUN_COLUMNS).get(pk=run_id)
     require_review_right(actor=actor, run=run)
@@ -356,17 +344,17 @@ def run_for_decision(*, actor: User, run_id: int) -> Run:
 
 
 def require_review_right(*, actor: User, run: Run) -> None:
-    """Raises :class:`NotAllowed` for who does not review in the run's collection."""
+    """Raises :class:`NotAllowed` unless the person reviews in the run's collection."""
     if not has_permission(actor, run.collection, Permission.REVIEW):
         raise NotAllowed(_("Only reviewers of this collection may decide."))
 
 
 def _refuse_when_overtaken(*, actor: User, previous: Review | None, seen_review_id: int | None) -> None:
-    """A decision made on an outdated card is refused, kindly: the person sees what changed and decides again."""
+    """Refuses a decision made on an outdated card. The person sees what changed and decides again."""
     if previous is None or previous.reviewer_id == actor.pk or previous.pk == seen_review_id:
         return
     if previous.role is None:
-        return  # that person left the decision to others
+        return  # no decision of theirs counts
     raise Conflict(
         _("%(name)s decided this card meanwhile. Nothing is lost: look at the decision, then decide again.")
         % {"name": previous.reviewer},
@@ -374,7 +362,7 @@ def _refuse_when_overtaken(*, actor: User, previous: Review | None, seen_review_
     )
 
 
-#: What a decision, its label and a learned alias read of a candidate.
+#: The columns of a candidate needed for a decision, its label and a learned alias.
 _CANDIDATE_COLUMNS = (
     *("run_id", "document_id", "candidate_id", "text_hash", "methods", "matched_keywords", "section_title"),
     *(f"anchor_{name}" for name in ("page_start", "line_start", "page_end", "line_end")),
@@ -383,7 +371,7 @@ _CANDIDATE_COLUMNS = (
 
 
 def candidate_locked(pk: int, *, run: Run) -> Candidate:
-    """The candidate, locked until the transaction ends, with the machine's role and its run, locked before."""
+    """Locks the candidate, after its run, until the transaction ends. Returns it with the machine's role."""
     candidates = Candidate.objects.select_for_update(of=("self",)).select_related("verdict")
     candidate = candidates.only(*_CANDIDATE_COLUMNS).get(pk=pk)
     candidate.run = run
@@ -391,20 +379,20 @@ def candidate_locked(pk: int, *, run: Run) -> Candidate:
 
 
 def item_locked(*, actor: User, candidate: Candidate) -> QueueItem | None:
-    """The candidate's place in the queue, locked; :class:`Conflict` when somebody else is at work on it."""
+    """Locks the candidate's queue item. Raises :class:`Conflict` if somebody else is working on it."""
     item = QueueItem.objects.select_for_update().filter(candidate=candidate).first()
     refuse_foreign_claim(actor=actor, item=item)
     return item
 
 
 def _refuse_wrong_way(*, actor: User, item: QueueItem | None, action: str, blind: bool) -> None:
-    """A second review is no first decision, and a blind card is decided blind."""
+    """Refuses a first decision on an item that needs a second review, and an open decision on a blind card."""
     is_waiting = item is not None and item.state == ItemState.WAITING
     is_blind = (
         item is not None
         and waits_blind(item)
         and item.stage == ItemStage.FIRST
-        and item.first_reviewer_id != actor.pk  # who took a decision back has seen the machine's role
+        and item.first_reviewer_id != actor.pk  # whoever undid a decision has seen the machine's role
     )
     if (
         is_waiting
@@ -436,14 +424,14 @@ def refuse_foreign_claim(*, actor: User, item: QueueItem | None) -> None:
 
 
 def is_held_by_another(*, actor: User, item: QueueItem) -> bool:
-    """Whether the time of somebody else's claim on a waiting item is not over."""
+    """Whether somebody else has an unexpired claim on the item."""
     if item.claimed_by_id in {None, actor.pk} or item.state != ItemState.WAITING:
         return False
     return QueueItem.objects.filter(pk=item.pk, claimed_until__gt=Now()).exists()
 
 
 def machine_role_of(candidate: Candidate) -> str | None:
-    """The machine's word; None where it gave none."""
+    """The machine's role; None if it gave none."""
     verdict = getattr(candidate, "verdict", None)
     return verdict.role if verdict else None
 
@@ -457,15 +445,15 @@ def _approved_role(machine_role: str | None) -> str:
 
 
 def seconds_on_card(*, item: QueueItem | None, actor: User) -> float | None:
-    """How long the person has held the item; None for who did not claim it."""
+    """Seconds since the person claimed the item; None if they did not claim it."""
     if item is None or item.claimed_by_id != actor.pk or item.claimed_at is None:
         return None
     return round((timezone.now() - item.claimed_at).total_seconds(), 3)
 
 
 def item_follow(item: QueueItem | None, *, review: Review) -> bool:
-    """What a first decision does to its place in the queue: decided, back to others, or on to a second person. Whether
-    it is the last."""
+    """Updates the queue item after a first decision: done, returned to others, or passed to a second person. Returns
+    whether it goes to a second person."""
     if item is None:
         return False
     if review.role is None:
@@ -475,7 +463,7 @@ def item_follow(item: QueueItem | None, *, review: Review) -> bool:
     if dispute:
         second = SecondReview.objects.filter(candidate=item.candidate_id).order_by("pk").last()
         if second is not None and second.role != review.role:
-            return False  # still two opinions; the dispute goes on
+            return False  # still two opinions, so the dispute stays open
     if item.needs_second and not dispute:
         QueueItem.objects.filter(pk=item.pk).update(
             state=ItemState.WAITING,
@@ -491,7 +479,7 @@ def item_follow(item: QueueItem | None, *, review: Review) -> bool:
     return False
 
 
-#: Nobody holds the item, and it is kept for nobody.
+#: Neither claimed nor assigned.
 _NOBODYS: dict[str, None] = {
     "claimed_by": None,
     "claimed_until": None,
@@ -501,8 +489,8 @@ _NOBODYS: dict[str, None] = {
 
 
 def item_settle(item: QueueItem | None, *, decided: bool, seen_by: User | None = None) -> None:
-    """Out of the queue, or back to its beginning for everybody. ``seen_by`` decided it before: a blind card is an
-    open one to them."""
+    """Removes the item from the queue, or returns it to its first stage for everybody. ``seen_by`` decided it before,
+    so a blind card is open to them."""
     if item is None:
         return
     values = (
@@ -521,8 +509,8 @@ def item_settle(item: QueueItem | None, *, decided: bool, seen_by: User | None =
 def answers_mark(
     candidate: Candidate, *, before: str | None, after: str | None, is_word_new: bool = False
 ) -> None:
-    """Marks the answer stale where its evidence changed, or where the question is answered no longer, or now.
-    ``is_word_new``: a person's word is there now and was not before, or the other way round."""
+    """Marks the answer stale if its evidence changed, or if the question became answered or unanswered.
+    ``is_word_new``: a person's decision was added or removed."""
     if before == after and not (is_word_new and awaited_a_person(candidate)):
         return
     if before in SURVIVING or after in SURVIVING or _decides_not_found(candidate, before=before, after=after):
@@ -530,13 +518,13 @@ def answers_mark(
 
 
 def awaited_a_person(candidate: Candidate) -> bool:
-    """Whether no answer may rest on the passage before a person agrees (``arbitration.answers.may_answer``)."""
+    """Whether an answer may only use the passage once a person agrees (``arbitration.answers.may_answer``)."""
     verdict = getattr(candidate, "verdict", None)
     return verdict is not None and (verdict.needs_person or verdict.injection_suspected)
 
 
 def _decides_not_found(candidate: Candidate, *, before: str | None, after: str | None) -> bool:
-    """Whether the result stands or falls with this tangential passage, because nothing else survives."""
+    """Whether the result depends on this tangential passage, because nothing else survives."""
     if RoleChoice.TANGENTIAL not in (before, after):
         return False
     surviving = SURVIVING if before == after else (*SURVIVING, RoleChoice.TANGENTIAL)

@@ -22,7 +22,7 @@ from .signing import run_reopen, run_sign
 
 
 class ReopeningSerializer(serializers.ModelSerializer[Reopening]):
-    """Why and by whom a signature was set aside."""
+    """The reopening of a signed run: person and reason."""
 
     reopened_by = serializers.CharField(source="reopened_by.name", read_only=True)
 
@@ -33,8 +33,8 @@ class ReopeningSerializer(serializers.ModelSerializer[Reopening]):
 
 
 class TextChangeSerializer(serializers.ModelSerializer[TextChange]):
-    """A passage of a signed run that a new version changed; ``candidate`` is null for a not-found, which rests on the
-    whole document."""
+    """A passage of a signed run that a new document version changed. ``candidate`` is null for a not-found result,
+    which covers the whole document."""
 
     class Meta:
         model = TextChange
@@ -43,8 +43,8 @@ class TextChangeSerializer(serializers.ModelSerializer[TextChange]):
 
 
 class SignatureSerializer(serializers.ModelSerializer[Signature]):
-    """Name, time and meaning, bound to the SHA-256 of the record's canonical JSON; and what new versions of the
-    documents changed of the text since."""
+    """A signature: name, time and meaning, bound to the SHA-256 of the record's canonical JSON. Includes later text
+    changes by new document versions."""
 
     record = serializers.SerializerMethodField()
     reopening = ReopeningSerializer(read_only=True, allow_null=True, default=None)
@@ -64,7 +64,7 @@ class SignatureSerializer(serializers.ModelSerializer[Signature]):
 
 
 class SignSerializer(serializers.Serializer[Any]):
-    """A signature to be given."""
+    """A signature to create."""
 
     run = serializers.IntegerField(min_value=1)
     password = serializers.CharField(max_length=1000, trim_whitespace=False, write_only=True)
@@ -73,22 +73,22 @@ class SignSerializer(serializers.Serializer[Any]):
 
 
 class ReopenSerializer(serializers.Serializer[Any]):
-    """A run to be reopened."""
+    """A run to reopen."""
 
     run = serializers.IntegerField(min_value=1)
     reason = serializers.CharField(max_length=2000)
 
 
 class SignatureViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Signature]):
-    """Signatures under runs, with the signed record; each stays for ever."""
+    """Signatures of runs, with the signed record. They are never deleted."""
 
     queryset = Signature.objects.none()
     serializer_class = SignatureSerializer
     filters = {
-        "run": by_key("run", "Key of a run."),
+        "run": by_key("run", "ID of the run."),
         "collection": by_slug("run__collection__slug"),
-        "signer": by_person("signer", "Who signed."),
-        "meaning": one_of("meaning", SignatureMeaning, "What it stands for."),
+        "signer": by_person("signer", "Signer."),
+        "meaning": one_of("meaning", SignatureMeaning, "Meaning of the signature."),
         **between_days("signed_at"),
     }
     orderings = ("id", "meaning", "signed_at")
@@ -104,8 +104,8 @@ class SignatureViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiView
 
     @extend_schema(request=SignSerializer, responses={201: SignatureSerializer})
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """Signs a run with the caller's password once more. `record_sha256` is the hash that
-        `GET /runs/{id}/signing/` gave: a record that changed since is not signed."""
+        """Signs a run. Requires the caller's password. `record_sha256` is the hash from `GET /runs/{id}/signing/`; a
+        record that has changed since is refused."""
         given = checked(request, SignSerializer)
         signature = run_sign(
             actor=request.user,
@@ -125,7 +125,7 @@ class ReopeningViewSet(ApiViewSet[Reopening]):
 
     @extend_schema(request=ReopenSerializer, responses={201: ReopeningSerializer})
     def create(self, request: Request) -> Response:
-        """Sets the signature of a run aside, with a reason."""
+        """Reopens a signed run. A reason is required."""
         given = checked(request, ReopenSerializer)
         run = run_for(user=request.user, pk=given["run"])
         reopening = run_reopen(actor=request.user, run=run, reason=given["reason"])

@@ -34,7 +34,7 @@ class RoleChoice(models.TextChoices):
 
 
 def demands_decision(*, role: str | None, needs_person: bool) -> bool:
-    """Whether a run cannot be signed before a person decided on a verdict with this role."""
+    """Whether a verdict with this role must be decided by a person before the run can be signed."""
     return needs_person or role in (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
 
 
@@ -45,7 +45,7 @@ class Question(models.Model):
     document = models.ForeignKey(
         Document, on_delete=models.PROTECT, null=True, blank=True, related_name="questions"
     )
-    # Of a whole collection: which of its documents are asked (``documents.narrowing.ScopeFilter``); null: all of them.
+    # For a whole collection: which documents to ask (``documents.narrowing.ScopeFilter``); null: all.
     filters = models.JSONField(null=True, blank=True)
     text = models.TextField(_("question"))
     normalised = models.TextField()
@@ -60,24 +60,24 @@ class Question(models.Model):
 
     @property
     def narrowed_to(self) -> str:
-        """The values of its filters for pages and reports; empty where it asks everything."""
+        """The values of the question's filters, for pages and reports. Empty without filters."""
         return ", ".join(filter_words(ScopeFilter.model_validate(self.filters))) if self.filters else ""
 
     @property
     def documents_named(self) -> list[Document]:
-        """Those that it was narrowed to by name; one query where there are any."""
+        """The documents that the question names. One query if there are any."""
         keys = (self.filters or {}).get("documents", [])
         return list(Document.objects.filter(pk__in=keys).order_by("title", "name", "pk")) if keys else []
 
     @property
     def facts_named(self) -> str:
-        """What it is narrowed to beside the documents named."""
+        """The filters of the question apart from named documents."""
         facts = {**(self.filters or {}), "documents": []}
         return ", ".join(filter_words(ScopeFilter.model_validate(facts)))
 
     @property
     def asked_of(self) -> str:
-        """The names of its documents, or the collection, with what that is narrowed to."""
+        """The names of the documents asked, or the collection with its filters."""
         if self.document is not None:
             return str(self.document)
         if named := self.documents_named:
@@ -88,7 +88,7 @@ class Question(models.Model):
 
 
 class RunStatus(models.TextChoices):
-    """Where a run is; the last three are ends."""
+    """The status of a run. The last three are final."""
 
     QUEUED = "queued", _("waiting to start")
     DETECTING = "detecting", _("finding passages")
@@ -105,7 +105,7 @@ ENDED = (RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED)
 
 
 class ReviewState(models.TextChoices):
-    """How far people are with a finished run."""
+    """The review progress of a finished run."""
 
     OPEN = "open", _("open")
     IN_REVIEW = "in_review", _("in review")
@@ -116,8 +116,8 @@ class RunQuerySet(models.QuerySet["Run"]):
     """Runs, filtered by what a user may do."""
 
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> RunQuerySet:
-        """Those in collections where the user holds the permission, without those that rest on a document restricted
-        to others."""
+        """Rows in collections where the user has the permission, except those based on a document restricted to
+        others."""
         return self.filter(member_condition(user, permission, prefix="collection"), runs_open_to(user))
 
 
@@ -139,7 +139,7 @@ class Run(models.Model):
     cache_key = models.CharField(max_length=64, blank=True, db_index=True)
     use_cache = models.BooleanField(default=True)
     cached_from = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="+")
-    # The database's own key is of two columns, with the collection (migration 0016).
+    # In the database, the foreign key includes the collection (migration 0016).
     follows = models.ForeignKey(
         "self",
         on_delete=models.SET_NULL,
@@ -170,17 +170,17 @@ class Run(models.Model):
     notes = models.JSONField(default=list)
     artefacts = models.JSONField(
         default=dict, blank=True
-    )  # what the strategy made on its way, such as a rubric
+    )  # intermediate results of the strategy, such as a rubric
     not_found = models.BooleanField(null=True)
     not_found_reason = models.TextField(blank=True)
-    # What is kept is the nearest there is: a person decides whether it answers.
+    # Only the nearest passages are kept. A person decides whether they answer.
     no_strong_match = models.BooleanField(default=False, db_default=False)
     confidence = models.FloatField(null=True)
     needs_person = models.BooleanField(default=False)
     failure_reason = models.TextField(blank=True)
     llm_call_count = models.PositiveIntegerField(default=0)
     cost = models.DecimalField(max_digits=12, decimal_places=6, default=0)
-    # Calls of models without a price: the cost is at least what stands above.
+    # Calls of models without a price. The cost is at least the value above.
     unpriced_call_count = models.PositiveIntegerField(default=0, db_default=0)
     elapsed_ms = models.FloatField(null=True)
     created_at = models.DateTimeField(db_default=Now())
@@ -224,26 +224,26 @@ class Run(models.Model):
 
     @property
     def review_words(self) -> str:
-        """How far people are, and whether the text has changed since they signed."""
+        """The review state in words, and whether the text has changed since signing."""
         if self.review_state == ReviewState.SIGNED and self.text_changed_at is not None:
             return gettext("signed; text changed since")
         return str(self.get_review_state_display())
 
     @property
     def is_ended(self) -> bool:
-        """Whether nothing more will happen by itself."""
+        """Whether processing has ended."""
         return self.status in ENDED
 
 
 class RunPool(models.Model):
-    """The engine's serialised candidate pool between detection and arbitration; holds document text."""
+    """The engine's serialised candidate pool between detection and arbitration. Contains document text."""
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="pool", primary_key=True)
     body = models.JSONField()
 
 
 class Candidate(models.Model):
-    """One passage that a detector, or a person, offered as evidence in a run."""
+    """A passage that a detector or a person proposed as evidence in a run."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="candidates")
     document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="candidates")
@@ -278,25 +278,25 @@ class Candidate(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "candidate_id"], name="candidate_once_per_run")]
 
     def get_absolute_url(self) -> str:
-        """Where the card stands on its run's page. The query names it too, so that the page does not leave it for
-        later: a fragment never reaches the server, and without scripts nothing would fetch the card."""
+        """The address of the card on the page of its run. The query names the card too, so that the page does not load
+        it lazily: a fragment never reaches the server, and without scripts nothing would fetch the card."""
         name = dom_id_of(self.candidate_id)
         return f"{reverse('questions:run', args=[self.run_id])}?card={name}#{name}"
 
     @property
     def scope(self) -> dict[str, int]:
-        """Where the evidence stands, as ``places`` has it in words."""
+        """The lines of the evidence. ``places`` turns them into words."""
         ends = ("page_start", "line_start", "page_end", "line_end")
         return {name: getattr(self, f"anchor_{name}") for name in ends}
 
 
 def dom_id_of(candidate_id: str) -> str:
-    """The id that the card of a candidate has on a page."""
+    """The HTML id of a candidate's card."""
     return "c-" + candidate_id.replace(":", "-")
 
 
 class CandidateText(models.Model):
-    """The text of a candidate, apart from its record, so that deleting a document can erase it."""
+    """The text of a candidate. It is separate from the candidate, so that deleting a document can erase it."""
 
     candidate = models.OneToOneField(
         Candidate, on_delete=models.CASCADE, related_name="text", primary_key=True
@@ -312,7 +312,7 @@ class CandidateText(models.Model):
 
 
 class Verdict(models.Model):
-    """The machine's word on a candidate. Written once, never changed; a person's word lies elsewhere."""
+    """The machine's verdict on a candidate. Written once, never changed. People's decisions are stored elsewhere."""
 
     candidate = models.OneToOneField(
         Candidate, on_delete=models.CASCADE, related_name="verdict", primary_key=True
@@ -331,7 +331,7 @@ class Verdict(models.Model):
     needs_person = models.BooleanField(default=False)
     needs_person_reasons = models.JSONField(default=list)
     injection_suspected = models.BooleanField(default=False)
-    #: Document text: what raised the suspicion.
+    #: Document text: the words that suggest a prompt injection.
     injection_words = models.JSONField(
         default=list, db_default=models.Value([], models.JSONField()), blank=True
     )
@@ -362,7 +362,7 @@ class Verdict(models.Model):
 
 
 class Answer(models.Model):
-    """An answer written from the evidence as it stood; regenerating adds a version."""
+    """An answer written from the evidence at that time. Regenerating adds a version."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="answers")
     version = models.PositiveIntegerField()
@@ -377,7 +377,7 @@ class Answer(models.Model):
 
 
 class LLMCall(models.Model):
-    """The ledger: one row per attempt, failures too."""
+    """The ledger of model calls: one row per attempt, including failures."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="llm_calls")
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, null=True, related_name="+")
@@ -408,12 +408,12 @@ class LLMCall(models.Model):
                 condition=Q(cached_tokens__lte=F("input_tokens")), name="cached_within_input"
             ),
         ]
-        # The month's costs are summed before every call; they stand in the index.
+        # The month's costs are summed before every call, from the index alone.
         indexes = [models.Index(fields=["created_at"], include=["cost"], name="llmcall_by_time")]
 
 
 class LLMCallBody(models.Model):
-    """Prompt and answer of a call; holds document text, so it can be erased apart from the ledger."""
+    """Prompt and answer of a call. Contains document text, so it can be erased separately from the ledger."""
 
     call = models.OneToOneField(LLMCall, on_delete=models.CASCADE, related_name="body", primary_key=True)
     request = models.JSONField()
@@ -421,7 +421,7 @@ class LLMCallBody(models.Model):
 
 
 class LLMEndpoint(models.Model):
-    """What a probe found an endpoint able to do; the key itself stays in the environment."""
+    """The capabilities of an endpoint, as found by a probe. The API key stays in the environment."""
 
     name = models.CharField(max_length=80, unique=True)
     base_url = models.URLField(max_length=300)
@@ -434,8 +434,8 @@ class LLMEndpoint(models.Model):
 
 
 class ModelPrice(models.Model):
-    """What a model costs, in USD per million tokens. Entered by administrators of the installation; a model that is
-    not listed has an unknown price."""
+    """The price of a model, in USD per million tokens, set by administrators of the installation. A model without a row
+    has an unknown price."""
 
     model = models.CharField(max_length=120, unique=True)
     input = models.DecimalField(max_digits=12, decimal_places=6)
@@ -475,7 +475,7 @@ class LLMControl(models.Model):
 
 
 class LLMReply(models.Model):
-    """An answer kept for an equal request inside one collection; holds document text, so it can be erased."""
+    """A cached answer for an equal request in the same collection. Contains document text, so it can be erased."""
 
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="+")
     request_hash = models.CharField(max_length=64)
@@ -506,7 +506,7 @@ class ComparisonQuerySet(models.QuerySet["Comparison"]):
     """Comparisons, filtered by what a user may do."""
 
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> ComparisonQuerySet:
-        """Those in collections where the user holds the permission, if each of their runs is open to the user."""
+        """Comparisons in collections where the user has the permission, if all their runs are visible to the user."""
         hidden = Run.objects.filter(~runs_open_to(user))
         return self.filter(
             member_condition(user, permission, prefix="collection"),
@@ -516,7 +516,7 @@ class ComparisonQuerySet(models.QuerySet["Comparison"]):
 
 
 class Comparison(models.Model):
-    """One question under several strategies, side by side."""
+    """One question run with several strategies, side by side."""
 
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="comparisons")
     document = models.ForeignKey(Document, on_delete=models.PROTECT, null=True, blank=True, related_name="+")

@@ -18,7 +18,7 @@ from .restrictions import runs_open_to
 if TYPE_CHECKING:
     from workbench.accounts.models import User
 
-#: A queued run whose message should have arrived long ago.
+#: Age of a queued run whose message must have been lost.
 LOST_AFTER = timedelta(seconds=10)
 
 
@@ -30,20 +30,20 @@ def run_for(*, user: User, pk: int, permission: Permission = Permission.VIEW) ->
     return get_object_or_404(runs, pk=pk)
 
 
-#: Follow-ups of a run that its page names.
+#: Number of follow-ups shown on the page of a run.
 MOST_FOLLOW_UPS = 10
 
 
 def follow_ups(*, run: Run, user: User) -> RunQuerySet:
-    """The first runs that follow this one up and that the user may read, oldest first, with their questions and nothing
-    of what they came to."""
+    """The first follow-ups of the run that the user can read, oldest first. Only their questions are loaded, not their
+    results."""
     following = Run.objects.visible_to(user).filter(follows=run).select_related("question")
     return following.only("question__text").order_by("pk")[:MOST_FOLLOW_UPS]
 
 
 def run_spent(*, run: Run) -> tuple[int, Decimal, int]:
-    """How many calls of models the ledger holds for a run by now, their USD, and how many have an unknown cost; a call
-    under way is not among them."""
+    """Model calls of a run in the ledger so far: their number, their cost in USD, and how many have an unknown cost. A
+    call under way is not included."""
     ledger = LLMCall.objects.filter(run=run).aggregate(
         calls=Count("pk"), usd=Sum("cost"), unpriced=Count("pk", filter=Q(is_priced=False))
     )
@@ -59,7 +59,7 @@ def runs_visible(*, user: User, collection_id: int | None = None) -> RunQuerySet
     return runs.filter(collection_id=collection_id) if collection_id is not None else runs
 
 
-#: What is shown of the run that answers a question again; the rest of it is read where somebody wants it.
+#: Fields shown of a run that answers a repeated question. The others are loaded on demand.
 _SHOWN = (
     "id", "question_id", "collection_id", "strategy", "status", "review_state", "text_changed_at", "requested_by_id",
     "methods_run",
@@ -75,26 +75,24 @@ _RUN_WITH_KEY = f"""
 
 
 def run_with_key(*, cache_key: str) -> Run | None:
-    """The newest finished run of this very question, scope, state of documents, strategy and settings."""
-    # To build this query from the model's thirty columns takes four times as long as the database needs for it.
+    """The newest finished run with the same question, scope, state of documents, strategy and settings."""
+    # Building this query from all thirty columns takes four times as long as running it.
     run = next(iter(Run.objects.raw(_RUN_WITH_KEY, [cache_key, RunStatus.DONE])), None)
     if run is not None:
         names = ("id", "collection_id", "document_id", "text")
         values = (run.question_id, run.collection_id, run.asked_document, run.asked_text)
-        run.question = Question.from_db(
-            run._state.db, names, values
-        )  # what else it has is read when asked for
+        run.question = Question.from_db(run._state.db, names, values)  # other fields are loaded on demand
     return run
 
 
 def runs_to_wake(*, free: Q) -> list[tuple[int, str]]:
-    """(key, status) of runs that nobody works on although they have not ended."""
+    """(key, status) of unfinished runs that no worker is processing."""
     stale = Q(lease_until__isnull=False) | Q(created_at__lt=Now() - LOST_AFTER)
     rows = Run.objects.exclude(status__in=ENDED).filter(free, stale)
     return list(rows.order_by("id").values_list("pk", "status")[:100])
 
 
-#: The order in which a reader meets the candidates of a run; it tells neither role nor rank.
+#: Candidates in reading order, which reveals neither role nor rank.
 PLACE = (
     *("document_id", "anchor_page_start", "anchor_line_start"),
     *("anchor_page_end", "anchor_line_end", "candidate_id"),
@@ -102,8 +100,8 @@ PLACE = (
 
 
 def neighbours(*, candidate: Candidate, by_place: bool) -> tuple[int | None, int | None, int, int]:
-    """Keys of the candidates before and after this one in the ranked list of its run, or ``by_place`` in the
-    document; its place, their number."""
+    """Keys of the previous and next candidate in the ranked list of the run, or ``by_place`` in the document; then its
+    position and the total."""
     order = PLACE if by_place else ("verdict__order", "position")
     ranked = list(
         Candidate.objects.filter(run_id=candidate.run_id).order_by(*order).values_list("pk", flat=True)

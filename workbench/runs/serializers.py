@@ -19,7 +19,7 @@ from .services import MAX_QUESTION_CHARACTERS
 
 
 class CriterionSerializer(serializers.Serializer[Any]):
-    """A criterion that passages are scored by, 0 to 5."""
+    """A criterion that passages are scored on, 0 to 5."""
 
     name = serializers.CharField(max_length=60)
     definition = serializers.CharField(max_length=400, allow_blank=True, default="")
@@ -29,7 +29,7 @@ class CriterionSerializer(serializers.Serializer[Any]):
 
 
 class KeywordsSerializer(serializers.Serializer[Any]):
-    """What a person searches by instead of the keywords of the parser: at least one."""
+    """Search keywords in place of the parser's: at least one."""
 
     primary = serializers.ListField(
         child=serializers.CharField(max_length=200), required=False, max_length=MOST_KEYWORDS
@@ -40,9 +40,9 @@ class KeywordsSerializer(serializers.Serializer[Any]):
 
 
 class ScopeFilterSerializer(serializers.Serializer[Any]):
-    """Which documents of a collection are asked: any value of a list will do, all lists and dates must hold. A
-    document that lacks a fact is left out where that fact narrows. ``documents`` are keys of documents of the
-    collection, each the newest version; to ask one alone, give ``document`` instead of filters."""
+    """Which documents of a collection to ask. A document must match at least one value of each list, and all dates.
+    Documents without a value for a filtered field are left out. ``documents`` are IDs of documents, each the newest
+    version. To ask a single document, use ``document`` instead."""
 
     documents = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=2**63 - 1),
@@ -57,14 +57,14 @@ class ScopeFilterSerializer(serializers.Serializer[Any]):
     fields = serializers.DictField(  # type: ignore[assignment]
         child=serializers.ListField(child=serializers.CharField(max_length=160)),
         required=False,
-        help_text="Values of the collection's own fields, by the name of the field.",
+        help_text="Custom field values by field name.",
     )
     effective_from = serializers.DateField(required=False)
     effective_to = serializers.DateField(required=False)
 
 
 class AskSerializer(serializers.Serializer[Any]):
-    """A question of a document, or of the whole collection."""
+    """A question about one document or the whole collection."""
 
     collection = serializers.SlugField()
     document = serializers.IntegerField(required=False, allow_null=True, default=None, min_value=1)
@@ -78,11 +78,11 @@ class AskSerializer(serializers.Serializer[Any]):
         required=False,
         default=list,
         max_length=len(METHODS),
-        help_text="The only methods that search. Empty: the rules choose.",
+        help_text="Detectors to use. Empty: the rules choose.",
     )
     options = serializers.DictField(
         required=False,
-        help_text='Settings of the strategy for this question, such as {"n": 0.5, "k": 10} of consensus.',
+        help_text='Strategy options for this question, such as {"n": 0.5, "k": 10} for consensus.',
     )
     keywords = KeywordsSerializer(required=False)
     follows = serializers.IntegerField(
@@ -91,15 +91,17 @@ class AskSerializer(serializers.Serializer[Any]):
         default=None,
         min_value=1,
         max_value=2**63 - 1,
-        help_text="The run of the same collection that this question follows up. The search uses the words of this "
-        "question alone. Nothing is recorded where an earlier run answers.",
+        help_text=(
+            "ID of a run in the same collection that this question follows up. The search uses only the words"
+            " of this question. Not recorded if an earlier run answers."
+        ),
     )
     criteria = serializers.ListField(
         child=CriterionSerializer(),
         required=False,
         min_length=1,
         max_length=MOST_CRITERIA,
-        help_text="For multi-criteria-2 alone: criteria of the caller's own instead of inferred ones.",
+        help_text="Only for multi-criteria-2: custom criteria in place of inferred ones.",
     )
 
     def validate_filters(self, given: dict[str, Any]) -> ScopeFilter:
@@ -136,8 +138,8 @@ class EstimateQuerySerializer(serializers.Serializer[Any]):
 
 
 class EstimateSerializer(serializers.Serializer[Any]):
-    """The calls to a language model that a question takes at most, for the most passages that a search brings.
-    ``cost`` in USD, null where the price of the model is unknown."""
+    """Upper bound on the language model calls of a question, for the largest number of passages a search returns.
+    ``cost`` is in USD, or null if the price of the model is unknown."""
 
     strategy = serializers.CharField()
     candidates = serializers.IntegerField()

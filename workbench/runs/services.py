@@ -1,4 +1,4 @@
-"""Asking: a question becomes a run. The stages of a run are in ``execution.py``."""
+"""Turns questions into runs. ``execution.py`` has the stages of a run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAX_QUESTION_CHARACTERS = 2000
 
 @dataclass(frozen=True, slots=True)
 class AskOutcome:
-    """The run that answers a question; ``is_cached`` when an earlier run already did."""
+    """The run that answers a question. ``is_cached`` if an earlier run already answered it."""
 
     run: Run
     is_cached: bool
@@ -61,17 +61,15 @@ def question_ask(
     options: Mapping[str, object] | None = None,
     follows: Run | None = None,
 ) -> AskOutcome:
-    """Asks a question of one document, or of the whole collection, or of those of its documents that pass ``filters``.
+    """Asks a question about one document, a whole collection, or the documents that match ``filters``.
 
-    The same question of the same documents, by the same strategy, settings and models, is answered by the run
-    that answered it before (``use_cache``). ``edits`` are a person's own keywords for this run, ``rubric`` their
-    criteria where the strategy ranks by some; ``follow_references`` also reads what the best passages refer to;
-    ``methods`` are the only ones that search, whatever the rules say; ``options`` are settings of the strategy, for
-    this question instead of the collection's. ``follows`` is the run that this question follows up: the new run
-    records it, and searches by its own words alone. The same ``idempotency_key`` again gives the run it made.
-
-    Raises :class:`NotAllowed`, :class:`Conflict` (document not ready) or :class:`WorkbenchError` (no question, no
-    documents, unknown strategy).
+    With ``use_cache``, an earlier run answers if question, documents, strategy, settings and models are the same.
+    ``edits`` are a person's keywords for this run, ``rubric`` their criteria for strategies that use some.
+    ``follow_references`` also reads passages that the best ones refer to. ``methods`` are the only detectors to use,
+    ``options`` are strategy settings for this question. ``follows`` is the run that this question follows up: the new
+    run records it, but searches only by its own words. The same ``idempotency_key`` returns the run it created. Raises
+    :class:`NotAllowed`, :class:`Conflict` (document not ready) or :class:`WorkbenchError` (no question, no documents,
+    unknown strategy).
     """
     if not has_permission(actor, collection, Permission.ASK):
         raise NotAllowed(_("You may not ask questions in this collection."))
@@ -116,7 +114,7 @@ def question_ask(
     )
     earlier = run_with_key(cache_key=key) if use_cache else None
     if earlier is not None:
-        earlier.collection = collection  # its key holds the collection
+        earlier.collection = collection  # its key includes the collection
         _record_repeat(actor=actor, run=earlier)
         return AskOutcome(earlier, is_cached=True)
     try:
@@ -140,7 +138,7 @@ def question_ask(
     except IntegrityError:
         if idempotency_key is None:
             raise
-        # The same request twice at once: the other one made the run.
+        # Two identical requests at the same time: the other one created the run.
         made = _run_made(asked, idempotency_key)
         if made is None:
             raise
@@ -208,7 +206,7 @@ def _run_create(
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What an idempotency key stands for."""
+    """The fields of a request that an idempotency key identifies."""
 
     actor_id: int
     collection_id: int
@@ -220,7 +218,7 @@ class _Request:
 
 
 def _run_made(asked: _Request, idempotency_key: str) -> Run | None:
-    """The run that this very request made before; Conflict when the key made another one."""
+    """The run that the same request created earlier. Raises Conflict if another request used the key."""
     run = (
         Run.objects.select_related("question", "collection")
         .filter(requested_by=asked.actor_id, idempotency_key=idempotency_key)
@@ -256,7 +254,7 @@ def _record_repeat(*, actor: User, run: Run) -> None:
 
 
 def run_cancel(*, actor: User, run: Run) -> None:
-    """Stops a run that has not ended; its worker notices at its next step."""
+    """Cancels a run that has not ended. Its worker stops at its next step."""
     if not has_permission(actor, run.collection, Permission.ASK):
         raise NotAllowed(_("You may not stop runs of this collection."))
     with transaction.atomic():
@@ -315,7 +313,7 @@ def _not_ready(document: Document) -> Conflict:
 
 
 def _in_order(methods: Sequence[MethodName]) -> tuple[MethodName, ...]:
-    """The methods as the engine orders them, each once. Raises :class:`WorkbenchError` for an unknown one."""
+    """The methods in the order of the engine, without duplicates. Raises :class:`WorkbenchError` for an unknown one."""
     for method in methods:
         if method not in METHODS:
             raise WorkbenchError(
@@ -353,15 +351,15 @@ def _matching(
 def _asked(
     *, collection: Collection, filters: ScopeFilter | None, hidden: frozenset[int]
 ) -> frozenset[int] | None:
-    """The keys of the documents of a collection that pass the filters and are not hidden; None for all there are."""
+    """Keys of the visible documents of a collection that match the filters; None for all."""
     if not filters and not hidden:
         return None
     return documents_matching(collection=collection, given=filters or ScopeFilter()) - hidden
 
 
 def _check_documents(*, collection: Collection, named: Sequence[int], hidden: frozenset[int]) -> None:
-    """That each document named can be asked: nobody finds out later that one was left out. One of another collection,
-    or restricted to others, is refused as one that does not exist."""
+    """Checks that every given document can be asked, so that none is silently left out. A document of another
+    collection, or one restricted to others, is refused as if it did not exist."""
     if not named:
         return
     here = Document.objects.filter(collection=collection, pk__in=named)
@@ -393,12 +391,12 @@ def cache_key(
     options: Mapping[str, object] | None = None,
     matching: frozenset[int] | None = None,
 ) -> str:
-    """SHA-256 over everything that changes the answer: question, scope, state of the documents, strategy,
-    settings, thresholds, models, prompts (system.md, "Caches"). ``state`` is read where it is not given; ``matching``
-    are the documents that pass the question's filters."""
+    """SHA-256 over everything that affects the answer: question, scope, state of the documents, strategy, settings,
+    thresholds, models and prompts (system.md, "Caches"). ``state`` is read if omitted. ``matching`` are the documents
+    that match the question's filters."""
     state = state or answer_state(collection=collection, document=document)
     parts = {
-        # Capitals tell codes from words (IT, WHO); elsewhere they change nothing.
+        # Case only matters for codes that are also words (IT, WHO).
         "question": [normalise(text).casefold(), *exact_codes(normalise(text))],
         "scope": [*state.scope, None if matching is None else sorted(matching)],
         "edits": edits.model_dump(mode="json") if edits else None,
@@ -416,10 +414,8 @@ def cache_key(
 
 
 def question_repeat(*, actor: User, run: Run, **changes: Any) -> AskOutcome:
-    """The question of a run again with everything that it was asked with, but for ``changes``; a run of its own.
-
-    Raises as :func:`question_ask`.
-    """
+    """Asks the question of a run again in a new run, with the same settings except for ``changes``. Raises as
+    :func:`question_ask`."""
     asked = {
         "collection": run.collection,
         "text": run.question.text,
@@ -436,23 +432,23 @@ def question_repeat(*, actor: User, run: Run, **changes: Any) -> AskOutcome:
 
 
 def edits_of(run: Run) -> QuestionEdits | None:
-    """The keywords that a person gave the run."""
+    """A person's keywords for the run."""
     return QuestionEdits.model_validate(run.question_edits) if run.question_edits else None
 
 
 def rubric_edits_of(run: Run) -> Rubric | None:
-    """The criteria that a person gave the run."""
+    """A person's criteria for the run."""
     return Rubric.model_validate(run.rubric_edits) if run.rubric_edits else None
 
 
 def filters_of(question: Question) -> ScopeFilter | None:
-    """The filters that the question was asked with."""
+    """The filters of the question."""
     return ScopeFilter.model_validate(question.filters) if question.filters else None
 
 
 def documents_asked(run: Run) -> frozenset[int] | None:
-    """The keys of the documents that pass the question's filters now and that its asker may see; None where neither
-    narrows, and of a question of one document."""
+    """Keys of the documents that match the question's filters now and that its asker can see. None if neither excludes
+    any, and for a question about one document."""
     if run.question.document_id is not None:
         return None
     hidden = hidden_documents(user=run.requested_by, collection=run.collection)
@@ -465,8 +461,7 @@ def methods_of(run: Run) -> tuple[MethodName, ...]:
 
 
 def run_cache_key(*, run: Run) -> str:
-    """The key of a run by the state of things now: what was approved, uploaded or deployed since it was asked
-    changes it."""
+    """The cache key of a run in the current state. Approvals, uploads and deployments since it was asked change it."""
     return cache_key(
         collection=run.collection,
         document=run.question.document,

@@ -32,8 +32,8 @@ class MarkSerializer(serializers.Serializer[Any]):
 
 
 class FoundSerializer(serializers.Serializer[Found]):
-    """A passage that holds the words. The lines named hold them; ``text`` has a line more on each side, and ``marks``
-    says where in it the words stand. ``section`` is empty where the document has none."""
+    """A matching passage. The given lines contain the words; ``text`` adds one line on each side, and ``marks`` locates
+    the words in it. ``section`` is empty if the document has none."""
 
     collection = serializers.SlugField(source="document.collection.slug")
     document = serializers.IntegerField(source="document.pk")
@@ -46,10 +46,10 @@ class FoundSerializer(serializers.Serializer[Found]):
     line_end = serializers.IntegerField()
     text = serializers.CharField()
     marks = serializers.SerializerMethodField()
-    url = serializers.SerializerMethodField(help_text="The page of the document, at the first line.")
+    url = serializers.SerializerMethodField(help_text="URL of the document page at the first line.")
 
     def get_marks(self, found: Found) -> list[dict[str, int]]:
-        """As offsets."""
+        """Offsets of the matching words."""
         return [{"start": start, "end": end} for start, end in found.marks]
 
     def get_url(self, found: Found) -> str:
@@ -106,31 +106,29 @@ class SearchViewSet(ApiViewSet[Document]):
         parameters=[
             _filter(
                 "q",
-                f"What to look for, at most {LONGEST_QUERY} characters. Words are found in every form; a phrase in"
-                " quotation marks is found as written.",
+                f"Query, at most {LONGEST_QUERY} characters. Words match in every inflected form; a phrase in quotation"
+                " marks matches exactly.",
                 required=True,
             ),
             COLLECTION,
             _filter(
                 "document",
-                "Key of a document. Without it, of versions only the newest is searched.",
+                "ID of the document. Without it, only the newest version of each document is searched.",
                 OpenApiTypes.INT,
             ),
-            _filter("section", "What the heading of the section, or of one around it, contains."),
-            _filter("document_type", "Documents of this type."),
-            _filter(
-                "party", "Documents with this party, as a person set it or, else, as the machine read it."
-            ),
-            _filter("tag", "Documents with this tag."),
+            _filter("section", "Text in the heading of the section or of an enclosing section."),
+            _filter("document_type", "Document type."),
+            _filter("party", "Party. A party set by a person takes precedence over one read by the machine."),
+            _filter("tag", "Tag."),
             _filter(
                 "field",
-                "Documents with this value in a field of the collection: the name, a colon, the value.",
+                "Value of a custom field, as name:value.",
             ),
-            _filter("effective_from", "Documents effective on this day or later.", OpenApiTypes.DATE),
-            _filter("effective_to", "Documents effective on this day or earlier.", OpenApiTypes.DATE),
+            _filter("effective_from", "Only documents effective on or after this day.", OpenApiTypes.DATE),
+            _filter("effective_to", "Only documents effective on or before this day.", OpenApiTypes.DATE),
             _filter(
                 "match",
-                "Whether a passage holds all words or any of them.",
+                "Whether a passage must contain all words or any of them.",
                 enum=[ALL_WORDS, ANY_WORD],
                 default=ALL_WORDS,
             ),
@@ -138,7 +136,7 @@ class SearchViewSet(ApiViewSet[Document]):
         responses=FoundSerializer(many=True),
     )
     def list(self, request: Request) -> Response:
-        """Passages that hold the words, best match first; the first 1,000 can be read."""
+        """Searches passages, best match first. At most 1,000 results."""
         form = SearchForm(request.query_params, user=request.user)
         is_valid = form.is_valid()
         if form.names_unknown:

@@ -30,11 +30,12 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Arbiter Workbench API",
     "DESCRIPTION": (
-        "Ask questions of documents and defend every passage that was used or left out.\n\n"
-        "What was made is read at the `Location` of the answer. What you read has an `ETag`: send it as `If-Match` with"
-        " a change, and the change is refused (412) if somebody was faster. Send an `Idempotency-Key` with a POST that"
-        " you may have to repeat. Lists take the filters named here, `ordering`, `page_size` and `cursor`;"
-        " other parameters and unknown values are refused. Refusals are problems (RFC 9457)."
+        "Ask questions of documents and defend every passage that was used or left out.\n\nThe `Location`"
+        " header of a response holds the URL of a new resource. Send the `ETag` you read as `If-Match` "
+        "with a change; the change is refused (412) if the resource has changed in the meantime. Send an "
+        "`Idempotency-Key` with a POST that you may have to repeat. Lists accept the documented filters, "
+        "`ordering`, `page_size` and `cursor`; unknown parameters and values are refused. Errors are "
+        "problem details (RFC 9457)."
     ),
     "VERSION": "1.0.0",
     "SERVE_INCLUDE_SCHEMA": False,

@@ -22,7 +22,7 @@ from .models import FileState, Source, SourceFile, SourceState
 
 
 class SourceSerializer(serializers.ModelSerializer[Source]):
-    """A place that documents come from; ``error`` says why the last look failed. The secret is never given."""
+    """A source of documents. ``error`` says why the latest check failed. The secret is never returned."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
     settings = serializers.DictField(child=serializers.CharField(), read_only=True)
@@ -37,7 +37,7 @@ class SourceSerializer(serializers.ModelSerializer[Source]):
 
 
 class SourceCreateSerializer(serializers.Serializer[Any]):
-    """A new source of a collection; ``settings`` are those of its kind."""
+    """A new source of a collection. ``settings`` depend on its kind."""
 
     collection = serializers.SlugField()
     kind = serializers.CharField(max_length=20)
@@ -49,7 +49,8 @@ class SourceCreateSerializer(serializers.Serializer[Any]):
 
 
 class SourceFileSerializer(serializers.ModelSerializer[SourceFile]):
-    """A file of a source: its document, or ``error``. ``is_duplicate``: the bytes were in the collection already."""
+    """A file of a source, with its document or an ``error``. ``is_duplicate``: the collection already had the same
+    bytes."""
 
     facts = serializers.DictField(child=serializers.CharField(), read_only=True)
 
@@ -63,7 +64,7 @@ class SourceFileSerializer(serializers.ModelSerializer[SourceFile]):
 
 
 class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Source]):
-    """Sources: places that documents come from by themselves."""
+    """Sources that documents are imported from automatically."""
 
     queryset = Source.objects.none()
     serializer_class = SourceSerializer
@@ -82,7 +83,7 @@ class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
     @extend_schema(request=SourceCreateSerializer, responses={201: SourceSerializer})
     @asks_again
     def create(self, request: Request) -> Response:
-        """Adds a source, which is looked at soon."""
+        """Adds a source. Its first check starts shortly."""
         given = checked(request, SourceCreateSerializer)
         slug = given.pop("collection")
         collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
@@ -93,7 +94,7 @@ class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
     @action(detail=True, methods=["post"])
     @asks_again
     def pause(self, request: Request, pk: str) -> Response:
-        """It is not looked at until it is resumed."""
+        """Pauses the source until it is resumed."""
         source = self.get_object()
         services.source_pause(actor=request.user, source=source)
         return Response(SourceSerializer(source).data)
@@ -102,7 +103,7 @@ class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
     @action(detail=True, methods=["post"])
     @asks_again
     def resume(self, request: Request, pk: str) -> Response:
-        """It is looked at again, on behalf of the caller."""
+        """Resumes checks of the source, with the caller's rights."""
         source = self.get_object()
         services.source_resume(actor=request.user, source=source)
         return Response(SourceSerializer(source).data)
@@ -111,14 +112,14 @@ class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
     @action(detail=True, methods=["post"])
     @asks_again
     def remove(self, request: Request, pk: str) -> Response:
-        """It is gone; its documents stay."""
+        """Removes the source. Its documents are kept."""
         services.source_remove(actor=request.user, source=self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: SourceSerializer})
     @action(detail=True, methods=["post"])
     def look(self, request: Request, pk: str) -> Response:
-        """Looks as soon as a worker is free."""
+        """Checks the source as soon as a worker is free."""
         source = self.get_object()
         services.source_look_now(actor=request.user, source=source)
         source.refresh_from_db()
@@ -126,14 +127,14 @@ class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
 
 
 class SourceFileViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[SourceFile]):
-    """What came from sources, or did not."""
+    """Files read from sources, including failed ones."""
 
     queryset = SourceFile.objects.none()
     serializer_class = SourceFileSerializer
     filters = {
-        "source": by_key("source", "Key of a source."),
+        "source": by_key("source", "ID of the source."),
         "state": one_of("state", FileState),
-        "document": by_key("document", "Key of a document."),
+        "document": by_key("document", "ID of the document."),
         **between_days("at"),
     }
     orderings = ("id", "name", "state", "at")
@@ -145,7 +146,7 @@ class SourceFileViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: SourceFileSerializer})
     @action(detail=True, methods=["post"])
     def retry(self, request: Request, pk: str) -> Response:
-        """Takes a file again that failed."""
+        """Retries a failed file."""
         file = self.get_object()
         services.source_file_retry(actor=request.user, file=file)
         file.refresh_from_db()

@@ -20,7 +20,7 @@ from .services import entry_add, entry_approve, entry_reject
 
 
 class EntrySerializer(serializers.ModelSerializer[DictionaryEntry]):
-    """A pair of terms that mean the same in a collection."""
+    """A synonym pair of a collection."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
 
@@ -34,7 +34,7 @@ class EntrySerializer(serializers.ModelSerializer[DictionaryEntry]):
 
 
 class EntryCreateSerializer(serializers.Serializer[Any]):
-    """A new pair, in use at once."""
+    """A new synonym pair, active immediately."""
 
     collection = serializers.SlugField()
     term = serializers.CharField(max_length=MAX_TERM)
@@ -44,14 +44,14 @@ class EntryCreateSerializer(serializers.Serializer[Any]):
 
 
 class VocabularyViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[DictionaryEntry]):
-    """Pairs of terms: those in use, proposed and rejected."""
+    """Synonym pairs: active, proposed and rejected."""
 
     queryset = DictionaryEntry.objects.none()
     serializer_class = EntrySerializer
     filters = {
         "collection": by_slug(),
         "status": one_of("status", EntryStatus),
-        "proposed_by": by_person("proposed_by", "Who proposed it."),
+        "proposed_by": by_person("proposed_by", "Person who proposed the pair."),
         **between_days("proposed_at"),
     }
     orderings = ("id", "term", "status", "proposed_at")
@@ -62,7 +62,7 @@ class VocabularyViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
 
     @extend_schema(parameters=[IDEMPOTENCY], request=EntryCreateSerializer, responses={201: EntrySerializer})
     def create(self, request: Request) -> Response:
-        """Adds a pair; one that was proposed or rejected is approved by it."""
+        """Adds an active synonym pair. A proposed or rejected pair is approved."""
         given = checked(request, EntryCreateSerializer)
         collection = collection_for(user=request.user, slug=given.pop("collection"))
         entry = entry_add(actor=request.user, collection=collection, **given)
@@ -71,11 +71,11 @@ class VocabularyViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=EntrySerializer)
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: str) -> Response:
-        """Puts a pair to use."""
+        """Activates a synonym pair."""
         return Response(EntrySerializer(entry_approve(actor=request.user, entry=self.get_object())).data)
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=EntrySerializer)
     @action(detail=True, methods=["post"])
     def reject(self, request: Request, pk: str) -> Response:
-        """Takes a pair out of use; it is not proposed again."""
+        """Deactivates a synonym pair. It is not proposed again."""
         return Response(EntrySerializer(entry_reject(actor=request.user, entry=self.get_object())).data)

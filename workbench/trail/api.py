@@ -26,13 +26,17 @@ from .selectors import audited_collections, events_visible_to, may_read_trail
 
 
 class AuditEventSerializer(serializers.ModelSerializer[AuditEvent]):
-    """One thing that happened, with ids, hashes and decisions, never text of a document. ``position`` and the hashes
-    are its place in the chain; null until the sealer has come by."""
+    """An audit event. It contains IDs, hashes and decisions, never document text. ``position`` and the hashes locate it
+    in the chain; they are null until it is sealed."""
 
     position = serializers.IntegerField(source="seal.position", default=None, read_only=True, allow_null=True)
     hash = serializers.CharField(source="seal.hash", default=None, read_only=True, allow_null=True)
-    before = serializers.DictField(read_only=True, allow_null=True, help_text="What changed, as it was.")
-    after = serializers.DictField(read_only=True, allow_null=True, help_text="What changed, as it is since.")
+    before = serializers.DictField(
+        read_only=True, allow_null=True, help_text="Changed values before the event."
+    )
+    after = serializers.DictField(
+        read_only=True, allow_null=True, help_text="Changed values after the event."
+    )
     previous_hash = serializers.CharField(
         source="seal.prev_hash", default=None, read_only=True, allow_null=True
     )
@@ -61,9 +65,9 @@ class AuditEventSerializer(serializers.ModelSerializer[AuditEvent]):
 
 
 class VerificationSerializer(serializers.Serializer[Any]):
-    """What a verification found. ``events`` counts all and ``unsealed`` those that wait for their place; ``head`` is
-    the last hash, at ``position``; ``checked`` links were computed anew, ``is_whole_chain`` where these were all.
-    ``first_broken`` is the id of the first event that is not as it was sealed; ``problem`` says what is wrong."""
+    """Result of a verification. ``events`` counts all events, ``unsealed`` those not in the chain yet. ``head`` is the
+    last hash, at ``position``. ``checked`` links were recomputed; ``is_whole_chain`` if these were all.
+    ``first_broken`` is the ID of the first event that differs from its seal; ``problem`` says what is wrong."""
 
     ok = serializers.BooleanField()
     events = serializers.IntegerField()
@@ -76,18 +80,18 @@ class VerificationSerializer(serializers.Serializer[Any]):
     problem = serializers.CharField()
 
     def get_is_whole_chain(self, report: VerifyReport) -> bool:
-        """Whether the walk began at the first link."""
+        """Whether verification started at the first link."""
         return report.checked >= report.position
 
 
 class AnchorRequestSerializer(serializers.Serializer[Any]):
-    """``after``: the last position that was anchored."""
+    """``after``: the last anchored position."""
 
     after = serializers.IntegerField(required=False, default=0, min_value=0, max_value=2**63 - 1)
 
 
 class AnchorSerializer(serializers.Serializer[Any]):
-    """A link of the chain: whoever keeps it can show later that nothing before it was rewritten."""
+    """A link of the hash chain. Stored elsewhere, it proves that no earlier event was rewritten."""
 
     position = serializers.IntegerField()
     hash = serializers.CharField()
@@ -101,19 +105,20 @@ def _filter(name: str, words: str, kind: Any = OpenApiTypes.STR) -> OpenApiParam
 @extend_schema_view(
     list=extend_schema(
         parameters=[
-            _filter("collection", "Short name of a collection; `~` for the installation's own events."),
-            _filter("action", "What the action begins with, such as `verdict.`."),
-            _filter("actor", "An e-mail address, or a part of a name."),
+            _filter("collection", "Slug of a collection, or `~` for events of the installation."),
+            _filter("action", "Prefix of the action, such as `verdict.`."),
+            _filter("actor", "Actor: an e-mail address or part of a name."),
             _filter("object_type", "Kind of object."),
-            _filter("object_id", "Key of the object."),
-            _filter("since", "First day, in UTC.", OpenApiTypes.DATE),
-            _filter("until", "Last day, in UTC.", OpenApiTypes.DATE),
-            _filter("request_id", "Id of the request that did it."),
+            _filter("object_id", "ID of the object."),
+            _filter("since", "First day (UTC), inclusive.", OpenApiTypes.DATE),
+            _filter("until", "Last day (UTC), inclusive.", OpenApiTypes.DATE),
+            _filter("request_id", "ID of the request that caused the event."),
         ]
     )
 )
 class AuditEventViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[AuditEvent]):
-    """The trail of the collections that the caller audits; staff, in person, also read that of the installation."""
+    """Lists audit events of the collections that the caller audits. Staff also see events of the installation, but not
+    with a token."""
 
     queryset = AuditEvent.objects.none()
     serializer_class = AuditEventSerializer
@@ -140,7 +145,8 @@ class AuditEventViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     @extend_schema(request=AnchorRequestSerializer, responses=AnchorSerializer(many=True), filters=False)
     @action(detail=False, methods=["post"], pagination_class=None)
     def anchor(self, request: Request) -> Response:
-        """The links to keep outside: that of each export since ``after``, and the head. Who took them is on record."""
+        """Returns the chain links to store outside the installation: one per export since ``after``, plus the head. The
+        call is recorded in the audit trail."""
         if not may_read_trail(user=request.user):
             raise PermissionDenied
         anchors = audit_anchor(actor=request.user, **checked(request, AnchorRequestSerializer))
@@ -149,8 +155,8 @@ class AuditEventViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     @extend_schema(request=None, responses=VerificationSerializer, filters=False)
     @action(detail=False, methods=["post"], pagination_class=None)
     def verify(self, request: Request) -> Response:
-        """Computes the chain anew, of a very long one the newest 100,000 links; `maintenance` of the kind `trail`
-        computes all and compares it with anchors kept outside."""
+        """Recomputes the hash chain, limited to the newest 100,000 links. To verify the whole chain and compare it with
+        external anchors, start `maintenance` of kind `trail`."""
         if not may_read_trail(user=request.user):
             raise PermissionDenied
         return Response(VerificationSerializer(audit_verify(newest=VERIFIED_AT_ONCE)).data)

@@ -24,7 +24,7 @@ from .models import MAX_URL, Attempt, Delivery, DeliveryState, Webhook, WebhookF
 
 
 class WebhookSerializer(serializers.ModelSerializer[Webhook]):
-    """An address that is told of events; ``failing_since`` while nothing arrives there."""
+    """A webhook. ``failing_since`` is set while deliveries fail."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
     events = serializers.ListField(child=serializers.CharField(), read_only=True)
@@ -39,7 +39,7 @@ class WebhookSerializer(serializers.ModelSerializer[Webhook]):
 
 
 class WebhookWithSecretSerializer(WebhookSerializer):
-    """The same with its secret, which is given this once."""
+    """The webhook with its secret, which is only returned on creation."""
 
     secret = serializers.CharField(read_only=True)
 
@@ -49,7 +49,7 @@ class WebhookWithSecretSerializer(WebhookSerializer):
 
 
 class WebhookChangeSerializer(serializers.Serializer[Any]):
-    """What a webhook is told of, and where."""
+    """Events and address of a webhook."""
 
     url = serializers.CharField(max_length=MAX_URL)
     events = serializers.ListField(
@@ -68,7 +68,7 @@ class WebhookCreateSerializer(WebhookChangeSerializer):
 
 
 class AttemptSerializer(serializers.ModelSerializer[Attempt]):
-    """One try; ``status`` is the receiver's HTTP status, null where there was none."""
+    """A delivery attempt. ``status`` is the receiver's HTTP status, or null if there was no response."""
 
     class Meta:
         model = Attempt
@@ -77,7 +77,7 @@ class AttemptSerializer(serializers.ModelSerializer[Attempt]):
 
 
 class DeliverySerializer(serializers.ModelSerializer[Delivery]):
-    """A message to a webhook with its attempts; ``message_id`` is what the receiver saw as ``webhook-id``."""
+    """A message to a webhook and its attempts. ``message_id`` is sent to the receiver as ``webhook-id``."""
 
     payload = serializers.DictField(read_only=True)
     log = AttemptSerializer(many=True, read_only=True)
@@ -92,7 +92,7 @@ class DeliverySerializer(serializers.ModelSerializer[Delivery]):
 
 
 class RepeatedSerializer(serializers.Serializer[Any]):
-    """How many deliveries are sent again."""
+    """Number of deliveries sent again."""
 
     repeated = serializers.IntegerField()
 
@@ -102,7 +102,7 @@ SECRET_ACTIONS = frozenset({"create", "secret"})
 
 
 class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Webhook]):
-    """Webhooks: addresses that are told of events."""
+    """Webhooks, which push events to your systems."""
 
     queryset = Webhook.objects.none()
     serializer_class = WebhookSerializer
@@ -123,7 +123,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     @extend_schema(request=WebhookCreateSerializer, responses={201: WebhookWithSecretSerializer})
     @asks_again
     def create(self, request: Request) -> Response:
-        """Registers an address; the answer holds the secret, which is not given again."""
+        """Creates a webhook. Only this response contains the secret."""
         given = checked(request, WebhookCreateSerializer)
         slug = given.pop("collection")
         collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
@@ -134,7 +134,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     @action(detail=True, methods=["post"])
     @asks_again
     def change(self, request: Request, pk: str) -> Response:
-        """Another address, other events, another description."""
+        """Replaces the address, events and description."""
         webhook = services.webhook_change(
             actor=request.user, webhook=self.get_object(), **checked(request, WebhookChangeSerializer)
         )
@@ -144,7 +144,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     @action(detail=True, methods=["post"])
     @asks_again
     def secret(self, request: Request, pk: str) -> Response:
-        """A new secret; the one before it signs as well for a day."""
+        """Creates a new secret. The previous one stays valid for a day."""
         webhook = self.get_object()
         secret = services.webhook_secret_renew(actor=request.user, webhook=webhook)
         return _with_secret(webhook, secret, status.HTTP_200_OK)
@@ -153,7 +153,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     @action(detail=True, methods=["post"])
     @asks_again
     def pause(self, request: Request, pk: str) -> Response:
-        """It is told of nothing until it is resumed."""
+        """Pauses deliveries until the webhook is resumed."""
         webhook = self.get_object()
         services.webhook_pause(actor=request.user, webhook=webhook)
         return Response(WebhookSerializer(webhook).data)
@@ -171,14 +171,14 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     @action(detail=True, methods=["post"])
     @asks_again
     def remove(self, request: Request, pk: str) -> Response:
-        """It is gone."""
+        """Deletes the webhook."""
         services.webhook_remove(actor=request.user, webhook=self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: DeliverySerializer})
     @action(detail=True, methods=["post"])
     def test(self, request: Request, pk: str) -> Response:
-        """Sends an event that tells of nothing."""
+        """Sends a test event."""
         delivery = services.webhook_test(actor=request.user, webhook=self.get_object())
         delivery.refresh_from_db()
         at = address_of_object("webhook-delivery", delivery.pk)
@@ -187,18 +187,18 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: RepeatedSerializer})
     @action(detail=True, methods=["post"], url_path="repeat-missed")
     def repeat_missed(self, request: Request, pk: str) -> Response:
-        """Sends again whatever was given up or not sent."""
+        """Redelivers messages that failed or were never sent."""
         number = services.deliveries_repeat_missed(actor=request.user, webhook=self.get_object())
         return Response({"repeated": number}, status=status.HTTP_202_ACCEPTED)
 
 
 class WebhookDeliveryViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Delivery]):
-    """The log: each message with its attempts."""
+    """Delivery log: each message with its attempts."""
 
     queryset = Delivery.objects.none()
     serializer_class = DeliverySerializer
     filters = {
-        "webhook": by_key("webhook", "Key of a webhook."),
+        "webhook": by_key("webhook", "ID of the webhook."),
         "state": one_of("state", DeliveryState),
         **between_days(),
     }
@@ -214,7 +214,7 @@ class WebhookDeliveryViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, A
     @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: DeliverySerializer})
     @action(detail=True, methods=["post"])
     def repeat(self, request: Request, pk: str) -> Response:
-        """Sends it again, under the same id."""
+        """Redelivers the message with the same ID."""
         delivery = self.get_object()
         services.delivery_repeat(actor=request.user, delivery=delivery)
         delivery.refresh_from_db()

@@ -48,7 +48,7 @@ def test_a_large_body_is_too_large_and_says_how_large_it_may_be(
 def test_what_is_not_there_is_said_in_words(cast: Cast, client_as: ClientAs) -> None:
     for address in ("/api/v1/runs/99999/", "/api/v1/nowhere/"):
         answer = client_as(cast.analyst).get(address).json()
-        assert (answer["title"], answer["detail"]) == ("Not Found", "There is nothing here for you.")
+        assert (answer["title"], answer["detail"]) == ("Not Found", "Not found, or not visible to you.")
     answer = client_as(cast.analyst).get("/api/v1/runs/?cursor=abc").json()
     assert "Begin without one" in answer["detail"]
 

@@ -236,7 +236,7 @@ def test_an_anchor_needs_a_sealed_event(tmp_path: Path) -> None:
 def test_a_file_that_holds_no_anchors_is_wrong_use(sealed: Sealed, tmp_path: Path) -> None:
     other = tmp_path / "notes.txt"
     other.write_text("no anchors here\n")
-    with pytest.raises(CommandError, match="not a file of anchors") as caught:
+    with pytest.raises(CommandError, match="not an anchor file") as caught:
         call_command("verify_audit", "--anchor", str(other))
     assert caught.value.returncode == 2
 

@@ -251,7 +251,7 @@ class TestOutcomes:
 
         with monkeypatch.context() as patch:
             patch.setattr(intake, "document_upload", interrupted)
-            with pytest.raises(CommandError, match="Of 3 files, 2 are uploaded and 0 of these") as caught:
+            with pytest.raises(CommandError, match="2 of 3 files are uploaded and 0 of these") as caught:
                 ingest(*paths)
 
         assert caught.value.returncode == 130
@@ -271,7 +271,7 @@ class TestOutcomes:
             done.append(work(document_id))
 
         monkeypatch.setattr(intake, "_ingest_here", interrupted)
-        with pytest.raises(CommandError, match="2 are uploaded and 1 of these have an outcome"):
+        with pytest.raises(CommandError, match="2 of 2 files are uploaded and 1 of these are finished"):
             ingest(*paths)
 
     def test_an_encrypted_file_opens_with_its_password(self, tmp_path: Path, locked_pdf: bytes) -> None:

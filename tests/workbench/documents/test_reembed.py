@@ -285,7 +285,7 @@ class TestNewEncoder:
         former = active_space()
         fake_llm.fault("bad_request", 2)
 
-        with pytest.raises(CommandError, match=r"1 of 3 passages .* goes on from here"):
+        with pytest.raises(CommandError, match=r"1 of 3 passages .* again to continue"):
             reembed("--new-encoder")
         assert active_space() == former
         assert "embedding" in make_run(asker=cast.analyst, document=old).methods_run

@@ -1,4 +1,4 @@
-"""``manage.py export_collection SLUG FILE``: a collection as one archive that another installation takes in."""
+"""``manage.py export_collection SLUG FILE``: exports a collection as an archive for another installation."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from workbench.infra.commands import JsonCommand
 
 class Command(JsonCommand):
     help = (
-        "Writes a collection into one archive: originals, settings, vocabulary, question sets, labels; no people, no "
-        "runs, no secrets. Everything in it is confidential."
+        "Exports a collection to an archive: originals, settings, vocabulary, question sets and labels, "
+        "but no people, runs or secrets. The archive is confidential."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("collection", metavar="SLUG")
-        parser.add_argument("file", type=Path, help="a new file, for example policies.zip")
+        parser.add_argument("file", type=Path, help="path of the new archive, for example policies.zip")
 
     def handle(self, *args: Any, **options: Any) -> None:
         target: Path = options["file"]
@@ -37,7 +37,7 @@ class Command(JsonCommand):
 
 
 def _write(collection: Collection, target: Path) -> ArchiveFigures:
-    """Under its name only once it is whole, and readable by its owner only."""
+    """Renames the file only once it is complete. Only its owner can read it."""
     unfinished = target.with_name(target.name + ".part")
     try:
         handle = os.open(unfinished, os.O_CREAT | os.O_TRUNC | os.O_RDWR | os.O_NOFOLLOW, 0o600)
@@ -52,7 +52,7 @@ def _write(collection: Collection, target: Path) -> ArchiveFigures:
 
 
 def in_words(figures: ArchiveFigures) -> str:
-    """What an archive holds, for people."""
+    """Describes the contents of an archive in words."""
     held = (
         f"{figures.documents:,} documents ({figures.bytes / 1_000_000:,.1f} MB), "
         f"{figures.dictionary_entries:,} dictionary entries, {figures.question_sets:,} question sets, "

@@ -1,4 +1,4 @@
-"""``manage.py import_collection FILE``: a new collection from an archive that ``export_collection`` made."""
+"""``manage.py import_collection FILE``: imports a collection from an archive made by ``export_collection``."""
 
 from __future__ import annotations
 
@@ -20,16 +20,23 @@ from .export_collection import in_words
 
 class Command(JsonCommand):
     help = (
-        "Makes a new collection of an archive, all of it or nothing, after checking every byte against its hash, and "
-        "waits until its documents are read."
+        "Imports a collection from an archive, all or nothing. Checks every file against its hash first, "
+        "then waits until the documents are processed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("file", type=Path, help="an archive made by export_collection")
-        parser.add_argument("--collection", default="", metavar="SLUG", help="another short name than there")
-        parser.add_argument("--dry-run", action="store_true", help="check the archive and write nothing")
-        parser.add_argument("--no-wait", action="store_true", help="leave the reading to the workers")
+        parser.add_argument(
+            "--collection",
+            default="",
+            metavar="SLUG",
+            help="slug of the new collection (default: the one in the archive)",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="only check the archive")
+        parser.add_argument(
+            "--no-wait", action="store_true", help="do not wait for the workers to process the documents"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -46,7 +53,7 @@ class Command(JsonCommand):
             )
         documents = Document.objects.filter(collection=collection)
         if not options["no_wait"]:
-            self.note(f"{figures.documents} documents are taken in and are being read")
+            self.note(f"{figures.documents} documents are imported and being processed")
             documents_await(document_ids=documents.values_list("pk", flat=True), waiting=Waiting())
         failed = list(documents.filter(status=DocumentStatus.FAILED).values_list("name", "failure_reason"))
         remarks = [*figures.remarks, *(f"{name}: {reason}" for name, reason in failed)]

@@ -1,4 +1,4 @@
-"""``manage.py verify_audit``: is the trail as it was written?"""
+"""``manage.py verify_audit``: checks that the audit trail is unchanged."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from workbench.audit.verifier import Broken, NotAnExport, read_anchors
 
 
 class Command(BaseCommand):
-    help = (
-        "Recomputes the hash chain of the audit trail and names the first broken row. Changes nothing in it."
-    )
+    help = "Recomputes the hash chain of the audit trail and reports the first broken row. Changes nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON value")
-        parser.add_argument("--anchor", type=Path, help="file written by anchor_audit, kept elsewhere")
+        parser.add_argument("--anchor", type=Path, help="anchor file written by anchor_audit")
 
     def handle(self, *_: Any, **options: Any) -> None:
         report = audit_verify(anchors=_anchors(options["anchor"]))
@@ -35,7 +33,7 @@ def _anchors(file: Path | None) -> dict[int, str]:
     try:
         return read_anchors(file.read_text("utf-8").splitlines())
     except (OSError, NotAnExport, Broken, KeyError, TypeError, ValueError) as error:
-        raise CommandError(f"{file} is not a file of anchors: {error}", returncode=2) from error
+        raise CommandError(f"{file} is not an anchor file: {error}", returncode=2) from error
 
 
 def _in_words(report: VerifyReport) -> str:

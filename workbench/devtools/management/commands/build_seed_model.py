@@ -28,17 +28,24 @@ LICENCES = {
 class Command(JsonCommand):
     """Trains and measures the seed model."""
 
-    help = "Build the model that ships from CUAD, ContractNLI and US Constitution labels, with its card."
+    help = "Builds the shipped model and its card from CUAD, ContractNLI and US Constitution labels."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Folders of labelled sets; where to write."""
         super().add_arguments(parser)
         parser.add_argument("folders", nargs="+", metavar="DIR", type=Path)
-        parser.add_argument("--documents", type=int, default=60, help="documents drawn of each set")
         parser.add_argument(
-            "--not-champion", default="", metavar="WHY", help="ship it registered, but let the rules serve"
+            "--documents", type=int, default=60, help="number of documents to draw from each set"
         )
-        parser.add_argument("--out", type=Path, default=FOLDER, help="folder for artifact and card")
+        parser.add_argument(
+            "--not-champion",
+            default="",
+            metavar="WHY",
+            help="ship the model without making it champion, for this reason",
+        )
+        parser.add_argument(
+            "--out", type=Path, default=FOLDER, help="output folder for the model and its card"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Labels, trains, measures, writes."""

@@ -1,4 +1,4 @@
-"""``manage.py directory_token``: the keys with which directories reach SCIM."""
+"""``manage.py directory_token``: tokens that directories use for SCIM."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from workbench.errors import WorkbenchError
 
 
 class Command(BaseCommand):
-    help = "Makes, lists and revokes the tokens with which a directory reaches SCIM."
+    help = "Creates, lists and revokes SCIM tokens for directories."
 
     def add_arguments(self, parser: CommandParser) -> None:
         acts = parser.add_subparsers(dest="act", required=True)
-        create = acts.add_parser("create", help="prints a new token once")
-        create.add_argument("name", help="what it is for, such as the name of the directory")
+        create = acts.add_parser("create", help="create a token and print it once")
+        create.add_argument("name", help="name of the token, such as the name of the directory")
         create.add_argument("--days", type=int, default=365)
-        revoke = acts.add_parser("revoke", help="ends a token")
+        revoke = acts.add_parser("revoke", help="revoke a token")
         revoke.add_argument("id", type=int)
-        acts.add_parser("list", help="every token as JSON, one a line")
+        acts.add_parser("list", help="list all tokens as JSON lines")
 
     def handle(self, *_: Any, **options: Any) -> None:
         try:

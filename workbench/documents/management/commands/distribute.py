@@ -1,4 +1,4 @@
-"""``manage.py distribute``: spreads what is searched over the nodes of a Citus cluster."""
+"""``manage.py distribute``: distributes search data over the nodes of a Citus cluster."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from workbench.infra.commands import JsonCommand
 
 class Command(JsonCommand):
     help = (
-        "On the coordinator of a Citus cluster: spreads vectors, tokens and the index of words over its nodes, by "
-        "document. Run it as the owner of the tables while nothing is read in; what is spread is left alone."
+        "Distributes vectors, tokens and the word index over the nodes of a Citus cluster, by document. "
+        "Run it on the coordinator as the table owner, while no documents are being processed. Tables "
+        "that are already distributed are left alone."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -22,17 +23,17 @@ class Command(JsonCommand):
         parser.add_argument(
             "--rebalance",
             action="store_true",
-            help="after nodes were added: move shards until all hold about as much",
+            help="move shards until all nodes hold about the same amount; use it after adding nodes",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         started = time.monotonic()
         done = []
         for table in tables_spread():
-            self.note(f"{table} is spread")
+            self.note(f"{table} is distributed")
             done.append(table)
         if options["rebalance"]:
-            self.note("moving shards; searches and writes go on")
+            self.note("moving shards; searches and writes continue")
             rebalance()
         summary = {
             "spread": done,
@@ -43,8 +44,10 @@ class Command(JsonCommand):
 
 
 def in_words(summary: dict[str, Any]) -> str:
-    """The summary for people."""
-    lines = [f"{len(summary['spread'])} of {len(SPREAD)} tables were spread now; the others were before."]
+    """The summary in words."""
+    lines = [
+        f"{len(summary['spread'])} of {len(SPREAD)} tables were distributed now; the others were already."
+    ]
     lines += [
         f"{node['name']}: {node['shards']} shards, {node['bytes'] / 1_000_000:,.1f} MB"
         for node in summary["nodes"]

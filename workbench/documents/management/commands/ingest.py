@@ -1,6 +1,6 @@
 """``manage.py ingest PATH... --collection SLUG``: uploads files and waits until each has an outcome.
 
-Made for three files and for a folder of thousands: Ctrl-C stops it, and the same command goes on where it stopped.
+Works for three files or a folder of thousands. Ctrl-C stops it; the same command continues where it stopped.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ KNOWN = "already taken in"
 
 class Command(JsonCommand):
     help = (
-        "Uploads files to a collection (created when missing) and waits until each is ready, failed with a reason, "
-        "or a duplicate of another file's content. A folder means all files below it, in order of their paths. "
-        "Ctrl-C stops the command and keeps what was uploaded: the same command goes on from there."
+        "Uploads files to a collection (created if missing) and waits until each is ready, failed with a "
+        "reason, or a duplicate of another file. A folder means all files below it, in order of their "
+        "paths. Ctrl-C stops the command; run it again to continue."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a file or a folder of files")
+        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="file or folder")
         parser.add_argument("--collection", required=True, type=_slug, metavar="SLUG")
         parser.add_argument(
             "--password",
@@ -53,19 +53,21 @@ class Command(JsonCommand):
             default=[],
             type=_password,
             metavar="FILE=WORD",
-            help="opens an encrypted file, named by its path or its name; may be repeated. The word is used once "
-            "in this process and never stored, but other users of this machine can see it while the command runs",
+            help=(
+                "password of an encrypted file, given by path or name; may be repeated. The password is not "
+                "stored, but other users of this machine can see it while the command runs"
+            ),
         )
         parser.add_argument(
             "--only",
             action="append",
             default=[],
             metavar="PATTERN",
-            help="of the files in folders, those with such a name, for example '*.pdf'; may be repeated",
+            help=(
+                "only upload files in folders that match this pattern, for example '*.pdf'; may be repeated"
+            ),
         )
-        parser.add_argument(
-            "--retry-failed", action="store_true", help="files that are here and failed are tried again"
-        )
+        parser.add_argument("--retry-failed", action="store_true", help="retry files that failed earlier")
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Nothing is uploaded before everything asked for is known to be there.
@@ -97,7 +99,7 @@ class Command(JsonCommand):
 
 
 class _Shown(IngestProgress):
-    """Two bars, one after the other, on a terminal; else a line for each file; nothing with ``--json``."""
+    """Two progress bars in turn on a terminal; otherwise a line for each file; nothing with ``--json``."""
 
     def __init__(self, command: Command, files: int, *, stream: TextIO | None) -> None:
         self._command, self._stream = command, stream
@@ -126,7 +128,8 @@ class _Shown(IngestProgress):
 
 
 def _files(paths: Sequence[Path], *, only: Sequence[str]) -> Iterator[Path]:
-    """Every file meant, each once. Raises :class:`CommandError` for a path that is missing or unreadable."""
+    """All files to upload, without duplicates. Raises :class:`CommandError` for a path that is missing or
+    unreadable."""
     missing = [str(path) for path in paths if not os.path.exists(path)]
     if missing:
         raise CommandError(f"Not found: {', '.join(missing)}. Nothing was uploaded.")
@@ -135,10 +138,10 @@ def _files(paths: Sequence[Path], *, only: Sequence[str]) -> Iterator[Path]:
         below = sorted(_below(path, only=only)) if path.is_dir() else [path]
         if not below:
             meant = f"no files named {' or '.join(only)}" if only else "no files"
-            raise CommandError(f"{path} holds {meant}. Nothing was uploaded.")
+            raise CommandError(f"{path} contains {meant}. Nothing was uploaded.")
         for file in below:
             if not file.is_file() or not os.access(file, os.R_OK):
-                raise CommandError(f"{file} is not a file that can be read. Nothing was uploaded.")
+                raise CommandError(f"{file} is not a readable file. Nothing was uploaded.")
             if file not in seen:
                 seen.add(file)
                 yield file
@@ -151,20 +154,20 @@ def _below(folder: Path, *, only: Sequence[str]) -> Iterator[Path]:
 
 
 def _passwords(given: Sequence[str], files: Sequence[Path]) -> dict[Path, str]:
-    """The password of each file it was given for. Wrong use when one is for no file of the command."""
+    """The password of each file it was given for. Refuses a password for a file that is not part of the command."""
     passwords: dict[Path, str] = {}
     for text in given:
         found = next(_meanings(text, files), None)
         if found is None:
             name = text.partition("=")[0]
-            raise wrong_use(f"--password {name}=...: no file of this command is called {name}.")
+            raise wrong_use(f"--password {name}=...: this command has no file named {name}.")
         meant, word = found
         passwords |= dict.fromkeys(meant, word)
     return passwords
 
 
 def _meanings(text: str, files: Sequence[Path]) -> Iterator[tuple[list[Path], str]]:
-    """What FILE=WORD may mean, the longest name first: a file's name may hold the sign too."""
+    """The possible readings of FILE=WORD, longest name first, because a file name can contain the sign too."""
     for end in range(len(text) - 2, 0, -1):
         if text[end] != "=":
             continue
@@ -204,12 +207,12 @@ def _describe(outcomes: Sequence[IngestOutcome]) -> str:
 
 
 def _status(outcome: IngestOutcome) -> str:
-    """The outcome in the words of people: scripts are told of two kinds of duplicates as one."""
+    """The outcome as shown to people. Scripts get one word for both kinds of duplicates."""
     return KNOWN if outcome.is_known else outcome.status
 
 
 def _summary(outcomes: Sequence[IngestOutcome], seconds: float) -> str:
-    """How many files had which outcome, and what failed and why, the commonest reason first."""
+    """Counts files by outcome and lists failures by reason, most frequent first."""
     counts = Counter(_status(outcome) for outcome in outcomes)
     parts = [f"{counts[word]:,} {word}" for word in ("ready", KNOWN, "duplicate", "failed") if counts[word]]
     # What an earlier run uploaded and this one waited for is as new as what it uploaded itself.
@@ -231,7 +234,7 @@ def _summary(outcomes: Sequence[IngestOutcome], seconds: float) -> str:
 
 def _interruption(interrupt: IngestInterrupted) -> str:
     return (
-        f"Interrupted. Of {interrupt.files:,} files, {interrupt.uploaded:,} are uploaded and {interrupt.ended:,} of "
-        "these have an outcome; the others wait for a worker. Nothing is lost: the same command goes on from here, "
-        "since files that are here already are known by their content."
+        f"Interrupted: {interrupt.uploaded:,} of {interrupt.files:,} files are uploaded and {interrupt.ended:,} of "
+        "these are finished; the others wait for a worker. Run the same command again to continue. Files uploaded "
+        "already are recognised by their content."
     )

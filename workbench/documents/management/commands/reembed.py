@@ -1,4 +1,4 @@
-"""``manage.py reembed``: old documents get the vectors that they lack; with ``--new-encoder`` those of another one."""
+"""``manage.py reembed``: computes missing vectors of documents; with ``--new-encoder``, those of a new encoder."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ from workbench.infra.progress import ProgressBar
 
 class Command(JsonCommand):
     help = (
-        "Computes what passages of documents taken in earlier lack: the vectors of their tokens, or, after a change "
-        "of the encoder, all vectors. Whatever is there is kept. Ctrl-C stops it; the same command goes on from there."
+        "Computes missing vectors of earlier documents: token vectors or, after a change of encoder, all "
+        "vectors. Existing vectors are kept. Ctrl-C stops the command; run it again to continue."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--collection", metavar="SLUG", help="only the documents of this collection")
+        parser.add_argument("--collection", metavar="SLUG", help="only documents of this collection")
         parser.add_argument(
             "--new-encoder",
             action="store_true",
-            help="fill the space of the encoder that is set now, and make it the active one once no passage lacks a "
-            "vector in it; needs the owner of the tables",
+            help=(
+                "compute all vectors for the configured encoder, and activate them once none is missing; requires"
+                " the table owner"
+            ),
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -54,7 +56,7 @@ class Command(JsonCommand):
         work = Reembedding(embedder=embedder, space=space, collection=collection)
         self._fill(work)
         if not was_active and not work.left():
-            self.note("making the index of the new vectors")
+            self.note("building the index of the new vectors")
             index_ensure(space=space)
             space_activate(space=space, actor=system_user())
         active = active_space().name
@@ -84,13 +86,13 @@ class Command(JsonCommand):
                     self.note(_so_far(progress))
         except KeyboardInterrupt as interrupt:
             raise CommandError(
-                f"Interrupted. {_so_far(work.progress)} Nothing is lost: the same command goes on from here.",
+                f"Interrupted. {_so_far(work.progress)} Run the same command again to continue.",
                 returncode=INTERRUPTED,
             ) from interrupt
         except LLMFailure as failure:
             raise CommandError(
-                f"The encoder gave no vectors: {failure.message}. {_so_far(work.progress)} Nothing is lost: the same "
-                "command goes on from here."
+                f"The encoder returned no vectors: {failure.message}. {_so_far(work.progress)} Run the same "
+                "command again to continue."
             ) from failure
         finally:
             bar.close()
@@ -113,7 +115,7 @@ def _so_far(progress: Reembedded) -> str:
 
 
 def in_words(summary: dict[str, Any]) -> str:
-    """The summary for people."""
+    """The summary in words."""
     if not summary["passages"]:
         lines = [f"Nothing was missing in the space {summary['space']}."]
     else:
@@ -124,8 +126,8 @@ def in_words(summary: dict[str, Any]) -> str:
         ]
     if summary["changed_over"]:
         lines.append(
-            "This space is the active one now. Restart web and workers with the new encoder, then run manage.py "
-            "reembed once more for what came in meanwhile."
+            "This space is now active. Restart web and workers with the new encoder, then run manage.py reembed "
+            "once more for documents added in the meantime."
         )
     elif summary["active_space"] != summary["space"]:
         lines.append(

@@ -1,4 +1,4 @@
-"""``manage.py search_backend``: moves the index of words into the database, or out of it."""
+"""``manage.py search_backend``: moves the word index into the database, or out of it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from workbench.infra.progress import ProgressBar
 
 class Command(JsonCommand):
     help = (
-        "Fills the index of words in the database (needs the extension pg_textsearch and the owner of the tables), or "
-        "empties it and fills this host's own. Searches go on meanwhile; SEARCH_BACKEND says which index they use. "
-        "Ctrl-C stops it; the same command goes on from there."
+        "Moves the word index into the database (requires the pg_textsearch extension and the table "
+        "owner), or back to this host. Searches continue meanwhile; SEARCH_BACKEND says which index they "
+        "use. Ctrl-C stops the command; run it again to continue."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("to", choices=["database", "embedded"], help="where words shall be searched")
+        parser.add_argument("to", choices=["database", "embedded"], help="where to keep the word index")
 
     def handle(self, *args: Any, **options: Any) -> None:
         started = time.monotonic()
@@ -47,14 +47,14 @@ class Command(JsonCommand):
                 bar.move_to(progress.done)
         except KeyboardInterrupt as interrupt:
             raise CommandError(
-                f"Interrupted after {progress.done:,} of {progress.documents:,} documents. Nothing is lost: the same "
-                "command goes on from here.",
+                f"Interrupted after {progress.done:,} of {progress.documents:,} documents. Run the same "
+                "command again to continue.",
                 returncode=INTERRUPTED,
             ) from interrupt
         finally:
             if bar:
                 bar.close()
-        self.note("making the BM25 indexes")
+        self.note("building the BM25 indexes")
         return {"documents": progress.done, "indexes_made": indexes_ensure()}
 
     def _onto_this_host(self) -> dict[str, Any]:
@@ -75,17 +75,17 @@ class Command(JsonCommand):
 
 
 def in_words(summary: dict[str, Any]) -> str:
-    """The summary for people."""
+    """The summary in words."""
     if summary["to"] == "embedded":
         return (
-            f"The words of {summary['documents']:,} documents are out of the database, and this host's index is there. "
-            "Other hosts make theirs with their next question."
+            f"The words of {summary['documents']:,} documents were removed from the database, and this host's index is "
+            "built. Other hosts build theirs with their next question."
         )
     lines = [
-        f"The words of {summary['documents']:,} documents were missing in the database and are there now."
+        f"The words of {summary['documents']:,} documents were missing from the database and have been added."
     ]
     if summary["indexes_made"]:
-        lines.append(f"{summary['indexes_made']} BM25 indexes were made.")
+        lines.append(f"{summary['indexes_made']} BM25 indexes were built.")
     if summary["in_use"] != "database":
         lines.append("Set SEARCH_BACKEND=database for web, workers and beat, and restart them.")
     return "\n".join(lines)

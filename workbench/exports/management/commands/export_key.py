@@ -1,4 +1,4 @@
-"""``manage.py export_key``: the public keys that exports of this installation are checked with."""
+"""``manage.py export_key``: prints the public keys for checking exports of this installation."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from workbench.infra.commands import JsonCommand
 
 class Command(JsonCommand):
     help = (
-        "Prints the public keys that exports are checked with, the one in use first, as PEM: give them to who receives "
-        "exports, by another way than the exports. Prints nothing secret."
+        "Prints the public keys for checking exports as PEM, current key first. Give them to recipients "
+        "of exports, separately from the exports. Nothing secret is printed."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

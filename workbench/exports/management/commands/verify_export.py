@@ -1,4 +1,4 @@
-"""``manage.py verify_export FILE``: whether an export is as this installation made it."""
+"""``manage.py verify_export FILE``: checks that an export is genuine."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from workbench.infra.commands import JsonCommand
 
 class Command(JsonCommand):
     help = (
-        "Holds every file of an export against its sums, and the sums against their signature. Where keys are known, "
-        "by the settings or --key, an export that none of them signed is refused. Reads no database."
+        "Checks every file of an export against its checksum, and the checksums against their signature. "
+        "If keys are known from the settings or --key, an export signed by none of them is refused. Needs"
+        " no database."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument(
-            "file", type=Path, help="the archive of a period, or a file of a run with the others beside it"
+            "file", type=Path, help="archive of a period, or a file of a run with the other files next to it"
         )
         parser.add_argument(
             "--key",
             type=Path,
             metavar="FILE",
-            help="public keys, as export_key prints them, instead of the settings'",
+            help="file with public keys, as printed by export_key (default: the keys in the settings)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,7 +38,7 @@ class Command(JsonCommand):
         try:
             keys = read_public_keys(key_file.read_bytes()) if key_file else public_keys()
             if key_file and not keys:
-                raise CommandError(f"{key_file} holds no key.", returncode=WRONG_USE)
+                raise CommandError(f"{key_file} contains no key.", returncode=WRONG_USE)
             checked = export_check(path, keys=keys)
         except Broken as error:
             raise CommandError(f"{path} is refused: {error}.", returncode=1) from error
@@ -54,9 +55,9 @@ class Command(JsonCommand):
 
 
 def _in_words(checked: Checked) -> str:
-    files = f"{checked.files} {'file is as its sum says' if checked.files == 1 else 'files are as their sums say'}."
+    files = f"{checked.files} {'file matches its checksum' if checked.files == 1 else 'files match their checksums'}."
     if checked.key is not None:
-        return f"{files} Signed by the key {checked.key.id}."
+        return f"{files} Signed with key {checked.key.id}."
     if checked.is_signed:
-        return f"{files} The signature was not checked: no key is known here (--key)."
-    return f"{files} Not signed: whoever changed a file could have changed its sum."
+        return f"{files} The signature was not checked because no key is known. Use --key."
+    return f"{files} Not signed: anyone who changes a file can change its checksum too."

@@ -23,31 +23,31 @@ from workbench.labeling.transfer import ImportReport, labels_import
 
 
 class Command(JsonCommand):
-    """Takes in a file of labels."""
+    """Imports a file of labels."""
 
-    help = "Take in labels (JSON lines or CSV) of annotators or of a language model."
+    help = "Imports labels (JSON lines or CSV) of annotators or a language model."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("file", type=Path, metavar="FILE", help="JSON lines or CSV, UTF-8")
         parser.add_argument(
-            "--collection", required=True, metavar="SLUG", help="whose documents it speaks of"
+            "--collection", required=True, metavar="SLUG", help="collection of the labelled documents"
         )
         parser.add_argument(
             "--source",
             required=True,
             choices=[SourceChoice.ANNOTATOR.value, SourceChoice.LLM.value],
-            help="who judged",
+            help="kind of judge",
         )
         parser.add_argument(
-            "--judge", default="", metavar="NAME", help="annotator or model of rows that do not say"
+            "--judge", default="", metavar="NAME", help="annotator or model for rows that name none"
         )
         parser.add_argument(
             "--gold",
             action="store_true",
-            help="people judged without sight of a machine's verdict: a gold set",
+            help="the labels are gold: people judged without seeing a machine verdict",
         )
-        parser.add_argument("--dry-run", action="store_true", help="only check, and name every bad row")
+        parser.add_argument("--dry-run", action="store_true", help="only check, and list every bad row")
 
     def handle(self, *args: Any, **options: Any) -> None:
         collection = Collection.objects.filter(slug=options["collection"]).first()
@@ -71,13 +71,13 @@ class Command(JsonCommand):
         )
         self.emit({"file": path.name, **asdict(report)}, human=lambda _value: _told(report))
         if report.bad_count:
-            raise CommandError(f"{report.bad_count} of {report.rows} rows are bad; nothing was taken in.")
+            raise CommandError(f"{report.bad_count} of {report.rows} rows are bad. Nothing was imported.")
 
 
 def _told(report: ImportReport) -> str:
-    done = f"{report.rows} rows, {report.good} good, {report.added} labels taken in."
+    done = f"{report.rows} rows, {report.good} good, {report.added} labels imported."
     if report.idle_count:
-        done += f" {report.idle_count} train nothing: no candidate shares enough text with their place."
+        done += f" {report.idle_count} train nothing, because no candidate overlaps enough with their lines."
     named = report.bad or report.idle
     if not named:
         return done

@@ -1,4 +1,4 @@
-"""``manage.py backup FOLDER``: the whole installation into a folder."""
+"""``manage.py backup FOLDER``: backs up the installation."""
 
 from __future__ import annotations
 
@@ -13,20 +13,25 @@ from workbench.operations.backup import Backup, backup_write, dated, prune
 
 
 class Command(JsonCommand):
-    help = "Writes database and files into a new folder, while the product runs. Everything in it is confidential."
+    help = "Backs up database and files to a new folder, while the product runs. The backup is confidential."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("folder", type=Path, help="a new or empty folder")
+        parser.add_argument("folder", type=Path, help="new or empty folder")
         parser.add_argument(
-            "--dated", action="store_true", help="into a folder of this moment, inside FOLDER"
+            "--dated", action="store_true", help="create a folder inside FOLDER, named by the current time"
         )
-        parser.add_argument("--keep", type=int, metavar="N", help="with --dated: remove all but the newest N")
+        parser.add_argument(
+            "--keep",
+            type=int,
+            metavar="N",
+            help="with --dated: keep the newest N backups and remove the others",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder, keep = options["folder"], options["keep"]
         if keep is not None and (keep < 1 or not options["dated"]):
-            raise CommandError("--keep takes a number above 0, and goes with --dated.")
+            raise CommandError("Use --keep together with --dated, and with a number above 0.")
         if not options["dated"]:
             self.emit(summary(backup_write(folder=folder)), human=in_words)
             return
@@ -36,7 +41,7 @@ class Command(JsonCommand):
 
 
 def summary(made: Backup) -> dict[str, Any]:
-    """What scripts read of a backup."""
+    """The backup as JSON."""
     return {
         "made_at": made.made_at,
         "tables": len(made.tables),
@@ -49,7 +54,7 @@ def summary(made: Backup) -> dict[str, Any]:
 
 
 def in_words(figures: dict[str, Any]) -> str:
-    """The same for people."""
+    """The backup in words."""
     return (
         f"{figures['rows']} rows of {figures['tables']} tables and {figures['files']} files, "
         f"as of {figures['made_at']}; "

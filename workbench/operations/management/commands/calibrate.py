@@ -22,27 +22,31 @@ from workbench.operations.calibration import calibration_of_collection, calibrat
 
 
 class Command(JsonCommand):
-    """Gate thresholds for the embedder in use."""
+    """Proposes gate thresholds for the current embedder."""
 
-    help = "Propose gate thresholds from labels. They are in use only once an admin applies the proposal."
+    help = "Proposes gate thresholds from labels. An admin must apply the proposal before it takes effect."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """See system.md, commands."""
+        """Adds the arguments of the command."""
         super().add_arguments(parser)
         source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("--collection", metavar="SLUG", help="learn from what people decided there")
-        source.add_argument("--labels", type=Path, metavar="DIR", help="learn from a labelled set")
+        source.add_argument(
+            "--collection", metavar="SLUG", help="calibrate from people's decisions in this collection"
+        )
+        source.add_argument("--labels", type=Path, metavar="DIR", help="calibrate from a labelled set")
         parser.add_argument(
             "--promise",
             type=float,
             default=100 * SHIPPED_LOSS,
             metavar="PERCENT",
-            help="with --collection: the questions that may lose their evidence unseen, and the accepted passages "
-            "that may be wrong (default: %(default)g)",
+            help=(
+                "with --collection: largest accepted percentage of questions that lose their evidence unseen, and"
+                " of wrongly accepted passages (default: %(default)g)"
+            ),
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Calibrates, keeps the proposal, prints it."""
+        """Calibrates, stores the proposal and prints it."""
         collection = None
         if options["collection"]:
             collection = Collection.objects.filter(slug=options["collection"]).first()
@@ -126,7 +130,7 @@ def _human(value: dict[str, Any]) -> str:
             f"  would reject {value['rejected_share']:.1%} of the candidates and lose "
             f"{value['evidence_lost']:.2%} of the evidence",
             *(_human_risk(decides, risk) for decides, risk in (value["risk"] or {}).items()),
-            "Nothing has changed. An admin applies it on the collection's settings page.",
+            "Nothing has changed yet. An admin can apply the proposal on the collection's settings page.",
         ]
     )
 
@@ -134,8 +138,8 @@ def _human(value: dict[str, Any]) -> str:
 def _human_risk(decides: str, risk: dict[str, Any]) -> str:
     says = f"  {decides}: at most {risk['promised']:.0%}, from {risk['questions']} decided questions: "
     if risk["missing"]:
-        return says + f"{risk['missing']} more are needed, the shipped default stays"
+        return says + f"{risk['missing']} more are needed; the shipped default stays"
     if risk["bar"] is None:
-        return says + "no bar keeps this, the shipped default stays"
+        return says + "no threshold keeps this; the shipped default stays"
     way = next(way for way in risk["ways"] if way["bar"] == risk["bar"])
-    return says + f"bar {way['seen']:g} ({risk['measure']}), {way['cards']:.1f} cards a question"
+    return says + f"threshold {way['seen']:g} ({risk['measure']}), {way['cards']:.1f} cards per question"

@@ -1,5 +1,5 @@
-"""``manage.py create_demo``: the demo collection, its people and documents; safe to run at every start. A worker acts
-out its month (``demo_month``) behind it."""
+"""``manage.py create_demo``: creates the demo collection, its people and documents. Safe to run at every start. A
+worker then adds a month of work (``demo_month``)."""
 
 from __future__ import annotations
 
@@ -22,22 +22,24 @@ _SETTINGS_FOR_TRIALS = {"dev", "test"}
 
 
 def require_trial(*, is_sure: bool) -> None:
-    """Raises :class:`CommandError` under settings that are not for trials, unless the caller is sure."""
+    """Raises :class:`CommandError` under production settings, unless the caller is sure."""
     settings_module = os.environ.get("DJANGO_SETTINGS_MODULE", "")
     if not is_sure and settings_module.rpartition(".")[2] not in _SETTINGS_FOR_TRIALS:
         raise CommandError(
-            f"These are the settings {settings_module}. Demo logins are for trials: "
-            "run it with --yes if this installation is one."
+            f"This installation uses the settings {settings_module}. Demo logins are for trials only: "
+            "add --yes if this is a trial."
         )
 
 
 class Command(JsonCommand):
-    help = "Creates the demo collection with a user of each role and its documents, and prints the logins."
+    help = "Creates the demo collection with its documents and a user for each role, and prints the logins."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--wait", action="store_true", help="until every document is ready or failed")
-        parser.add_argument("--yes", action="store_true", help="also under production settings")
+        parser.add_argument(
+            "--wait", action="store_true", help="wait until every document is ready or failed"
+        )
+        parser.add_argument("--yes", action="store_true", help="run under production settings too")
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_trial(is_sure=options["yes"])

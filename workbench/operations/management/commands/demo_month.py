@@ -1,4 +1,5 @@
-"""``manage.py demo_month``: acts out what the demo's month still lacks. A worker runs it behind ``create_demo``."""
+"""``manage.py demo_month``: adds the missing part of the demo's month of work. A worker runs it after
+``create_demo``."""
 
 from __future__ import annotations
 
@@ -12,11 +13,14 @@ from .create_demo import require_trial
 
 
 class Command(JsonCommand):
-    help = "Acts out a month of work in the demo, by the product's own services, and says how many acts that took."
+    help = (
+        "Adds the missing part of a month of work to the demo, through the product's own services, and "
+        "prints the number of actions."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--yes", action="store_true", help="also under production settings")
+        parser.add_argument("--yes", action="store_true", help="run under production settings too")
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_trial(is_sure=options["yes"])

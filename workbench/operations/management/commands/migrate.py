@@ -1,8 +1,8 @@
-"""``manage.py migrate``, on a live system: it never lets people wait behind it for a lock.
+"""``manage.py migrate``, safe on a live system: people never wait long behind it for a lock.
 
-A statement that changes a table waits until nobody uses it, and everybody who comes meanwhile waits behind. So it gives
-up after ``MIGRATE_LOCK_SECONDS``; the migration is rolled back, and the command is run again at a quieter moment.
-Statements that work beside the product (``CONCURRENTLY``) wait as long as they must: nobody waits for them.
+A statement that changes a table waits until nobody uses the table, and everybody who comes later waits behind it. So it
+gives up after ``MIGRATE_LOCK_SECONDS``. The migration is rolled back and can be run again at a quieter time. Statements
+that run beside the product (``CONCURRENTLY``) may wait longer, because nobody waits for them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ MIGRATE_LOCK_SECONDS = 5
 
 
 class Command(migrate.Command):
-    """Django's own, with a limit on waiting for locks."""
+    """Django's command, with a limit on waiting for locks."""
 
     def handle(self, *args: Any, **options: Any) -> Any:
-        """See the module. Raises CommandError when a lock was not to be had."""
+        """See the module. Raises CommandError if it could not get a lock."""
         connection = connections[options["database"]]
         with connection.cursor() as cursor:
             cursor.execute("SHOW lock_timeout")
@@ -36,8 +36,8 @@ class Command(migrate.Command):
         except OperationalError as error:
             if isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
                 raise CommandError(
-                    f"A table was in use for {MIGRATE_LOCK_SECONDS} s, so its migration was rolled back and nothing "
-                    "of it was done. Run migrate again; if that repeats, stop the workers first."
+                    f"A table was in use for {MIGRATE_LOCK_SECONDS} s, so its migration was rolled back. Run "
+                    "migrate again. If that repeats, stop the workers first."
                 ) from error
             raise
         finally:
@@ -57,7 +57,8 @@ def _patient_where_nobody_waits(
 
 
 def _limit(connection: Any, value: str) -> None:
-    """For the session, since each migration opens a transaction of its own. Not through the wrapper above."""
+    """Sets the limit for the session, because each migration opens its own transaction. Not through the wrapper
+    above."""
     connection.ensure_connection()
     with suppress(psycopg.Error):  # a connection that has failed tells so by itself
         connection.connection.execute("SELECT set_config('lock_timeout', %s, false)", [value])

@@ -1,4 +1,4 @@
-"""``manage.py restore FOLDER``: a backup into an empty installation."""
+"""``manage.py restore FOLDER``: restores a backup into an empty installation."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .backup import in_words, summary
 
 
 class Command(JsonCommand):
-    help = "Puts a backup back, checks every hash and verifies the audit trail. Connects as the owner of the tables."
+    help = "Restores a backup, checks every hash and verifies the audit trail. Connects as the table owner."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("folder", type=Path, help="what `backup` wrote")
-        parser.add_argument("--replace", action="store_true", help="lose what is in this installation now")
+        parser.add_argument("folder", type=Path, help="folder written by the backup command")
+        parser.add_argument("--replace", action="store_true", help="replace the data of this installation")
 
     def handle(self, *args: Any, **options: Any) -> None:
         made = backup_restore(folder=options["folder"], replace=options["replace"])

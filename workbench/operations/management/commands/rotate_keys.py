@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys``: after SECRET_KEY was changed, what still hangs on the former key."""
+"""``manage.py rotate_keys``: re-encrypts what still uses the previous SECRET_KEY."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from workbench.operations.keys import KeysReport, keys_rotate
 
 class Command(JsonCommand):
     help = (
-        "After SECRET_KEY was changed and the former one put into SECRET_KEY_FALLBACKS: encrypts second factors with "
-        "the present key, and names the webhooks that need a new secret. Safe to repeat."
+        "Re-encrypts second factors with the current SECRET_KEY and lists webhooks that need a new "
+        "secret. Run it after changing SECRET_KEY and moving the previous one to SECRET_KEY_FALLBACKS. "
+        "Safe to repeat."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -21,26 +22,25 @@ class Command(JsonCommand):
 
 
 def in_words(report: KeysReport) -> str:
-    """For people: what was done, what they do, and when the former key may go."""
+    """The result in words: what was done, what to do next, and when the previous key can be removed."""
     factors = report.second_factors
     lines = [
-        f"Second factors: {factors.renewed} encrypted anew, {factors.current} were under the present key."
+        f"Second factors: {factors.renewed} re-encrypted, {factors.current} already used the current key."
     ]
     if factors.lost:
         lines.append(
-            f"{factors.lost} are under a key that is not known any more: their owners cannot sign in with them, "
-            "and an administrator takes them away under /backdoor/. Or put that key into SECRET_KEY_FALLBACKS, and "
-            "repeat."
+            f"{factors.lost} use an unknown key, so their owners cannot sign in with them. Add that key to "
+            "SECRET_KEY_FALLBACKS and repeat, or have an administrator remove them under /backdoor/."
         )
     if report.webhooks:
         lines.append(
-            "These webhooks sign with a former key; make a new secret on the page of each, then repeat:"
+            "These webhooks sign with a previous key. Create a new secret on the page of each, then repeat:"
         )
         lines += [f"  {address}" for address in report.webhooks]
     elif report.fallbacks:
         lines.append(
-            "SECRET_KEY_FALLBACKS may be emptied a day after the change, when the old sessions have ended."
+            "You can empty SECRET_KEY_FALLBACKS a day after the change, when old sessions have ended."
         )
     else:
-        lines.append("No former key is in use.")
+        lines.append("No previous key is in use.")
     return "\n".join(lines)

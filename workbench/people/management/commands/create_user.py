@@ -1,4 +1,4 @@
-"""``manage.py create_user``: an account, and a role with it."""
+"""``manage.py create_user``: creates an account, optionally with a role."""
 
 from __future__ import annotations
 
@@ -22,28 +22,30 @@ PASSWORD_VARIABLE = "WORKBENCH_USER_PASSWORD"  # noqa: S105  (the name of a vari
 
 class Command(BaseCommand):
     help = (
-        "Makes an account. The password comes from the environment variable "
-        f"{PASSWORD_VARIABLE}, else it is asked for."
+        "Creates an account. The password is read from the environment variable "
+        f"{PASSWORD_VARIABLE}, or asked for."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")
         parser.add_argument("--name", default="")
-        parser.add_argument("--staff", action="store_true", help="administers the installation")
-        parser.add_argument("--collection", metavar="SLUG", help="gives a role in this collection")
+        parser.add_argument(
+            "--staff", action="store_true", help="make the person an administrator of the installation"
+        )
+        parser.add_argument("--collection", metavar="SLUG", help="grant a role in this collection")
         parser.add_argument("--role", choices=MemberRole.values, action="append", default=[])
         parser.add_argument("--json", action="store_true", help="print one JSON value")
 
     def handle(self, *_: Any, **options: Any) -> None:
         if bool(options["collection"]) != bool(options["role"]):
-            raise CommandError("Give --collection and --role together.", returncode=2)
+            raise CommandError("Use --collection and --role together.", returncode=2)
         password = _password()
         try:
             user = _create(options, password)
         except WorkbenchError as error:
             raise CommandError(error.message, returncode=1) from error
         row = {"id": user.pk, "email": user.email, "name": user.name, "roles": options["role"]}
-        self.stdout.write(json.dumps(row) if options["json"] else f"Made {user.email}.")
+        self.stdout.write(json.dumps(row) if options["json"] else f"Created {user.email}.")
 
 
 @transaction.atomic

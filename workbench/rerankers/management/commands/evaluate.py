@@ -38,13 +38,13 @@ PARTS = ("precedence", "definitions", "references")
 class Command(JsonCommand):
     """Evaluates strategies on a folder of labelled questions."""
 
-    help = "Run strategies over a labelled set and report ranking, not-found, cost and latency figures."
+    help = "Runs strategies on a labelled set and reports ranking, not-found, cost and latency figures."
 
     #: What became of the deployed model: used, or set aside for its training; None where scratch models serve.
     _deployed: dict[str, Any] | None = None
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """See system.md, commands."""
+        """Adds the arguments of the command."""
         super().add_arguments(parser)
         parser.add_argument("folder", metavar="DIR", type=Path)
         parser.add_argument(
@@ -54,29 +54,34 @@ class Command(JsonCommand):
             help=f"comma-separated names; groups: {', '.join(GROUPS)}",
         )
         parser.add_argument(
-            "--train-on", type=Path, metavar="DIR", help="train a scratch reranker on this folder"
+            "--train-on", type=Path, metavar="DIR", help="train a temporary reranker on this folder"
         )
         parser.add_argument(
-            "--cross-fit", type=at_least(2), metavar="N", help="N parts by question, each tested unseen"
+            "--cross-fit",
+            type=at_least(2),
+            metavar="N",
+            help="cross-fit in N parts by question, each tested by models not trained on it",
         )
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--limit", type=at_least(1), metavar="N", help="the first N questions")
-        parser.add_argument("--runs", type=at_least(1), default=1, metavar="N", help="repeat the set N times")
+        parser.add_argument("--limit", type=at_least(1), metavar="N", help="only the first N questions")
+        parser.add_argument("--runs", type=at_least(1), default=1, metavar="N", help="run the set N times")
         parser.add_argument(
-            "--cached", action="store_true", help="repeat the set through the cache of questions"
+            "--cached", action="store_true", help="run the set again through the question cache"
         )
         parser.add_argument(
             "--without",
             default="",
             metavar="A,B",
-            help=f"switch parts off, to see what they are worth: {', '.join(PARTS)}",
+            help=f"switch off parts to measure their effect: {', '.join(PARTS)}",
         )
-        parser.add_argument("--answers", action="store_true", help="write and judge answers too")
+        parser.add_argument("--answers", action="store_true", help="also write and judge answers")
         parser.add_argument(
             "--judge",
             default=settings.JUDGE_MODEL,
             metavar="MODEL",
-            help="the model that judges answers, never the one that writes them; default: JUDGE_MODEL",
+            help=(
+                "model that judges answers; must differ from the one that writes them (default: JUDGE_MODEL)"
+            ),
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -112,7 +117,7 @@ class Command(JsonCommand):
         self.emit(value, human=_table)
 
     def _figures(self, names: list[str], options: dict[str, Any]) -> dict[str, Any]:
-        """The report, with what --answers and --cached add to it."""
+        """The report, with the additions of --answers and --cached."""
         dataset = load_dataset(options["folder"]).limited(options["limit"])
         loaded = dataset_load(dataset=dataset, tell=self._tell)
         runner = QuestionRunner(
@@ -156,9 +161,9 @@ class Command(JsonCommand):
     def _train(
         self, runner: QuestionRunner, loaded: LoadedSet, options: dict[str, Any]
     ) -> tuple[str | None, list[str]]:
-        """Gives the runner its scratch models; what they were trained on, and the training questions.
+        """Trains the runner's temporary models. Returns what they were trained on, and the training questions.
 
-        With ``--cross-fit`` each question is tested by a model of the other parts, so none is shared.
+        With ``--cross-fit``, each question is tested by a model of the other parts, so none is shared.
         """
         if options["train_on"] is not None:
             other = load_dataset(options["train_on"])
@@ -191,13 +196,13 @@ class Command(JsonCommand):
         return f"the deployed model {deployed.version}" if deployed.is_used else None, []
 
     def _tell(self, text: str, done: int = 0, total: int = 0) -> None:
-        """Progress on standard error, where a person watches."""
+        """Shows progress on standard error."""
         if sys.stderr.isatty() or (total and done % max(1, total // 20) == 0):
             self.stderr.write(text, ending="\r" if sys.stderr.isatty() else "\n")
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """A whole number of at least this much, for an option."""
+    """The type of an option: a whole number with a minimum."""
 
     def number(text: str) -> int:
         if not text.isascii() or not text.isdecimal() or len(text) > 9 or int(text) < least:
@@ -217,7 +222,7 @@ def _strategy_names(given: str) -> list[str]:
 
 
 def _parts_without(given: str) -> dict[str, bool]:
-    """The settings that switch parts of the engine off. Refuses a part there is not."""
+    """The settings that switch off parts of the engine. Refuses unknown parts."""
     parts = [name.strip() for name in given.split(",") if name.strip()]
     unknown = [name for name in parts if name not in PARTS]
     if unknown:
@@ -226,7 +231,7 @@ def _parts_without(given: str) -> dict[str, bool]:
 
 
 def _check_models(names: list[str], options: dict[str, Any]) -> None:
-    """Refuses before any work what cannot be done here."""
+    """Refuses combinations that cannot work, before any work starts."""
     asking = [name for name in names if needs_model(name)]
     if asking and not endpoint_configured():
         raise CommandError(
@@ -243,7 +248,7 @@ def _check_models(names: list[str], options: dict[str, Any]) -> None:
 
 
 def _answer_judge(loaded: LoadedSet, options: dict[str, Any]) -> AnswerJudge | None:
-    """The judge of answers; without a model it gives the figures that need none."""
+    """The judge of answers. Without a model it only gives figures that need none."""
     if not options["answers"]:
         return None
     if not options["judge"]:
@@ -254,7 +259,7 @@ def _answer_judge(loaded: LoadedSet, options: dict[str, Any]) -> AnswerJudge | N
 
 
 def _revision() -> str:
-    """The commit the figures belong to; empty outside a checkout."""
+    """The commit that the figures belong to; empty outside a checkout."""
     try:
         done = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"],

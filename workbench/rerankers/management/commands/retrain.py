@@ -17,13 +17,16 @@ from workbench.rerankers.trainings import RULES, Judged, run_training, training_
 class Command(JsonCommand):
     """Retrains the reranker in this process."""
 
-    help = "Train a challenger from all labels; the gate deploys it only when its F1 on the gold holdout improves."
+    help = (
+        "Trains a challenger from all labels. The gate deploys it only if its F1 on the gold holdout "
+        "improves."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """See system.md, commands."""
+        """Adds the arguments of the command."""
         super().add_arguments(parser)
         parser.add_argument(
-            "--dry-run", action="store_true", help="train and judge, but store and deploy nothing"
+            "--dry-run", action="store_true", help="train and evaluate, but store and deploy nothing"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -80,7 +83,7 @@ def _stored(version: ModelVersion | None, report: dict[str, Any] | None) -> dict
 
 
 def _side(name: str, report: ModelReport | None) -> dict[str, Any]:
-    """A side's version and figures on the gold rows; ``f1`` is null where nothing could be compared."""
+    """Version and figures of one side on the gold rows. ``f1`` is null if nothing could be compared."""
     figures = dict(report.metrics) if report else {"f1": None}
     return {"version": name, **figures, "gold": report.rows_hash if report else None}
 

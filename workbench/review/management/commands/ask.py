@@ -26,39 +26,45 @@ from workbench.runs.waiting import run_wait
 class Command(JsonCommand):
     """Asks one question and waits for its run."""
 
-    help = "Ask a question of a document or a collection and print the audited result."
+    help = "Asks a question about a document or a collection and prints the audited result."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """See system.md, commands."""
+        """Adds the arguments of the command."""
         super().add_arguments(parser)
         parser.add_argument("question", metavar="QUESTION")
         parser.add_argument("--collection", required=True, metavar="SLUG")
         parser.add_argument("--document", default="", metavar="NAME_OR_ID")
         parser.add_argument("--strategy", default="", metavar="NAME")
         parser.add_argument(
-            "--methods", default="", metavar="A,B", help=f"only these search: {', '.join(METHODS)}"
+            "--methods", default="", metavar="A,B", help=f"only use these detectors: {', '.join(METHODS)}"
         )
         for name in ("document-type", "party", "jurisdiction", "language", "tag"):
             parser.add_argument(
-                f"--{name}", action="append", default=[], metavar="VALUE", help="ask only such documents"
+                f"--{name}",
+                action="append",
+                default=[],
+                metavar="VALUE",
+                help="only ask documents with this value",
             )
         parser.add_argument(
             "--field",
             action="append",
             default=[],
             metavar="NAME:VALUE",
-            help="ask only documents with this value in a field of the collection",
+            help="only ask documents with this value in a custom field",
         )
         for name in ("effective-from", "effective-to"):
-            parser.add_argument(f"--{name}", metavar="YYYY-MM-DD", help="ask only documents of these dates")
+            parser.add_argument(
+                f"--{name}", metavar="YYYY-MM-DD", help="only ask documents effective in this period"
+            )
         parser.add_argument(
             "--option",
             action="append",
             default=[],
             metavar="NAME=VALUE",
-            help="a setting of the strategy for this question, such as n=0.5 of consensus",
+            help="strategy option for this question, such as n=0.5 for consensus",
         )
-        parser.add_argument("--no-cache", action="store_true", help="run again even if it was asked before")
+        parser.add_argument("--no-cache", action="store_true", help="ignore earlier answers")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Asks, waits, prints."""
@@ -66,7 +72,7 @@ class Command(JsonCommand):
         collection = Collection.objects.filter(slug=options["collection"]).first()
         if collection is None:
             raise CommandError(
-                f"There is no collection {options['collection']!r}. `manage.py ingest` makes one."
+                f"There is no collection {options['collection']!r}. `manage.py ingest` creates one."
             )
         document = None
         if options["document"]:
@@ -111,10 +117,10 @@ def _filters(options: dict[str, Any]) -> ScopeFilter | None:
 
 
 def _strategy_options(given: list[str]) -> dict[str, object]:
-    """NAME=VALUE pairs; numbers, true and false as such, everything else as text."""
+    """Parses NAME=VALUE pairs: numbers, true and false by type, everything else as text."""
     pairs = [pair.partition("=") for pair in given]
     if any(not name or not sign for name, sign, _value in pairs):
-        raise CommandError("An option is written NAME=VALUE, such as n=0.5.")
+        raise CommandError("Write options as NAME=VALUE, such as n=0.5.")
     return {name: _scalar(value) for name, _sign, value in pairs}
 
 

@@ -1,4 +1,4 @@
-"""``manage.py export_audit``: a stretch of the trail, to be checked with nothing but Python."""
+"""``manage.py export_audit``: exports part of the audit trail. Checking it only needs Python."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from workbench.documents.models import Collection
 
 class Command(BaseCommand):
     help = (
-        "Writes events of the audit trail as JSON lines. Whoever gets the file checks it with "
-        "workbench/audit/verifier.py, which needs only Python."
+        "Writes audit events as JSON lines. Recipients can check the file with "
+        "workbench/audit/verifier.py, which only needs Python."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--collection", metavar="SLUG", help="only events of this collection")
-        parser.add_argument("--since", type=_moment, help="day or time (UTC), included")
-        parser.add_argument("--until", type=_moment, help="day or time (UTC), not included")
-        parser.add_argument("--out", type=Path, required=True, help="file to write")
+        parser.add_argument("--since", type=_moment, help="first day or time (UTC), inclusive")
+        parser.add_argument("--until", type=_moment, help="last day or time (UTC), exclusive")
+        parser.add_argument("--out", type=Path, required=True, help="output file")
         parser.add_argument("--json", action="store_true", help="print the export's header as one JSON value")
 
     def handle(self, *_: Any, **options: Any) -> None:
