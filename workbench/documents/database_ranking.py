@@ -7,7 +7,8 @@ scores them (:mod:`.lexical`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log1p
 
@@ -51,18 +52,15 @@ class Statistics:
 
     def scorer(self, wanted: Mapping[Phrase, int], entries: int) -> Scorer:
         """Scores by these phrases, now that there are so many entries."""
-        holding = self._counted({Phrase(p.field, (word,)) for p in wanted for word in p.words}, entries)
+        holding = self._counted({word for phrase in wanted for word in _each(phrase)}, entries)
         means = self._means
         if means is None or _has_drifted(means[1], entries):
             means = self._means = self.measure(), entries
-        return Scorer(
-            {
-                phrase: times
-                * sum(_rarity(holding[Phrase(phrase.field, (w,))], entries) for w in phrase.words)
-                for phrase, times in wanted.items()
-            },
-            means[0],
-        )
+        weights = {
+            phrase: times * sum(_rarity(holding[word], entries) for word in _each(phrase))
+            for phrase, times in wanted.items()
+        }
+        return Scorer(weights, means[0], frozenset(phrase.field for phrase in wanted))
 
     def _counted(self, words: Iterable[Phrase], entries: int) -> dict[Phrase, int]:
         if len(self._holding) > _WORDS_KEPT:
@@ -79,6 +77,10 @@ class Statistics:
         return known
 
 
+def _each(phrase: Phrase) -> list[Phrase]:
+    return [Phrase(phrase.field, (word,)) for word in phrase.words]
+
+
 def _has_drifted(before: int, entries: int) -> bool:
     return abs(entries - before) > _DRIFT * entries
 
@@ -89,22 +91,31 @@ def _rarity(holding: int, entries: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """BM25 for one search: phrases of tokens by their weight, and the mean length of each field."""
+    """BM25 for one search: the weight of each phrase, and the mean length of each field."""
 
     weights: Mapping[Phrase, float]
     means: Mapping[str, float]
+    fields: frozenset[str]
 
     def score(self, words: str, parts: str) -> float:
         """The score of an entry with these words and parts between blanks."""
-        texts = {WORDS: _doubled(words), PARTS: _doubled(parts)}
-        lengths = {WORDS: _length(words), PARTS: _length(parts)}
+        texts = {WORDS: words, PARTS: parts}
+        held = {field_: Counter(texts[field_].split(" ")) for field_ in self.fields}
+        damped = {field_: K1 * (1 - B + B * _length(texts[field_]) / self.means[field_]) for field_ in held}
         total = 0.0
         for phrase, weight in self.weights.items():
-            times = texts[phrase.field].count(_doubled(" ".join(phrase.words)))
-            if times:
-                length = lengths[phrase.field] / self.means[phrase.field]
-                total += weight * times * (K1 + 1) / (times + K1 * (1 - B + B * length))
+            if times := _times(phrase.words, held[phrase.field], texts[phrase.field]):
+                total += weight * times * (K1 + 1) / (times + damped[phrase.field])
         return total
+
+
+def _times(words: Sequence[str], held: Mapping[str, int], text: str) -> int:
+    """How often the words stand one after another."""
+    if len(words) == 1:
+        return held.get(words[0], 0)
+    if not all(word in held for word in words):
+        return 0
+    return _doubled(text).count(_doubled(" ".join(words)))
 
 
 def _doubled(text: str) -> str:

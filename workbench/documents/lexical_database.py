@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
+import psycopg
 from django.db import connection, transaction
 from django.db.models import Sum
 from django.utils.translation import gettext as _
@@ -39,8 +40,8 @@ BM25 = {PASSAGE: "indexed_passages_ranked", SECTION: "indexed_titles_ranked"}
 _TABLE = IndexedText._meta.db_table
 #: Entries found by a phrase that are scored; the ranking of more has no use for one of them.
 _MOST_SCORED = 2000
-#: Entries by which more candidates are taken than are wanted, but no fewer than are wanted: shards rank differently.
-_MORE_CANDIDATES = 150
+#: How many times as many candidates are taken, of each shard, as are wanted in all: its own statistics choose them.
+_MORE_CANDIDATES = 2
 #: Entries whose length is looked at; of more, those of documents spread evenly.
 _MEASURED = 20_000
 #: Pieces of words whose being there is remembered.
@@ -78,7 +79,7 @@ def condition(query: Query) -> _Sql:
     """SQL that is true of the entries that match, and its values. Holds no ``%`` but those of its values."""
     if isinstance(query, Phrase):
         pieces = list(map(token, query.words))
-        holds = _HOLDS.format(query.field)
+        holds = f"{_HOLDS.format(query.field)} @> %s::text[]"
         if len(pieces) == 1:
             return holds, [pieces]
         return (
@@ -191,15 +192,16 @@ class DatabaseTextIndex:
         words = [Phrase(WORDS, (word,)) for word in dict.fromkeys(any_of) if word]
         asked = [(query, 1) for query in (*words, *also)] + [(query, 2) for query in boosted]
         scope, text = self._scope(kind, documents), _text(asked)
-        statements = [self._matching(kind, q, text, scope, _MOST_SCORED) for q, _ in asked if not _is_word(q)]
+        rows = _rows(
+            [self._matching(query, scope, _MOST_SCORED) for query, _ in asked if not _is_word(query)]
+        )
         if text:
-            most = limit + max(limit, _MORE_CANDIDATES)
-            statements.append(self._ranked(kind, text, scope, most))
-        rows = _rows(statements)
-        if text and self._is_large and len(rows[-1]) < limit:
-            # A walk of the index ends after a hundred thousand entries, those out of scope among them.
-            holding = Combined(tuple(query for query, _ in asked if _is_word(query)))
-            rows += _rows([self._matching(kind, holding, text, scope, most)])
+            most = _MORE_CANDIDATES * limit
+            rows.append(self._ranked(kind, text, scope, most))
+            if self._is_large and len(rows[-1]) < limit:
+                # A walk of the index ends after a hundred thousand entries, those out of scope among them.
+                holding = Combined(tuple(query for query, _ in asked if _is_word(query)))
+                rows += _rows([self._matching(holding, scope, most, order=self._bm25(kind, text))])
         return self._best(kind, asked, [row for found in rows for row in found], limit)
 
     def look(
@@ -207,9 +209,7 @@ class DatabaseTextIndex:
     ) -> Iterator[Hit]:
         """See the protocol."""
         asked = [(query, 1) for query in any_of]
-        (rows,) = _rows(
-            [self._matching(kind, Combined(tuple(any_of)), _text(asked), self._scope(kind, documents), limit)]
-        )
+        rows = _rows([self._matching(Combined(tuple(any_of)), self._scope(kind, documents), limit)])[0]
         yield from self._best(kind, asked, rows, limit)
 
     def count(self, *, kind: int, any_of: Sequence[Query], documents: Sequence[int] | None) -> int:
@@ -229,25 +229,38 @@ class DatabaseTextIndex:
         keys = "{" + ",".join(map(str, documents)) + "}"
         return f"{condition} AND e.document_id = ANY(%s::bigint[])", [*values, keys]
 
-    def _ranked(self, kind: int, text: str, scope: _Sql, limit: int) -> _Sql:
-        """The best by the statistics of their shards."""
-        where, values = scope
-        return f"{_CANDIDATES} WHERE {where} ORDER BY {self._bm25(kind, text)} LIMIT {int(limit)}", values
+    def _ranked(self, kind: int, text: str, scope: _Sql, limit: int) -> list[Any]:
+        """The best by the statistics of their shards: of each shard so many.
 
-    def _matching(self, kind: int, query: Query, text: str, scope: _Sql, limit: int) -> _Sql:
-        """All that matches, whatever the BM25 index would have left out: what is added keeps the planner from it."""
+        Citus would have a shard score each of them a second time, to merge them, and that takes longer than to find
+        them. So each shard is told to answer as if it were alone. A shard finds its own index only where the
+        coordinator does not see the words while it reads the statement: they are bound.
+        """
+        where, values = scope
+        order = f"{_INDEXED.format(kind=int(kind))} <@>"
+        best = f"{_CANDIDATES} WHERE {where} ORDER BY {order}"
+        if not self._is_spread:
+            return _rows([(f"{best} '{text}' LIMIT {int(limit)}", values)])[0]
+        each = _OF_EACH_SHARD.format(f"{best} %s LIMIT {int(limit)}")
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL citus.subquery_pushdown = on")
+            with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as bound:
+                rows = bound.execute(each, [*values, text], prepare=False).fetchall()
+            cursor.execute("SET LOCAL citus.subquery_pushdown = off")
+        return rows
+
+    @staticmethod
+    def _matching(query: Query, scope: _Sql, limit: int, *, order: str = "octet_length(e.words)") -> _Sql:
+        """All that matches, so that nothing can be left out but by the limit; short entries first, which weigh more."""
         (where, values), (matches, words) = scope, condition(query)
-        order = f"({self._bm25(kind, text)}) + 0, e.id" if text else "e.id"
-        statement = f"{_CANDIDATES} WHERE {where} AND {matches} ORDER BY {order} LIMIT {int(limit)}"
+        statement = f"{_CANDIDATES} WHERE {where} AND {matches} ORDER BY {order}, e.id LIMIT {int(limit)}"
         return statement, [*values, *words]
 
     def _bm25(self, kind: int, text: str) -> str:
-        """``text`` is made of tokens, which hold letters, digits and blanks. Of one table the planner must see it as
-        it is. Of a spread one it must not before the shard's does: else it asks every shard for the index by its own
-        name, which no shard has."""
-        return f"{_INDEXED.format(kind=int(kind))} <@> " + (
-            f"('{text}' || '')" if self._is_spread else f"'{text}'"
-        )
+        """What orders entries by BM25, of which the planner cannot see that the index would do so; of a spread table
+        neither which index it is, whose name differs from shard to shard."""
+        query = f"('{text}' || '')" if self._is_spread else f"'{text}'"
+        return f"({_INDEXED.format(kind=int(kind))} <@> {query}) + 0"
 
     def _best(
         self, kind: int, asked: Sequence[tuple[Query, int]], rows: Sequence[Sequence[Any]], limit: int
@@ -273,11 +286,14 @@ class DatabaseTextIndex:
     def _holding(self, kind: int, words: Sequence[Phrase]) -> list[int]:
         """How many entries hold each of the words, which are named as the index holds them."""
         where, values = self._scope(kind, None)
-        counts = [
-            (f"{_COUNT} WHERE {where} AND {_HOLDS.format(word.field)}", [*values, list(word.words)])
-            for word in words
+        fields = sorted({word.field for word in words})
+        asked = [[word.words[0] for word in words if word.field == field] for field in fields]
+        statements = [
+            (_HOLDING_EACH.format(holds=_HOLDS.format(field)).replace("{scope}", where), [names, *values])
+            for field, names in zip(fields, asked, strict=True)
         ]
-        return [count for ((count,),) in _rows(counts)]
+        found = dict(zip(fields, map(dict, _rows(statements)), strict=True))
+        return [found[word.field].get(word.words[0], 0) for word in words]
 
     def _means(self, kind: int) -> dict[str, float]:
         """The mean number of words and of parts of an entry."""
@@ -289,7 +305,7 @@ class DatabaseTextIndex:
 
 
 def _text(asked: Sequence[tuple[Query, int]]) -> str:
-    """The words as BM25 is asked for them; what counts twice is named twice."""
+    """The words as BM25 is asked for them, made of letters, digits and blanks; what counts twice is named twice."""
     return " ".join(token(query.words[0]) for query, times in asked if _is_word(query) for _ in range(times))
 
 
@@ -311,12 +327,18 @@ def _rows(statements: Sequence[_Sql]) -> list[list[Any]]:
 _COUNT = "SELECT count(*) FROM documents_indexedtext e"
 _PARTS_OF_KIND = "SELECT DISTINCT part FROM documents_indexedpart WHERE collection_id = %s AND kind = %s"
 _CANDIDATES = "SELECT e.id, e.document_id, e.words, e.parts FROM documents_indexedtext e"
+_OF_EACH_SHARD = "SELECT * FROM ({}) best LIMIT 1000000"  # Citus wants a limit here too
 _PAYLOADS = """
     SELECT id, payload FROM documents_indexedtext WHERE document_id = ANY(%s::bigint[]) AND id = ANY(%s::bigint[])
 """
 #: What the BM25 index of a kind holds. Not a partial index: pg_textsearch finds only others by itself, as a shard must.
 _INDEXED = "(CASE WHEN kind = {kind} THEN words END)"
-_HOLDS = "string_to_array(e.{}, ' ') @> %s::text[]"
+_HOLDS = "string_to_array(e.{}, ' ')"
+_HOLDING_EACH = """
+    SELECT w.word, count(*)
+    FROM documents_indexedtext e JOIN unnest(%s::text[]) AS w(word) ON {holds} @> ARRAY[w.word]
+    WHERE {{scope}} GROUP BY w.word
+"""
 _MEANS = """
     SELECT avg(cardinality(string_to_array(e.words, ' '))), avg(cardinality(string_to_array(e.parts, ' ')))
     FROM documents_indexedtext e
