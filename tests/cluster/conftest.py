@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import override_settings
 
 from tests.cluster.nodes import Cluster, Node
 
@@ -31,4 +32,13 @@ def cluster() -> Iterator[Cluster]:
 def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
     """No test database: a cluster is made of whole servers, and what is lost with one cannot be rolled back."""
     with django_db_blocker.unblock():
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _here(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> Iterator[None]:
+    """No broker and no other process: each step is called here, as its task would."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch, override_settings(WORKBENCH_HOME=folder):
+        patch.setattr("workbench.infra.dispatch.dispatch", lambda *args, **kwargs: True)
         yield

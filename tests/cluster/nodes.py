@@ -68,6 +68,11 @@ class Node:
         """At once, as when its machine is lost."""
         self._run("pg_ctl", "-D", self.folder, "-m", "immediate", "-w", "stop")
 
+    def ensure(self) -> None:
+        """Running, whatever it was."""
+        if not (self.folder / "postmaster.pid").exists():
+            self.start()
+
     def make(self) -> None:
         self._run(
             "initdb", "-D", self.folder, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C",

@@ -9,7 +9,9 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -23,6 +25,7 @@ from tests.conftest import ROOT
 from tests.product import eventually
 from tests.workbench.cast import Cast, create_cast
 from workbench.audit.services import audit_seal_all, audit_verify
+from workbench.documents import ingest
 from workbench.documents.distribution import SPREAD, nodes, spread
 from workbench.documents.embedding import active_space
 from workbench.documents.ingest import document_ingest
@@ -66,15 +69,6 @@ QUESTIONS = [
     "What is the notice period at the end of a quarter?",
     "Which unicorns owe stamp duty?",
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _here(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> Iterator[None]:
-    """No broker and no other process: each step is called here, as its task would."""
-    folder = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch, override_settings(WORKBENCH_HOME=folder):
-        patch.setattr("workbench.infra.dispatch.dispatch", lambda *args, **kwargs: True)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +190,9 @@ def test_a_legal_hold_holds_and_what_was_made_of_a_passage_goes_with_it(cast: Ca
     assert not any(_left_of(document).values())
 
 
-def test_a_lost_node_fails_questions_with_a_reason_and_documents_wait(cast: Cast, cluster: Cluster) -> None:
+def test_a_lost_node_fails_questions_with_a_reason_and_documents_wait(
+    cast: Cast, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lost = cluster.workers[1]
     late = [
         upload(
@@ -204,21 +200,12 @@ def test_a_lost_node_fails_questions_with_a_reason_and_documents_wait(cast: Cast
         )
         for number in range(8)
     ]
-    runs = [ask(cast, text) for text in QUESTIONS[:3]]
-    begun = threading.Event()
-    killer = threading.Thread(target=lambda: (begun.wait(60), lost.kill()))  # while documents are being read
-    killer.start()
+    in_the_middle, *afterwards = (ask(cast, text) for text in QUESTIONS[:3])
     try:
-        begun.set()
-        read_before = [document for document in late if _read_or_waits(document)]
-        killer.join()
-        waiting = [document for document in late if not _read_or_waits(document)]
-        for run in runs:
-            run_detect(run_id=run.pk)
-            run.refresh_from_db()
-            assert run.status == RunStatus.FAILED
-            assert "node of the database" in run.failure_reason
-            assert run.not_found_reason == ""
+        with monkeypatch.context() as patch:  # the vectors are written, and not committed yet
+            patch.setattr(ingest, "vectors_write", _then(ingest.vectors_write, lost.kill))
+            read_before = [document for document in late if _read_or_waits(document)]
+        waiting = [document for document in late if document not in read_before]
         assert waiting, "no document lay on the lost node"
         for _ in range(4):  # more often than attempts are counted
             assert not _read_or_waits(waiting[0])
@@ -226,9 +213,15 @@ def test_a_lost_node_fails_questions_with_a_reason_and_documents_wait(cast: Cast
             document.refresh_from_db()
             assert document.status in WORKING_STATUSES
             assert document.attempts == 0
-    finally:
-        killer.join()
+        for run in afterwards:
+            _fails_with_a_reason(run)
         lost.start()
+        connection.close()
+        with monkeypatch.context() as patch:  # the words are found, and the nearest vectors not yet
+            patch.setattr(DatabaseCandidateStore, "vector", _first(lost.kill, DatabaseCandidateStore.vector))
+            _fails_with_a_reason(in_the_middle)
+    finally:
+        lost.ensure()
         connection.close()
 
     for document in late:
@@ -238,6 +231,39 @@ def test_a_lost_node_fails_questions_with_a_reason_and_documents_wait(cast: Cast
     assert asked(cast, QUESTIONS[0]).status == RunStatus.DONE
     audit_seal_all()
     assert audit_verify().ok
+
+
+def _then(inner: Callable[..., Any], act: Callable[[], None]) -> Callable[..., Any]:
+    """The function, and after its first call the act."""
+    acts = [act]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = inner(*args, **kwargs)
+        while acts:
+            acts.pop()()
+        return result
+
+    return call
+
+
+def _first(act: Callable[[], None], inner: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, and before its first call the act."""
+    acts = [act]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        while acts:
+            acts.pop()()
+        return inner(*args, **kwargs)
+
+    return call
+
+
+def _fails_with_a_reason(run: Run) -> None:
+    run_detect(run_id=run.pk)
+    run.refresh_from_db()
+    assert run.status == RunStatus.FAILED
+    assert "node of the database" in run.failure_reason
+    assert run.not_found_reason == ""
 
 
 def test_a_third_node_joins_while_questions_run(cast: Cast, cluster: Cluster) -> None:
@@ -280,6 +306,42 @@ def test_vectors_of_documents_of_before_can_be_made_anew(cast: Cast) -> None:
     assert PassageVector.objects.count() == sum(
         Document.objects.ready().values_list("passage_count", flat=True)
     )
+
+
+def test_a_backup_of_the_cluster_restores_into_it(cast: Cast, tmp_path: Path) -> None:
+    """As into any installation: the spread tables are emptied and filled through the coordinator."""
+    before = {text: found(asked(cast, text)) for text in QUESTIONS[:3]}
+    vectors = PassageVector.objects.count()
+    manage("backup", str(tmp_path / "backup"))
+    late = read(upload(cast, "gone.md", "# Gone\n\n## 1 Words\n\nThe gone clause is not kept.\n"))
+
+    manage("restore", str(tmp_path / "backup"), "--replace")
+
+    connection.close()
+    assert spread() == set(SPREAD)
+    assert not Document.objects.filter(pk=late.pk).exists()
+    assert PassageVector.objects.count() == vectors
+    assert store(cast).count_hits(["gone clause"])["gone clause"] == 0
+    assert {text: found(asked(cast, text)) for text in before} == before
+    audit_seal_all()
+    assert audit_verify().ok
+
+
+def test_an_older_cluster_is_migrated_and_new_tables_are_spread(cast: Cast) -> None:
+    """Of before words were in the database: the vectors are spread already, and the tables of words are new."""
+    before = {text: found(asked(cast, text)) for text in QUESTIONS[:3]}
+    manage("migrate", "documents", "0017", "--noinput")
+    assert spread() == {"documents_passagevector", "documents_passagetokens"}
+
+    manage("migrate", "--noinput")
+    manage("search_backend", "database")
+    manage("distribute")
+
+    connection.close()
+    assert spread() == set(SPREAD)
+    assert {text: found(asked(cast, text)) for text in before} == before
+    audit_seal_all()
+    assert audit_verify().ok
 
 
 def store(cast: Cast) -> DatabaseCandidateStore:

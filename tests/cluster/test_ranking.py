@@ -1,4 +1,4 @@
-"""BM25 of the shards against BM25 of one index, on labelled questions: each shard counts rare words for itself."""
+"""BM25 of the shards against BM25 of one index, on labelled questions."""
 
 from __future__ import annotations
 
@@ -75,9 +75,6 @@ def _ranks(gold: list[tuple[str, set[int]]], seconds: list[float]) -> Iterator[f
         yield 1 / places[0] if places else 0.0
 
 
-@pytest.mark.xfail(
-    strict=True, reason="not reached yet: .648 by four shards, .688 by one index (decision 0020)"
-)
 def test_the_shards_rank_as_well_as_one_index(gold: list[tuple[str, set[int]]]) -> None:
     figures: dict[str, float] = {}
     for backend in ("embedded", "database"):

@@ -3,7 +3,8 @@
 For installations whose hosts have no room for an index each (:mod:`.lexical`), and for those of several nodes, where
 each node indexes the documents it holds. pg_textsearch ranks and nothing else: it knows no phrase, and where it ends a
 long walk it says nothing. So whatever must be exact, a count or a look at all that matches, is a condition that GIN
-answers: the pieces by GIN, their order by the text itself.
+answers, and which of the candidates is best is found by the statistics of the whole collection
+(:mod:`.database_ranking`).
 
 Our words are not PostgreSQL's: its parser would cut codes into pieces. Each is written as letters only, so that the
 ``simple`` configuration takes it as one word and leaves it as it is.
@@ -18,36 +19,41 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from math import log1p
+from functools import lru_cache, partial
 from typing import Any
 
+import psycopg
 from django.db import connection, transaction
 from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from arbitration.errors import ArbitrationError
 
-from .database_shards import best_of, shards_of
+from .database_ranking import K1, B, Scorer, Statistics, weights
+from .distribution import spread
 from .models import Collection, DocumentStatus, IndexedDocument, IndexedPart, IndexedText
-from .term_queries import LINE_BREAK, WORDS, Combined, Phrase, Query, TermQueries
+from .term_queries import LINE_BREAK, PARTS, WORDS, Combined, Phrase, Query, TermQueries
 from .text_index import INDEX_VERSION, PASSAGE, SECTION, Hit, entries, index_epoch
 
 #: The BM25 index of each kind. Titles stand apart from passages, as :mod:`.lexical` says why.
-BM25 = {PASSAGE: "indexed_passages_bm25", SECTION: "indexed_titles_bm25"}
+BM25 = {PASSAGE: "indexed_passages_ranked", SECTION: "indexed_titles_ranked"}
 _TABLE = IndexedText._meta.db_table
 #: Entries found by a phrase that are scored; the ranking of more has no use for one of them.
 _MOST_SCORED = 2000
+#: How many times as many candidates are taken, of each shard, as are wanted in all: its own statistics choose them.
+_MORE_CANDIDATES = 2
+#: Entries whose length is looked at; of more, those of documents spread evenly.
+_MEASURED = 20_000
 #: Pieces of words whose being there is remembered.
 _PIECES_KEPT = 50_000
 #: Entries of all collections from which on a walk of the index may end before its time.
 _LARGE = 50_000
 #: Letters of a word whose pieces are looked up together: there are half as many as their square.
 _LONGEST_EXPECTED = 64
-_NO_WORD = "zq"  # no token is this
 _LONGEST = 255  # characters of a word that stand in the index; of a longer one its hash
 _LOCK = 0x7E3_1DE8  # one process at a time writes the entries of a document
 _PLAIN = re.compile(r"(?!zq)[a-z]+\Z|\d+\Z")
+_Sql = tuple[str, list[Any]]  # a statement, or a part of one, and its values
 _HEX = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 
 
@@ -69,11 +75,11 @@ def tokens(text: str) -> str:
 # --- queries ----------------------------------------------------------------------------------------
 
 
-def condition(query: Query) -> tuple[str, list[Any]]:
+def condition(query: Query) -> _Sql:
     """SQL that is true of the entries that match, and its values. Holds no ``%`` but those of its values."""
     if isinstance(query, Phrase):
         pieces = list(map(token, query.words))
-        holds = f"string_to_array(e.{query.field}, ' ') @> %s::text[]"
+        holds = f"{_HOLDS.format(query.field)} @> %s::text[]"
         if len(pieces) == 1:
             return holds, [pieces]
         return (
@@ -83,7 +89,7 @@ def condition(query: Query) -> tuple[str, list[Any]]:
     return _combined(query)
 
 
-def _combined(query: Combined) -> tuple[str, list[Any]]:
+def _combined(query: Combined) -> _Sql:
     if not query.queries:
         return "false", []
     each = [condition(part) for part in query.queries]
@@ -91,37 +97,16 @@ def _combined(query: Combined) -> tuple[str, list[Any]]:
     return f"({joined})", [value for _, values in each for value in values]
 
 
-def _words_in(query: Query) -> Iterator[str]:
-    """The single words of a query, by which what it finds is ranked."""
-    if isinstance(query, Combined):
-        for part in query.queries:
-            yield from _words_in(part)
-    elif query.field == WORDS:
-        yield from query.words
+def _named(query: Query) -> Query:
+    """The query with its words as the index holds them."""
+    if isinstance(query, Phrase):
+        return Phrase(query.field, tuple(map(token, query.words)))
+    return Combined(tuple(map(_named, query.queries)), query.holds_all)
 
 
-@dataclass(frozen=True, slots=True)
-class _Weighed:
-    """What ranks: words by how often they count, and phrases, which BM25 cannot weigh, by their weight."""
-
-    words: Counter[str]
-    phrases: dict[Query, float]
-
-    @property
-    def text(self) -> str:
-        """The words as BM25 is asked for them; what is named twice counts twice."""
-        return " ".join(name for word, times in self.words.items() for name in [token(word)] * times)
-
-
-def _weighed(any_of: Iterable[str], also: Iterable[Query], boosted: Iterable[Query]) -> _Weighed:
-    found = _Weighed(Counter(dict.fromkeys((word for word in any_of if word), 1)), {})
-    for queries, weight in ((also, 1), (boosted, 2)):
-        for query in queries:
-            if isinstance(query, Phrase) and query.field == WORDS and len(query.words) == 1:
-                found.words[query.words[0]] += weight
-            else:
-                found.phrases[query] = max(found.phrases.get(query, 0), weight)
-    return found
+def _is_word(query: Query) -> bool:
+    """Whether BM25 can look for it by itself."""
+    return isinstance(query, Phrase) and query.field == WORDS and len(query.words) == 1
 
 
 # --- one collection ---------------------------------------------------------------------------------
@@ -142,6 +127,9 @@ class DatabaseTextIndex:
         self._epoch = -1
         self._held: dict[int, _Held] = {}
         self._term_queries: dict[int, TermQueries] = {}
+        self._statistics = {
+            kind: Statistics(partial(self._holding, kind), partial(self._means, kind)) for kind in BM25
+        }
         self._is_spread = self._is_large = False
         self._lock = threading.Lock()
 
@@ -165,7 +153,7 @@ class DatabaseTextIndex:
             self._held = {
                 pk: _Held(*counts) for pk, *counts in rows.values_list("pk", "passages", "sections", "lines")
             }
-            self._is_spread = bool(shards_of(_TABLE))
+            self._is_spread = _TABLE in spread()
             every = IndexedDocument.objects.aggregate(Sum("passages"), Sum("sections"))
             self._is_large = sum(filter(None, every.values())) > _LARGE
             self._epoch, self._term_queries = epoch, {}
@@ -201,25 +189,28 @@ class DatabaseTextIndex:
         limit: int,
     ) -> list[Hit]:
         """See the protocol."""
-        wanted = _weighed(any_of, also, boosted)
-        scope = self._scope(kind, documents)
-        best: dict[int, tuple[float, Hit]] = {}
-        if wanted.words:
-            best = {row[0]: _scored(row) for row in self._ranked(kind, wanted, scope, limit)}
-        if wanted.phrases:
-            best |= self._by_phrases(kind, wanted, scope)
-        ordered = sorted(best.items(), key=lambda item: (-item[1][0], item[0]))
-        return [Hit(score, hit.document_pk, hit.payload) for _, (score, hit) in ordered[:limit]]
+        words = [Phrase(WORDS, (word,)) for word in dict.fromkeys(any_of) if word]
+        asked = [(query, 1) for query in (*words, *also)] + [(query, 2) for query in boosted]
+        scope, text = self._scope(kind, documents), _text(asked)
+        rows = _rows(
+            [self._matching(query, scope, _MOST_SCORED) for query, _ in asked if not _is_word(query)]
+        )
+        if text:
+            most = _MORE_CANDIDATES * limit
+            rows.append(self._ranked(kind, text, scope, most))
+            if self._is_large and len(rows[-1]) < limit:
+                # A walk of the index ends after a hundred thousand entries, those out of scope among them.
+                holding = Combined(tuple(query for query, _ in asked if _is_word(query)))
+                rows += _rows([self._matching(holding, scope, most, order=self._bm25(kind, text))])
+        return self._best(kind, asked, [row for found in rows for row in found], limit)
 
     def look(
         self, *, kind: int, any_of: Sequence[Query], documents: Sequence[int] | None, limit: int
     ) -> Iterator[Hit]:
         """See the protocol."""
-        query = Combined(tuple(any_of))
-        text = " ".join(token(word) for word in dict.fromkeys(_words_in(query)))
-        rows = self._matching(kind, query, text, self._scope(kind, documents), limit=limit)
-        for row in sorted(rows, key=lambda row: (row[3], row[0]))[:limit]:
-            yield _scored(row)[1]
+        asked = [(query, 1) for query in any_of]
+        rows = _rows([self._matching(Combined(tuple(any_of)), self._scope(kind, documents), limit)])[0]
+        yield from self._best(kind, asked, rows, limit)
 
     def count(self, *, kind: int, any_of: Sequence[Query], documents: Sequence[int] | None) -> int:
         """See the protocol."""
@@ -230,7 +221,7 @@ class DatabaseTextIndex:
             cursor.execute(f"{_COUNT} WHERE {scope} AND {matches}", [*keys, *values])
             return int(cursor.fetchone()[0])
 
-    def _scope(self, kind: int, documents: Sequence[int] | None) -> tuple[str, list[Any]]:
+    def _scope(self, kind: int, documents: Sequence[int] | None) -> _Sql:
         """The condition that keeps entries of the collection, and of these documents only."""
         condition, values = "e.kind = %s AND e.collection_id = %s", [kind, self._collection_id]
         if documents is None:
@@ -238,72 +229,119 @@ class DatabaseTextIndex:
         keys = "{" + ",".join(map(str, documents)) + "}"
         return f"{condition} AND e.document_id = ANY(%s::bigint[])", [*values, keys]
 
-    def _ranked(self, kind: int, wanted: _Weighed, scope: tuple[str, list[Any]], limit: int) -> list[Any]:
-        """The best by BM25. A walk of the index ends after a hundred thousand entries, those out of scope among them:
-        what it then lacks is looked for without it."""
-        statement = _RANKED.replace("{scope}", scope[0])
-        rows = self._best(statement, scope[1], kind=kind, text=wanted.text, limit=limit)
-        if len(rows) < limit and self._is_large:
-            holding = Combined(tuple(Phrase(WORDS, (word,)) for word in wanted.words))
-            return self._matching(kind, holding, wanted.text, scope, limit=limit)
+    def _ranked(self, kind: int, text: str, scope: _Sql, limit: int) -> list[Any]:
+        """The best by the statistics of their shards: of each shard so many.
+
+        Citus would have a shard score each of them a second time, to merge them, and that takes longer than to find
+        them. So each shard is told to answer as if it were alone. A shard finds its own index only where the
+        coordinator does not see the words while it reads the statement: they are bound.
+        """
+        where, values = scope
+        order = f"{_INDEXED.format(kind=int(kind))} <@>"
+        best = f"{_CANDIDATES} WHERE {where} ORDER BY {order}"
+        if not self._is_spread:
+            return _rows([(f"{best} '{text}' LIMIT {int(limit)}", values)])[0]
+        each = _OF_EACH_SHARD.format(f"{best} %s LIMIT {int(limit)}")
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL citus.subquery_pushdown = on")
+            with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as bound:
+                rows = bound.execute(each, [*values, text], prepare=False).fetchall()
+            cursor.execute("SET LOCAL citus.subquery_pushdown = off")
         return rows
 
-    def _matching(
-        self, kind: int, query: Query, text: str, scope: tuple[str, list[Any]], *, limit: int
-    ) -> list[Any]:
-        matches, values = condition(query)
-        statement = _MATCHING.replace("{scope}", scope[0]).replace("{matches}", matches)
-        return self._best(statement, [*scope[1], *values], kind=kind, text=text, limit=limit)
+    @staticmethod
+    def _matching(query: Query, scope: _Sql, limit: int, *, order: str = "octet_length(e.words)") -> _Sql:
+        """All that matches, so that nothing can be left out but by the limit; short entries first, which weigh more."""
+        (where, values), (matches, words) = scope, condition(query)
+        statement = f"{_CANDIDATES} WHERE {where} AND {matches} ORDER BY {order}, e.id LIMIT {int(limit)}"
+        return statement, [*values, *words]
 
-    def _best(self, statement: str, values: list[Any], *, kind: int, text: str, limit: int) -> list[Any]:
-        """``text`` is made of tokens, which hold letters, digits and blanks."""
-        named = {
-            "{query}": f"to_bm25query('{text or _NO_WORD}', '{BM25[kind]}{{suffix}}')",
-            "{limit}": str(int(limit)),
-        }
-        for name, value in named.items():
-            statement = statement.replace(name, value)
-        return best_of(_TABLE, statement, values, is_spread=self._is_spread, limit=limit)
+    def _bm25(self, kind: int, text: str) -> str:
+        """What orders entries by BM25, of which the planner cannot see that the index would do so; of a spread table
+        neither which index it is, whose name differs from shard to shard."""
+        query = f"('{text}' || '')" if self._is_spread else f"'{text}'"
+        return f"({_INDEXED.format(kind=int(kind))} <@> {query}) + 0"
 
-    def _by_phrases(
-        self, kind: int, wanted: _Weighed, scope: tuple[str, list[Any]]
-    ) -> dict[int, tuple[float, Hit]]:
-        """Entries that hold phrases, scored by their words and, for each phrase, by how rare it is among them."""
-        found: dict[int, tuple[float, Hit]] = {}
-        for query, weight in wanted.phrases.items():
-            rows = self._matching(kind, query, wanted.text, scope, limit=_MOST_SCORED)
-            worth = weight * self._rarity(kind, len(rows))
-            for row in rows:
-                score, hit = found.get(row[0]) or _scored(row)
-                found[row[0]] = score + worth, hit
-        return found
+    def _best(
+        self, kind: int, asked: Sequence[tuple[Query, int]], rows: Sequence[Sequence[Any]], limit: int
+    ) -> list[Hit]:
+        """The best of the candidates, with what is stored of them."""
+        if not rows:
+            return []
+        scorer = self._scorer(kind, asked)
+        scored = {key: (scorer.score(words, parts), key, pk) for key, pk, words, parts in rows}
+        matching = (row for row in scored.values() if row[0] > 0)
+        best = sorted(matching, key=lambda row: (-row[0], row[1]))[:limit]
+        with connection.cursor() as cursor:
+            cursor.execute(_PAYLOADS, [[pk for _, _, pk in best], [key for _, key, _ in best]])
+            stored = dict(cursor.fetchall())
+        return [Hit(score, pk, json.loads(stored[key])) for score, key, pk in best if key in stored]
 
-    def _rarity(self, kind: int, holding: int) -> float:
-        """BM25's weight of what so many entries of the collection hold."""
-        every = sum(held.passages if kind == PASSAGE else held.sections for held in self._held.values())
-        return log1p(max(every - holding + 0.5, 0.5) / (holding + 0.5))
+    def _scorer(self, kind: int, asked: Sequence[tuple[Query, int]]) -> Scorer:
+        entries = sum(held.passages if kind == PASSAGE else held.sections for held in self._held.values())
+        return self._statistics[kind].scorer(
+            weights((_named(query), times) for query, times in asked), entries
+        )
+
+    def _holding(self, kind: int, words: Sequence[Phrase]) -> list[int]:
+        """How many entries hold each of the words, which are named as the index holds them."""
+        where, values = self._scope(kind, None)
+        fields = sorted({word.field for word in words})
+        asked = [[word.words[0] for word in words if word.field == field] for field in fields]
+        statements = [
+            (_HOLDING_EACH.format(holds=_HOLDS.format(field)).replace("{scope}", where), [names, *values])
+            for field, names in zip(fields, asked, strict=True)
+        ]
+        found = dict(zip(fields, map(dict, _rows(statements)), strict=True))
+        return [found[word.field].get(word.words[0], 0) for word in words]
+
+    def _means(self, kind: int) -> dict[str, float]:
+        """The mean number of words and of parts of an entry."""
+        every = sorted(self._held)
+        entries = sum(held.passages + held.sections for held in self._held.values())
+        where, values = self._scope(kind, every[:: 1 + entries // _MEASURED])
+        ((words, parts),) = _rows([(f"{_MEANS} WHERE {where}", values)])[0]
+        return {WORDS: max(float(words or 0), 1.0), PARTS: max(float(parts or 0), 1.0)}
 
 
-def _scored(row: Sequence[Any]) -> tuple[float, Hit]:
-    _key, document_pk, payload, negative = row
-    return -float(negative), Hit(-float(negative), int(document_pk), json.loads(payload))
+def _text(asked: Sequence[tuple[Query, int]]) -> str:
+    """The words as BM25 is asked for them, made of letters, digits and blanks; what counts twice is named twice."""
+    return " ".join(token(query.words[0]) for query, times in asked if _is_word(query) for _ in range(times))
+
+
+def _rows(statements: Sequence[_Sql]) -> list[list[Any]]:
+    """The rows of each statement. Sent together they are one way to the server and back."""
+    if not statements:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "; ".join(statement for statement, _ in statements),
+            [value for _, values in statements for value in values],
+        )
+        found = [cursor.fetchall()]
+        while cursor.nextset():
+            found.append(cursor.fetchall())
+    return found
 
 
 _COUNT = "SELECT count(*) FROM documents_indexedtext e"
 _PARTS_OF_KIND = "SELECT DISTINCT part FROM documents_indexedpart WHERE collection_id = %s AND kind = %s"
-#: The walk of the BM25 index, which keeps the order itself.
-_RANKED = """
-    SELECT id, document_id, payload, score FROM (
-        SELECT e.id, e.document_id, e.payload, e.words <@> {query} AS score
-        FROM documents_indexedtext{suffix} e WHERE {scope} ORDER BY e.words <@> {query} LIMIT {limit}
-    ) best WHERE score < 0 ORDER BY score, id
+_CANDIDATES = "SELECT e.id, e.document_id, e.words, e.parts FROM documents_indexedtext e"
+_OF_EACH_SHARD = "SELECT * FROM ({}) best LIMIT 1000000"  # Citus wants a limit here too
+_PAYLOADS = """
+    SELECT id, payload FROM documents_indexedtext WHERE document_id = ANY(%s::bigint[]) AND id = ANY(%s::bigint[])
 """
-#: All that matches is found first, so that no walk of the BM25 index can leave anything out.
-_MATCHING = """
-    WITH found AS MATERIALIZED (
-        SELECT e.id, e.document_id, e.payload, e.words FROM documents_indexedtext{suffix} e WHERE {scope} AND {matches}
-    )
-    SELECT id, document_id, payload, words <@> {query} AS score FROM found ORDER BY score, id LIMIT {limit}
+#: What the BM25 index of a kind holds. Not a partial index: pg_textsearch finds only others by itself, as a shard must.
+_INDEXED = "(CASE WHEN kind = {kind} THEN words END)"
+_HOLDS = "string_to_array(e.{}, ' ')"
+_HOLDING_EACH = """
+    SELECT w.word, count(*)
+    FROM documents_indexedtext e JOIN unnest(%s::text[]) AS w(word) ON {holds} @> ARRAY[w.word]
+    WHERE {{scope}} GROUP BY w.word
+"""
+_MEANS = """
+    SELECT avg(cardinality(string_to_array(e.words, ' '))), avg(cardinality(string_to_array(e.parts, ' ')))
+    FROM documents_indexedtext e
 """
 
 
@@ -475,8 +513,8 @@ def index_create(kind: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"DROP INDEX IF EXISTS {BM25[kind]}")
         cursor.execute(
-            f"CREATE INDEX {BM25[kind]} ON documents_indexedtext USING bm25 (words)"
-            f" WITH (text_config = 'simple', k1 = 1.2, b = 0.75) WHERE kind = {int(kind)}"
+            f"CREATE INDEX {BM25[kind]} ON documents_indexedtext USING bm25 ({_INDEXED.format(kind=int(kind))})"
+            f" WITH (text_config = 'simple', k1 = {K1}, b = {B})"
         )
 
 
