@@ -107,6 +107,7 @@ def _of_the_engine() -> dict[str, tuple[Reader, ...]]:
         sentences,
         shown,
         spans,
+        tables,
         text,
         versions,
         wording,
@@ -181,6 +182,9 @@ def _of_the_engine() -> dict[str, tuple[Reader, ...]]:
             lambda t: shown.passage_values(pool, anchor.model_copy(update={"breadcrumb": t}), label=t),
         ),
         "arbitration.spans": (spans.without_code_marks, lambda t: spans.without_spans(t, "<a", "</a>")),
+        "arbitration.tables": (
+            lambda t: tables.table_in_words(t.split("\n"), text.TermMatcher(["days"], "en")),
+        ),
         "arbitration.text": (
             text.normalise,
             text.fold,

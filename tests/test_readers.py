@@ -37,6 +37,7 @@ NOT_READERS = {
     "arbitration.parsing.kinds": "the first bytes of a file",
     "arbitration.parsing.pdf_text": "characters one by one",
     "arbitration.parsing.titles": "at most 200 characters",
+    "arbitration.answers": "a few characters at the beginning of a sentence",
     "arbitration.questions.lexicon": "single words and negative cues, in the parser's reader",
     "arbitration.strategies.consensus": "a verdict at the beginning of a reply, and short ids",
     "workbench.documents.lexical_database": "single words, which the reader of term_queries cuts",
