@@ -340,9 +340,8 @@ def _giving_the_value(lead: _Sentence, sentences: list[_Sentence], pool: Candida
         return None
     enough = _words_met(lead, pool) / 2
     giving = [s for s in sentences if _gives(s, kinds) and _words_met(s, pool) >= max(enough, 1)]
-    if (
-        noun
-    ):  # a figure of something else may take the lead only where its own passage has none, and of no other
+    if noun:
+        # A figure of something else may lead only where its own passage counts nothing, never that of another passage.
         beside = [s for s in giving if s.order[0] == lead.order[0]]
         counting = [s for s in (beside if gives else giving) if counts(s.text, noun, s.language)]
         giving = counting or ([] if gives else beside)
