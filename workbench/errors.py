@@ -1,4 +1,4 @@
-"""Anticipated refusals of the product's services. Views turn them into messages, the API into problems."""
+"""Anticipated errors of the product's services. Views turn them into messages, the API into problems."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class NotAllowed(WorkbenchError):
 
 
 class Conflict(WorkbenchError):
-    """Somebody or something else got there first."""
+    """The state of the object does not allow this, usually because of an earlier change."""
 
     status = 409
     code = "conflict"
 
 
 class Unavailable(WorkbenchError):
-    """A service that is needed for this does not answer or is switched off."""
+    """A required service does not answer or is switched off."""
 
     status = 503
     code = "unavailable"

@@ -1,4 +1,4 @@
-"""Answers that the API keeps, so that a repeated request changes nothing."""
+"""Stored API responses, so that a repeated request changes nothing."""
 
 from __future__ import annotations
 
@@ -11,5 +11,6 @@ if TYPE_CHECKING:
 
 
 def answers_forget(event: AuditEvent) -> None:
-    """They may be of the collection that the person has just left; what the requests did is still not done twice."""
+    """Forgets a person's stored responses when they leave a collection, because a response may be from that collection.
+    Repeated requests are still not executed twice."""
     IdempotentRequest.objects.filter(user=event.object_id).update(body=None)

@@ -16,15 +16,13 @@ from .tokens import token_with_key
 
 
 class TokenAuthentication(BaseAuthentication):
-    """Marks the user with the token's scopes, which every permission check of the product then honours.
-
-    Rights of the installation's administrators are never carried by a token.
-    """
+    """Marks the user with the token's scopes, which every permission check honours. A token never carries rights of the
+    installation's administrators."""
 
     keyword = "Bearer"
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        """The owner and the token; None without such a header. Raises 401 for a key that opens nothing."""
+        """Returns the owner and the token; None without such a header. Raises 401 for an invalid token."""
         parts = get_authorization_header(request).split()
         if not parts or parts[0].lower() != self.keyword.lower().encode():
             return None
@@ -39,12 +37,12 @@ class TokenAuthentication(BaseAuthentication):
         return user, token
 
     def authenticate_header(self, request: Request) -> str:
-        """What a client is told to send."""
+        """The challenge sent with a 401 response."""
         return self.keyword
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How the API description names it."""
+    """The security scheme in the API description."""
 
     target_class = "workbench.api.authentication.TokenAuthentication"
     name = "token"

@@ -1,4 +1,4 @@
-"""What the viewsets of the API have in common: keys that fit the database, and POSTs that can be repeated safely."""
+"""The base of the API's viewsets: keys that fit the database, and POSTs that can be repeated safely."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ else:
 
 
 def idempotency_key(request: Request) -> str | None:
-    """The key of a request; None without one. Raises ``ValidationError`` for one that cannot be kept."""
+    """The idempotency key of a request; None without one. Raises ``ValidationError`` for an invalid key."""
     key = request.headers.get("Idempotency-Key")
     if key is not None and not (1 <= len(key) <= 80 and key.isprintable()):
         raise ValidationError({"Idempotency-Key": ["Give 1 to 80 printable characters."]})
@@ -64,7 +64,7 @@ def idempotency_key(request: Request) -> str | None:
 
 
 def number_parameter(request: Request, name: str) -> int | None:
-    """A whole number of the address; None where it is not given. Raises ``ValidationError`` for anything else."""
+    """A whole number from the query; None if it is not given. Raises ``ValidationError`` for anything else."""
     raw = request.query_params.get(name, "")
     if not raw:
         return None
@@ -75,24 +75,23 @@ def number_parameter(request: Request, name: str) -> int | None:
 
 
 def checked(request: Request, shape: type[Serializer[Any]]) -> dict[str, Any]:
-    """What a request's body says, in the shape asked for. Raises ``ValidationError`` naming the fields that are
-    wrong."""
+    """The validated body of a request. Raises ``ValidationError`` naming the invalid fields."""
     form = shape(data=request.data)
     form.is_valid(raise_exception=True)
     return dict(form.validated_data)
 
 
 class ApiViewSet(Declares, viewsets.GenericViewSet[Row]):
-    """A viewset whose POSTs may carry an idempotency key.
+    """A viewset whose POSTs may have an idempotency key.
 
-    The first request is carried out and its answer kept in the same transaction; the same one again is given that
-    answer, marked ``Idempotency-Replayed``. A request that was refused is not kept and may be tried again.
+    The first request is executed and its response stored in the same transaction. Repeating it returns that response,
+    marked ``Idempotency-Replayed``. A refused request is not stored and can be tried again.
     """
 
     lookup_value_regex = KEY
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuses parameters that do not exist, and puts the memory before the handler of a POST."""
+        """Refuses unknown parameters, and wraps the handler of a POST for idempotency and ``If-Match``."""
         super().initial(request, *args, **kwargs)
         refuse_unknown(self, request)
         if request.method == "POST" and "If-Match" in request.headers:
@@ -104,7 +103,7 @@ class ApiViewSet(Declares, viewsets.GenericViewSet[Row]):
     def finalize_response(
         self, request: Request, response: Any, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        """Adds where something was made, or which version was read."""
+        """Adds the location of a new resource, or the version of the one read."""
         answer = super().finalize_response(request, response, *args, **kwargs)
         return completed(self, request, answer) if isinstance(answer, Response) else answer
 
@@ -142,7 +141,7 @@ def _replayed(record: IdempotentRequest, mark: str) -> Response:
 
 
 def _fingerprint(request: Request) -> str:
-    """SHA-256 over address, content and what the caller's token covers; files by their bytes."""
+    """SHA-256 over address, content and the scopes of the caller's token; files by their bytes."""
     digest = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode())
     # A token that may do less is not given the answer of one that may do more.
     scopes = getattr(request.user, "token_scopes", None)

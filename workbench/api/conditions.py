@@ -1,7 +1,7 @@
-"""``ETag`` on what is read, ``If-Match`` on what changes it, ``Location`` of what was made: one place for all viewsets.
+"""``ETag`` on reads, ``If-Match`` on changes and ``Location`` of new resources, for all viewsets.
 
-A tag is a hash of the answer as this caller is shown it, and of nothing else: what is hidden from them (a role on a
-blind card) is not in the answer, so that a change of it leaves the tag alone.
+A tag is a hash of the response as shown to this caller, and of nothing else. What is hidden from them (a role on a
+blind card) is not in the response, so changing it leaves the tag alone.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ _MADE = (status.HTTP_201_CREATED, status.HTTP_202_ACCEPTED)
 
 
 class ChangedSince(WorkbenchError):
-    """The object is not what the caller read."""
+    """The object has changed since the caller read it."""
 
     status = status.HTTP_412_PRECONDITION_FAILED
     code = "changed_since"
 
 
 def address_of_object(route: str, key: object) -> str:
-    """The path at which an object of the API is read; ``route`` is its name in the router, such as ``run``."""
+    """The path of an object in the API. ``route`` is its name in the router, such as ``run``."""
     return reverse(f"api:{route}-detail", args=[key])
 
 
 def created(body: Any, *, at: str, code: int = status.HTTP_201_CREATED) -> Response:
-    """The answer to a request that made something which is read at the path ``at``."""
+    """The response to a request that created a resource with path ``at``."""
     return Response(body, status=code, headers={"Location": at})
 
 
 def completed(view: View, request: Request, response: Response) -> Response:
-    """The answer with its ``Location`` or ``ETag``; 304 where the caller has this version already."""
+    """The response with its ``Location`` or ``ETag``; 304 if the caller has this version already."""
     if request.method == "POST":
         _locate(view, response)
     elif is_versioned(view) and response.status_code == status.HTTP_200_OK and response.data is not None:
@@ -63,12 +63,13 @@ def completed(view: View, request: Request, response: Response) -> Response:
 
 
 def is_versioned(view: View) -> bool:
-    """Whether the action reads one thing: a page of a list changes with whatever is added."""
+    """Whether the action reads a single resource. Pages of lists have no version, because they change with every
+    addition."""
     return view.action != "list"
 
 
 def reading_action(view: View) -> str | None:
-    """The action that reads what this one changes: a GET of the same address, else the object's own."""
+    """The action that reads what this one changes: a GET of the same address, else of the object itself."""
     same = (view.action_map or {}).get("get")
     if same is not None:
         return same if same != "list" else None
@@ -76,9 +77,10 @@ def reading_action(view: View) -> str | None:
 
 
 def when_unchanged(view: View, handler: Handler, request: Request, *args: Any, **kwargs: Any) -> Response:
-    """Carries out the change if the caller's ``If-Match`` names the present version. Raises :class:`ChangedSince`.
+    """Executes the change if the caller's ``If-Match`` names the current version.
 
-    Callers who say what they saw wait for each other, object by object, so that of two the second is refused.
+    Raises :class:`ChangedSince`. Requests with ``If-Match`` for the same object run one after another, so that the
+    second of two is refused.
     """
     wanted = _tags(request.headers["If-Match"])
     name = reading_action(view)
@@ -104,7 +106,7 @@ def _read(view: View, name: str, request: Request, *args: Any, **kwargs: Any) ->
 
 
 def _locate(view: View, response: Response) -> None:
-    """Says where an object is that was made at the address of its list; other acts say it by :func:`created`."""
+    """Adds the location of an object created at the address of its list. Other actions use :func:`created`."""
     if response.status_code not in _MADE or "Location" in response or view.action != "create":
         return
     field = "id" if view.lookup_field == "pk" else view.lookup_field
@@ -117,5 +119,5 @@ def _tag_of(data: Any) -> str:
 
 
 def _tags(header: str) -> list[str]:
-    """The tags of a header. Compression makes a tag weak on its way out; the version is the same."""
+    """The tags of a header. Compression turns a tag into a weak one, but the version is the same."""
     return [tag.removeprefix("W/") for tag in parse_etags(header)]

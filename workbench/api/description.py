@@ -14,8 +14,8 @@ from rest_framework.request import Request
 
 
 class DescriptionView(SpectacularAPIView):
-    """OpenAPI, as YAML or JSON. It is the same for everybody and takes seconds to make: each process makes it once per
-    format and language."""
+    """OpenAPI, as YAML or JSON. It is the same for everybody and takes seconds to generate, so each process generates
+    it once per format and language."""
 
     def _get_schema_response(self, request: Request) -> HttpResponse:
         language = get_language()

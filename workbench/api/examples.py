@@ -1,4 +1,4 @@
-"""Examples of the API description, by operation. A test holds each against the shape it is an example of."""
+"""Examples of the API description, by operation. A test validates each against its schema."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ REQUESTS: dict[str, Any] = {
 
 
 def add_examples(operation: dict[str, Any]) -> dict[str, Any]:
-    """The operation with the example of its body, where there is one."""
+    """The operation with the example of its body, if any."""
     example = REQUESTS.get(operation["operationId"])
     content = operation.get("requestBody", {}).get("content", {})
     if example is not None and "application/json" in content:

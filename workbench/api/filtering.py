@@ -1,8 +1,8 @@
-"""Filters and orders of lists, declared where the list is.
+"""Filters and sort orders of lists, declared by their viewset.
 
-A viewset names them: ``filters = {"status": one_of("status", RunStatus)}``, ``orderings = ("created_at", "status")``.
-They are told in the description of the API, and a value that cannot be meant is refused by name. A filter must ask for
-nothing that the row does not show its reader, or it would tell what is hidden.
+``filters = {"status": one_of("status", RunStatus)}``, ``orderings = ("created_at", "status")``. They appear in the API
+description, and invalid values are refused by name. A filter must only use what the row shows its reader, or it would
+reveal what is hidden.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ME = "me"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One parameter: what it keeps, and how it is described. ``condition`` raises ``ValueError`` with what to give."""
+    """A query parameter: its condition and description. ``condition`` raises ``ValueError`` saying what to give."""
 
     description: str
     condition: Callable[[str, Request], Q]
@@ -38,17 +38,17 @@ class Filter:
 
 
 def by_slug(path: str = "collection__slug", words: str = "Slug of the collection.") -> Filter:
-    """Rows of what has this short name."""
+    """Rows of the collection with this slug."""
     return Filter(words, lambda value, _request: Q(**{path: value}))
 
 
 def by_word(path: str, words: str) -> Filter:
-    """Rows with exactly this word in a column."""
+    """Rows with exactly this value in a column."""
     return Filter(words, lambda value, _request: Q(**{path: value}))
 
 
 def by_key(path: str, words: str) -> Filter:
-    """Rows of the object with this key."""
+    """Rows of the object with this ID."""
 
     def condition(value: str, _request: Request) -> Q:
         number = number_in(value)
@@ -60,7 +60,7 @@ def by_key(path: str, words: str) -> Filter:
 
 
 def by_person(path: str, words: str) -> Filter:
-    """Rows of a person, by key, or of the caller."""
+    """Rows of a person, by ID, or of the caller."""
 
     def condition(value: str, request: Request) -> Q:
         number = request.user.pk if value == ME else number_in(value)
@@ -72,7 +72,7 @@ def by_person(path: str, words: str) -> Filter:
 
 
 def one_of(path: str, choices: type[Choices] | Iterable[str], words: str = "Status.") -> Filter:
-    """Rows with one of a few words."""
+    """Rows with one of a few values."""
     known = [str(value) for value in (choices.values if isinstance(choices, type) else choices)]
 
     def condition(value: str, _request: Request) -> Q:
@@ -84,7 +84,7 @@ def one_of(path: str, choices: type[Choices] | Iterable[str], words: str = "Stat
 
 
 def between_days(path: str = "created_at") -> dict[str, Filter]:
-    """``since`` and ``until``: the first and the last day (UTC) of a moment."""
+    """``since`` and ``until``: the first and the last day (UTC) of a timestamp."""
     return {
         "since": _by_day("First day (UTC), inclusive.", lambda day: Q(**{f"{path}__gte": _midnight(day)})),
         "until": _by_day(
@@ -111,10 +111,10 @@ def _midnight(day: date) -> datetime:
 
 
 class ListFilters(BaseFilterBackend):
-    """Applies what a viewset declares to its list, and describes it."""
+    """Applies and describes the filters and orders that a viewset declares."""
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
-        """The rows that pass every parameter. Raises ``ValidationError`` naming those that cannot be read."""
+        """The rows that match every parameter. Raises ``ValidationError`` naming invalid values."""
         wrong: dict[str, list[str]] = {}
         for name, known in declared(view).items():
             value = request.query_params.get(name, "")
@@ -129,7 +129,7 @@ class ListFilters(BaseFilterBackend):
         return queryset
 
     def get_ordering(self, request: Request, queryset: QuerySet[Any], view: Any) -> Sequence[str]:
-        """Asked by the pagination. Equal rows come newest first."""
+        """The sort order, for the pagination. Equal rows come newest first."""
         wanted = request.query_params.get(ORDERING, "") if orderings(view) else ""
         if not wanted:
             return (view.paginator.ordering,)
@@ -153,22 +153,22 @@ class ListFilters(BaseFilterBackend):
 
 
 class Declares:
-    """What a viewset may name."""
+    """The declarations of a viewset."""
 
     filters: ClassVar[Mapping[str, Filter]] = {}
     orderings: ClassVar[Sequence[str]] = ()
 
 
 def declared(view: Any) -> Mapping[str, Filter]:
-    """The filters of the list that is asked for; none for any other action."""
+    """The filters of the requested list; none for any other action."""
     return view.filters if view.action == "list" else {}
 
 
 def orderings(view: Any) -> Sequence[str]:
-    """The columns by which the list that is asked for can be ordered."""
+    """The columns by which the requested list can be sorted."""
     return view.orderings if view.action == "list" else ()
 
 
 def parameter_names(view: Any) -> set[str]:
-    """The names of all of them."""
+    """The names of all its query parameters."""
     return {*declared(view), *([ORDERING] if orderings(view) else [])}

@@ -1,4 +1,4 @@
-"""Tokens of programs, and the memory of requests that carry an idempotency key."""
+"""API tokens, and stored responses of requests with an idempotency key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.accounts.permissions import Permission
 
 
 class ApiToken(models.Model):
-    """A program's key: acts as its owner, within its scopes. Only the hash is kept; the key is shown once."""
+    """An API token. It acts as its owner, within its scopes. Only its hash is stored; the key is shown once."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=80)
@@ -36,12 +36,13 @@ class ApiToken(models.Model):
 
     @property
     def permissions(self) -> frozenset[Permission]:
-        """What the token covers, at most what its owner may."""
+        """The permissions of the token, at most those of its owner."""
         return frozenset(Permission(scope) for scope in self.scopes if scope in set(Permission))
 
 
 class IdempotentRequest(models.Model):
-    """The answer to a request that carried a key, kept for a day, so that the same request again changes nothing."""
+    """The response to a request with an idempotency key, stored for a day, so that repeating the request changes
+    nothing."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=80)

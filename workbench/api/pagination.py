@@ -7,8 +7,8 @@ from rest_framework.pagination import CursorPagination
 
 
 class IdCursorPagination(CursorPagination):
-    """Stable under inserts; ``page_size`` up to 200. In the order of a column that thousands of rows share, such as a
-    status, a page is found by its distance from the first of them."""
+    """Stable under inserts; ``page_size`` up to 200. If thousands of rows share a value of the sort column, such as a
+    status, a page is found by its offset from the first of them."""
 
     ordering = "-id"
     invalid_cursor_message = _("Invalid cursor. Start without one, then follow `next`.")

@@ -1,4 +1,4 @@
-"""Parameters of an address that nobody declared are refused: a filter with a slip in its name would filter nothing."""
+"""Refuses undeclared query parameters: a filter with a typo in its name would filter nothing."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def refuse_unknown(view: GenericViewSet[Any], request: Request) -> None:
-    """Raises ``ValidationError`` that names each parameter which the description of the API (``extend_schema``) does
-    not have for this action, and those it has."""
+    """Raises ``ValidationError`` naming each parameter that is not in the API description (``extend_schema``) of this
+    action, and those that are."""
     if not request.query_params:
         return
     known = _declared(view, str(request.method))

@@ -1,4 +1,4 @@
-"""How the API reads a JSON body: to a bounded depth. Its length is bounded by DATA_UPLOAD_MAX_MEMORY_SIZE."""
+"""Reads JSON bodies with limited depth. DATA_UPLOAD_MAX_MEMORY_SIZE limits their length."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from arbitration import bounded_json
 
 
 class BoundedJSONParser(JSONParser):
-    """As the framework's, for bodies of strangers. Raises ``ParseError``."""
+    """Like the framework's parser, for untrusted bodies. Raises ``ParseError``."""
 
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None

@@ -1,9 +1,9 @@
-"""Acts of an administrator by the API ask who it is, as the pages do.
+"""Reauthentication for administrative actions of the API, as on the pages.
 
-In a browser's session a POST, and the taking away of a whole collection, goes through for REAUTHENTICATION_SECONDS
-after the person showed who they are; later it is refused with 403 ``reauthentication_required`` until they did so
-again. A program's token needs no more: it was made on a page that asked, it carries the act only with the scope
-``manage``, which ends after ``LONGEST_MANAGE_DAYS``, and the trail names it.
+In a browser session, a POST or the download of a whole collection is allowed for REAUTHENTICATION_SECONDS after the
+person confirmed their identity. Later it is refused with 403 ``reauthentication_required`` until they do so again. A
+token needs no more: it was created on a page that asked, it can only do this with the scope ``manage``, which ends
+after ``LONGEST_MANAGE_DAYS``, and the trail names it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Action = Callable[..., ResponseBase]
 
 
 def asks_again(method: Action) -> Action:
-    """Guards one action of a viewset, directly above its definition; reading is free."""
+    """Guards an action of a viewset; use it directly above the definition. Reading needs no reauthentication."""
     return _guarded(method, methods=frozenset({"POST"}))
 
 
 def asks_again_to_read(method: Action) -> Action:
-    """Guards an answer that carries a whole collection away at once."""
+    """Guards a response that contains a whole collection."""
     return _guarded(method, methods=frozenset({"GET", "HEAD", "POST"}))
 
 

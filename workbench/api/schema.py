@@ -1,5 +1,5 @@
-"""What every operation of the API description has in common: it may refuse, and says so as a problem; it takes JSON, or
-a form where files are sent."""
+"""The common parts of the API description: every operation may return a problem, and takes JSON, or a form for
+files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REFUSAL = {
 
 
 def describe_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Adds the shape of problems, as the answer of every operation to whatever has no shape of its own."""
+    """Adds the schema of problems, and makes it the default response of every operation."""
     result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = PROBLEM
     for operations in result["paths"].values():
         for operation in operations.values():
@@ -46,7 +46,7 @@ def describe_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def describe_one_body(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Leaves JSON as the only form of a body that may come either way, so that generated clients send it once."""
+    """Keeps JSON as the only form of a body that may come either way, so that generated clients send it once."""
     for operations in result["paths"].values():
         for operation in operations.values():
             content = operation.get("requestBody", {}).get("content", {})
@@ -81,8 +81,7 @@ LOCATION = {"description": "URL of the new resource.", "required": True, "schema
 
 
 class OperationSchema(AutoSchema):
-    """Names each operation in words, and says what all viewsets have in common: headers, examples, where things are
-    made."""
+    """Adds titles and what all viewsets have in common: headers, examples and locations."""
 
     def get_summary(self) -> str | None:
         """An imperative, such as "Cancel a run"; the description says what happens."""
@@ -118,7 +117,8 @@ class OperationSchema(AutoSchema):
 
 
 def _is_json(responses: Any) -> bool:
-    """Files have no version; their descriptions name a kind of file beside the status."""
+    """Whether the responses are JSON. Files have no version; their descriptions name a media type besides the
+    status."""
     if not isinstance(responses, dict):
         return True
     return all(not isinstance(code, tuple) or code[1] == "application/json" for code in responses)

@@ -1,4 +1,4 @@
-"""Answers are forgotten with the role that they were given to."""
+"""Forgets stored responses together with the role they were given to."""
 
 from __future__ import annotations
 

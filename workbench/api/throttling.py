@@ -1,4 +1,4 @@
-"""How many requests a person's programs and pages may send to the API in a minute."""
+"""Limits how many API requests a person's programs and pages may send per minute."""
 
 from __future__ import annotations
 
@@ -18,13 +18,11 @@ _MINUTE = 60
 
 
 class PersonThrottle(BaseThrottle):
-    """``API_REQUESTS_PER_MINUTE`` for each person, whatever the number of their tokens; 0 for no limit.
-
-    Counted per minute of the clock over all processes; who is over it is told when the next one begins.
-    """
+    """``API_REQUESTS_PER_MINUTE`` for each person, however many tokens they have; 0 for no limit. Counted per clock
+    minute over all processes. The response says when the next minute begins."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        """Counts the request; False when it is one too many. Strangers are refused before."""
+        """Counts the request; False if it exceeds the limit. Anonymous requests are refused earlier."""
         most = settings.API_REQUESTS_PER_MINUTE
         if not most or not request.user.is_authenticated:
             return True

@@ -1,4 +1,4 @@
-"""Tokens: making, revoking and recognising them."""
+"""Creates, revokes and recognises tokens."""
 
 from __future__ import annotations
 
@@ -32,11 +32,9 @@ _USE_WRITTEN_EVERY = timedelta(minutes=1)
 
 
 def token_create(*, actor: User, name: str, scopes: Sequence[str], days: int) -> tuple[ApiToken, str]:
-    """A new token of the actor and its key, which nobody can read again.
-
-    Raises :class:`NotAllowed` for a program that would make itself another token, :class:`WorkbenchError` for no
-    name, unknown or no scopes, or a time out of range.
-    """
+    """Creates a token of the actor. Returns it with its key, which cannot be read again. Raises :class:`NotAllowed` if
+    a token tries to create another, :class:`WorkbenchError` without a name, for unknown or no scopes, or for an invalid
+    lifetime."""
     _require_person(actor)
     name = " ".join(name.split())[:80]
     unknown = [scope for scope in scopes if scope not in set(Permission)]
@@ -72,7 +70,7 @@ def token_create(*, actor: User, name: str, scopes: Sequence[str], days: int) ->
 
 
 def token_revoke(*, actor: User, token: ApiToken) -> None:
-    """The token opens nothing from now on. Raises :class:`NotAllowed`, or :class:`Conflict` when it did not before."""
+    """Revokes the token. Raises :class:`NotAllowed`, or :class:`Conflict` if it is already revoked."""
     _require_person(actor)
     if token.owner_id != actor.pk:
         raise NotAllowed(_("This is not your token."))
@@ -93,7 +91,7 @@ def token_for(*, user: User, pk: int) -> ApiToken:
 
 
 def token_with_key(key: str) -> ApiToken | None:
-    """The living token of an active person with this key; its use is written down."""
+    """The valid token of an active person with this key. Records its use."""
     if not key.startswith(PREFIX):
         return None
     token = (
@@ -112,7 +110,7 @@ def _living() -> Q:
 
 
 def _hash(key: str) -> str:
-    """Keys are random, 256 bits: a plain hash is enough, and can be looked up."""
+    """Hashes a key. Keys are random with 256 bits, so a plain hash is enough and can be looked up."""
     return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Collections as archives: taken out whole, and taken in as new ones."""
+"""Exports collections as archives, and imports archives as new collections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What groups stand for, as actions of a collection's address."""
+"""Roles of groups, as actions of a collection's address."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GroupRoleCreateSerializer(serializers.Serializer[Any]):
 
 
 class CollectionGroupActions(Actions):
-    """What groups stand for in a collection; auditors read, admins change."""
+    """Roles of groups in a collection. Auditors can read, admins can change them."""
 
     @extend_schema(methods=["GET"], responses=GroupRoleSerializer(many=True))
     @extend_schema(methods=["POST"], request=GroupRoleCreateSerializer, responses={201: GroupRoleSerializer})

@@ -1,4 +1,4 @@
-"""The API of collections and documents. What is not the caller's to see answers 404, as if it did not exist."""
+"""The API of collections and documents. Whatever the caller may not see returns 404."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two documents of one collection side by side, or two places of one, with the words that differ marked."""
+"""Compares two documents of a collection, or two places in one, and marks the words that differ."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Place = tuple[Position, Position]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A document, the page of it that is shown, the lines that are compared, and their words that differ."""
+    """A document, its page shown, the lines compared, and their differing words."""
 
     document: Document
     page_num: int
@@ -39,13 +39,13 @@ class Side:
 
     @property
     def count(self) -> int:
-        """How many stretches of words differ."""
+        """The number of differing runs of words."""
         return sum(len(spans) for spans in self.marks.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Both sides; ``is_too_long`` where the texts are not compared."""
+    """Both sides. ``is_too_long`` if the texts are too long to compare."""
 
     left: Side
     right: Side
@@ -54,7 +54,7 @@ class Pair:
 
 
 def beside_url(left: tuple[int, Place | None], right: tuple[int, Place | None]) -> str:
-    """The address of two places side by side, each the key of a document and the lines."""
+    """The address of a comparison of two places, each given by document key and lines."""
     query = {
         side: f"{place[0][0]}:{place[0][1]}-{place[1][0]}:{place[1][1]}"
         for side, (_pk, place) in zip(SIDES, (left, right), strict=True)
@@ -65,8 +65,8 @@ def beside_url(left: tuple[int, Place | None], right: tuple[int, Place | None]) 
 
 
 def pair_for(*, user: User, left: int, right: int, query: Mapping[str, str]) -> Pair:
-    """Two documents that the user may see, of one collection; else 404, as if they did not exist. ``query`` may name
-    the lines of each (``left`` and ``right`` as page:line-page:line), else whole pages are compared (``page`` and
+    """Two documents of one collection that the user can see; else 404, as if they did not exist. ``query`` may name the
+    lines of each (``left`` and ``right`` as page:line-page:line). Otherwise whole pages are compared (``page`` and
     ``right_page``)."""
     one = document_for(user=user, pk=left)
     readable = Document.objects.visible_to(user).select_related("collection", "uploaded_by")
@@ -80,7 +80,7 @@ def pair_for(*, user: User, left: int, right: int, query: Mapping[str, str]) -> 
 
 
 def _place(raw: str) -> Place | None:
-    """The lines that an address names."""
+    """The lines named in an address."""
     first, _dash, last = raw.partition("-")
     ends = position_in(first), position_in(last)
     return (ends[0], ends[1]) if ends[0] and ends[1] and ends[0] <= ends[1] else None
@@ -120,7 +120,7 @@ def _by_place(lines: Sequence[Line], spans: Sequence[tuple[Span, ...]]) -> dict[
 
 
 def beside_page(*, pair: Pair, user: User) -> dict[str, Any]:
-    """Both viewers and how much differs."""
+    """Both viewers, and the number of differences."""
     left, right = pair.left, pair.right
     address = reverse("documents:beside", args=[left.document.pk, right.document.pk])
     pages = {"page": str(left.page_num), "right_page": str(right.page_num)}

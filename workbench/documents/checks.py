@@ -1,4 +1,4 @@
-"""System checks of searching: what SEARCH_BACKEND promises must be there."""
+"""System checks of search: the index named by SEARCH_BACKEND must exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .search_backend import is_in_database
 
 @register(Tags.database)
 def words_are_in_the_database(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """A question asked of an index that is not there would fail, each by itself."""
+    """Checks that the word index exists, because otherwise every question would fail."""
     if not is_in_database() or not databases or "default" not in databases:
         return []
     try:

@@ -1,4 +1,4 @@
-"""A place in a document as people cite it: "Master Services Agreement, 5.3, p. 2, lines 9–10", with the words."""
+"""Citations of places in documents, with the quote: "Master Services Agreement, 5.3, p. 2, lines 9–10"."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST, _HIGHEST = 60, 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """The place in words and what it says. ``clause`` is empty where the section has no number."""
+    """The place in words, and the quote. ``clause`` is empty if the section has no number."""
 
     page_start: int
     line_start: int
@@ -36,15 +36,15 @@ class Citation:
 
 
 def position_in(raw: str) -> Position | None:
-    """The place that an address names as ``page:line``; None for anything else."""
+    """The place given in an address as ``page:line``; None for anything else."""
     page, _colon, line = raw.partition(":")
     found = number_in(page) or 0, number_in(line) or 0
     return found if all(0 < number <= _HIGHEST for number in found) else None
 
 
 def citation(*, document: Document, first: Position | None, last: Position | None) -> Citation:
-    """The lines from first to last, in either order, running heads left out. Raises :class:`WorkbenchError` for a place
-    that is not in the document, or too long. Two queries."""
+    """Cites the lines from first to last, in either order, without running heads. Raises :class:`WorkbenchError` for a
+    place that is not in the document, or too long. Two queries."""
     if first is None:
         raise WorkbenchError(_("Name the lines as page:line."), code="bad_lines")
     start, end = sorted((first, last or first))
@@ -79,7 +79,7 @@ def _lines(document: Document, start: Position, end: Position) -> list[Line]:
 
 
 def clause_of(*, document: Document, line: Line) -> str:
-    """The number of the clause that a line begins or stands in: "5.3", "Article 20"."""
+    """The number of the clause that a line begins or belongs to: "5.3", "Article 20"."""
     own = _clause(line.text)
     if own or not line.section_id:
         return own
@@ -90,8 +90,8 @@ def clause_of(*, document: Document, line: Line) -> str:
 
 
 def _clause(text: str, *, is_title: bool = False) -> str:
-    """The number that a heading, or a line that opens a clause, begins with. A lone number before a line is a list's,
-    or a figure; "5.3" is a clause's."""
+    """The number at the beginning of a heading or clause. A single number at the start of a line belongs to a list or
+    is a figure; "5.3" is a clause."""
     number = heading_number(text.strip())
     if number is None or not (is_title or number.is_named or (number.depth > 1 and text[:1].isdigit())):
         return ""

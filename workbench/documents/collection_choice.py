@@ -1,4 +1,4 @@
-"""The collection that a page of figures is about: the one its address names, else the first the person may see."""
+"""The collection of a page of figures: the one in its address, else the first that the person can see."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .models import Collection
 def collection_choice(
     *, user: User, permissions: Iterable[Permission], query: QueryDict, url: str
 ) -> tuple[Collection | None, dict[str, Any]]:
-    """The collection, None where the person holds none of the permissions anywhere; and the filter of the page at
-    ``url`` that chooses another (``partials/_filters.html``)."""
+    """The collection, or None if the person has none of the permissions anywhere, and the filter of the page at ``url``
+    for choosing another (``partials/_filters.html``)."""
     collections = list(Collection.objects.filter(member_condition_any(user, permissions)).distinct())
     chosen = next((c for c in collections if c.slug == query.get("collection")), None)
     chosen = chosen or (collections[0] if collections else None)

@@ -1,8 +1,8 @@
-"""What this host keeps of erased documents: page images and the index, which every host draws or builds for itself.
+"""Removes this host's copies of erased documents: page images and the index, which every host builds itself.
 
-The host that erases removes its own copies at once. The others look here every COPIES_SWEEP_SECONDS: after a task in a
-worker, after a request in a web process (health checks are requests), whichever comes first on the host. Nobody need
-know which hosts there are, and one that was away looks when it is back.
+The host that erases removes its own copies immediately. The others check every COPIES_SWEEP_SECONDS: after a task in a
+worker or a request in a web process (health checks count), whichever comes first. No list of hosts is needed, and a
+host that was away checks when it is back.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ logger = structlog.get_logger(__name__)
 
 
 class _Looked:
-    """When this process last looked whether the sweep is due on its host."""
+    """When this process last checked whether the sweep is due on its host."""
 
     at = 0.0
 
 
 def copies_sweep_if_due(**_: Any) -> None:
-    """Sweeps when no process of this host has done so for a while; what fails is tried again later."""
+    """Sweeps if no process of this host has done so for a while. Failures are retried later."""
     seconds = settings.COPIES_SWEEP_SECONDS
     if not seconds or time.monotonic() - _Looked.at < seconds or connection.in_atomic_block:
         return
@@ -50,7 +50,8 @@ def copies_sweep_if_due(**_: Any) -> None:
 
 
 def copies_sweep() -> int:
-    """Removes the page images of erased documents, and each index that holds one; gives how many folders went."""
+    """Removes the page images of erased documents, and each index that contains one. Returns the number of removed
+    folders."""
     gone = [*_images_of_erased(), *_indexes_with_erased()]
     if gone:
         logger.info("copies.removed", folders=len(gone))
@@ -70,7 +71,7 @@ def _images_of_erased() -> Iterator[Path]:
 
 
 def _indexes_with_erased() -> Iterator[Path]:
-    """The next question makes an index anew."""
+    """Indexes that contain an erased document. The next question rebuilds them."""
     root = Path(settings.WORKBENCH_HOME) / "index" / str(connection.settings_dict["NAME"])
     for folder in _folders(root):
         held = _held(folder)
@@ -81,7 +82,7 @@ def _indexes_with_erased() -> Iterator[Path]:
 
 
 def _held(index: Path) -> set[int] | None:
-    """Keys of the documents in an index by its own account; None where it gives none."""
+    """Keys of the documents in an index, from its manifest; None if it has none."""
     try:
         return {int(pk) for pk in json.loads((index / "manifest.json").read_text())["documents"]}
     except (OSError, ValueError, KeyError, TypeError):
@@ -89,7 +90,7 @@ def _held(index: Path) -> set[int] | None:
 
 
 def _folders(root: Path) -> list[Path]:
-    """The folders in it that are named as collections or contents are."""
+    """Its subfolders named like collections or contents."""
     if not root.is_dir():
         return []
     return [folder for folder in root.iterdir() if folder.is_dir() and folder.name.isalnum()]

@@ -1,5 +1,5 @@
-"""What a person says of a document: its type, parties, issuer, jurisdiction, date, tags and the fields of its
-collection. Questions are narrowed by these, and strategies weigh date and issuer."""
+"""Metadata that people set on a document: type, parties, issuer, jurisdiction, date, tags and custom fields. Questions
+are filtered by it, and strategies weigh date and issuer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COLUMNS = ("document_type", "issuer", "jurisdiction", "effective_date", "tags")
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Everything that people say of one document; ``fields`` by the collection's name of the field."""
+    """All metadata set on a document. ``fields`` are by field name."""
 
     document_type: str = ""
     issuer: str = ""
@@ -53,8 +53,8 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is changed on many documents at once: tags and parties are added, or taken away; ``fields`` are set, and
-    those that are empty stay as they are. ``read_again``: what the machine reads in the text is read anew."""
+    """Changes to many documents at once. Tags and parties are added or removed. ``fields`` are set; empty ones are
+    unchanged. ``read_again``: the machine extracts its values again."""
 
     add_tags: Sequence[str] = ()
     remove_tags: Sequence[str] = ()
@@ -88,7 +88,7 @@ class Changes:
 
 
 def description_of(document: Document, values: Carried) -> Description:
-    """What people have said of a document; ``values`` are its own (:func:`.fields.carried`)."""
+    """The metadata set on a document. ``values`` are its field values (:func:`.fields.carried`)."""
     columns = {name: getattr(document, name) for name in COLUMNS}
     return Description(**columns, parties=values.parties, fields=values.own)
 
@@ -105,10 +105,10 @@ def document_describe(
     parties: Sequence[str] = (),
     fields: Mapping[str, str] | None = None,
 ) -> Document:
-    """Puts the facts in place of those before; empty ones are unknown. An audited act; questions that were answered
-    with other facts are answered anew.
+    """Replaces the metadata; empty values are unknown.
 
-    Raises :class:`NotAllowed`, or :class:`WorkbenchError` for a deleted document, an unknown field or bad values.
+    An audited action. Questions answered with other metadata are answered again. Raises :class:`NotAllowed`, or
+    :class:`WorkbenchError` for a deleted document, an unknown field or invalid values.
     """
     _require(actor, document.collection)
     with transaction.atomic():
@@ -124,11 +124,9 @@ def document_describe(
 def documents_describe(
     *, actor: User, collection: Collection, documents: Sequence[int], changes: Changes
 ) -> int:
-    """Makes the same changes to some documents of a collection, all or nothing; gives how many changed. Each has an
-    event of its own.
-
-    Raises as :func:`document_describe`, and :class:`WorkbenchError` for none, too many, or one that is not there.
-    """
+    """Makes the same changes to several documents of a collection, all or nothing. Returns the number of changed
+    documents. Each has its own event. Raises as :func:`document_describe`, and :class:`WorkbenchError` for none, too
+    many, or a missing one."""
     _require(actor, collection)
     keys = sorted(set(documents))
     if not keys:
@@ -163,7 +161,7 @@ def documents_describe(
 
 
 def _describe(actor: User, document: Document, values: Carried, given: Description) -> bool:
-    """One document, locked by the caller; whether anything changed."""
+    """Changes one document, locked by the caller. Returns whether anything changed."""
     if document.status in DELETED_STATUSES:
         raise WorkbenchError(_("This document is deleted."), code="document_deleted")
     own = own_values(collection=document.collection, given=given.fields)
@@ -191,7 +189,7 @@ def _describe(actor: User, document: Document, values: Carried, given: Descripti
 
 
 def _facts(given: Description) -> dict[str, Any]:
-    """As they are kept. Raises :class:`WorkbenchError` for too many or too long ones."""
+    """The metadata in stored form. Raises :class:`WorkbenchError` for too many or too long values."""
     facts: dict[str, Any] = {
         "document_type": plain(given.document_type),
         "issuer": plain(given.issuer),
@@ -216,7 +214,7 @@ def _facts(given: Description) -> dict[str, Any]:
 
 
 def _read_again(actor: User, document: Document) -> bool:
-    """What the machine reads, read anew; a document without text has nothing to read."""
+    """Extracts the machine's values again, unless the document has no text."""
     if document.status != DocumentStatus.READY:
         return False
     found = particulars_store(document=document, lines=opening_of(document))

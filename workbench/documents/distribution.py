@@ -1,9 +1,9 @@
-"""On a Citus cluster what is searched lies on all nodes, each document's part of it together: vectors, tokens of
-passages, and the index of words. Everything else stays on the coordinator, whole, with its triggers (ADR 0020).
+"""Distributes search data over the nodes of a Citus cluster, by document: vectors, passage tokens and the word index.
+Everything else stays on the coordinator, with its triggers (ADR 0020).
 
-A key of a spread table cannot point at a table of the coordinator. What those keys kept is kept in two other ways: who
-writes a document's vectors or words holds the document's row until the end, and a passage takes what was made of it
-along when it goes (``TAKE_ALONG``).
+A distributed table cannot have a foreign key to the coordinator. Two rules replace it: whoever writes a document's
+vectors or words locks the document's row until the end, and deleting a passage deletes what was made of it
+(``TAKE_ALONG``).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CREATE TRIGGER passage_takes_along AFTER DELETE ON documents_passage REFERENCING
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node that holds shards, how many, and how many bytes they are."""
+    """A node with the number and size of its shards."""
 
     name: str
     shards: int
@@ -64,7 +64,7 @@ def is_cluster() -> bool:
 
 
 def spread() -> set[str]:
-    """The tables that are spread already."""
+    """The tables that are distributed already."""
     if not is_cluster():
         return set()
     with connection.cursor() as cursor:
@@ -73,8 +73,8 @@ def spread() -> set[str]:
 
 
 def tables_spread() -> Iterator[str]:
-    """Spreads each table that is not yet; gives its name once that is committed. Its rows move, and writes to it wait
-    meanwhile. Raises :class:`Unavailable` where there is no cluster, :class:`NotAllowed` without the owner."""
+    """Distributes each remaining table, and yields its name once that is committed. Its rows move, and writes to it
+    wait. Raises :class:`Unavailable` without a cluster, :class:`NotAllowed` unless connected as the owner."""
     if not is_cluster():
         raise Unavailable(
             _(
@@ -119,7 +119,7 @@ def _spread(table: str) -> None:
 
 
 class NodeAway(ArbitrationError):
-    """A node that holds a part of what is searched does not answer."""
+    """A node with part of the search data does not answer."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -132,8 +132,8 @@ class NodeAway(ArbitrationError):
 
 
 def require_whole(failures: Iterable[str | None]) -> None:
-    """Of a cluster one node may be away while the others answer; what they find would pass for all there is. Raises
-    :class:`NodeAway` where a method of a question failed at the database, as its failure says."""
+    """Refuses a partial result: if one node of a cluster is away, what the others find would pass for everything.
+    Raises :class:`NodeAway` if the failure of a detector says that it failed at the database."""
     if (
         any(failure and failure.startswith(OperationalError.__name__) for failure in failures)
         and is_cluster()
@@ -142,20 +142,20 @@ def require_whole(failures: Iterable[str | None]) -> None:
 
 
 def node_was_away(error: DatabaseError) -> bool:
-    """Whether the coordinator answered that it could not reach a node. Where it is itself away, it gives no code, or
-    says that it shuts down."""
+    """Whether the coordinator could not reach a node. If the coordinator itself is away, the error has no code, or says
+    that it shuts down."""
     return str(getattr(error.__cause__, "sqlstate", None) or "").startswith("08")
 
 
 def nodes() -> list[Node]:
-    """The nodes and what they hold."""
+    """The nodes and their shards."""
     with connection.cursor() as cursor:
         cursor.execute(_NODES)
         return [Node(*row) for row in cursor.fetchall()]
 
 
 def rebalance() -> None:
-    """Moves shards until all nodes hold about as much, while questions run; returns when it is done."""
+    """Moves shards until all nodes hold about the same amount, while questions run. Returns when it is done."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT citus_rebalance_start()")
         cursor.execute("SELECT citus_rebalance_wait()")

@@ -1,8 +1,8 @@
-"""Page images: drawn by a worker, each page once, and kept in the store that web and workers share.
+"""Page images: rendered by a worker, each page once, and kept in the store shared by web and workers.
 
-A page that nobody has drawn is asked for by whoever wants to see it; the page shows its text meanwhile. A page that
-cannot be drawn is remembered as such. One person has one page drawn at a time and few waiting, so that a file made to
-be slow costs its reader their place in the queue, and nobody else theirs.
+A page is requested by the first person who opens it. Meanwhile it shows its text. A page that cannot be rendered is
+remembered as such. Each person has one page rendered at a time and few waiting, so that a file made to be slow only
+delays its own reader.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ SENT_AGAIN_SECONDS = 15
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """How far the image of a page is. ``state`` None: the page has no image. ``problem`` says why it never will."""
+    """The status of a page image. ``state`` None: the page has no image. ``problem`` says why it never will."""
 
     state: DrawingState | None
     problem: str = ""
 
 
 def page_picture(*, document: Document, page_num: int, user: User) -> Picture:
-    """How far the image of a page is; has it drawn where nobody has yet. One look at the disk, where it is there."""
+    """The status of a page image. Requests it if nobody has. Needs one look at the disk if it exists."""
     if not can_be_drawn(document, page_num):
         return Picture(None)
     if image_there(document, page_num):
@@ -60,8 +60,8 @@ def page_picture(*, document: Document, page_num: int, user: User) -> Picture:
 
 
 def page_image(*, document: Document, page_num: int, user: User, is_small: bool = False) -> bytes | Picture:
-    """The image, where it is drawn; else how far it is. Of a page drawn before there were small images, the small one
-    is the large one."""
+    """The image if it exists, else its status. Pages rendered before there were thumbnails use the full image as
+    thumbnail."""
     picture = page_picture(document=document, page_num=page_num, user=user)
     if picture.state != DrawingState.DRAWN:
         return picture
@@ -73,7 +73,7 @@ def page_image(*, document: Document, page_num: int, user: User, is_small: bool 
 
 
 def page_image_now(*, document: Document, page_num: int) -> bytes | None:
-    """The image for a worker that cannot go on without it; None where there is none. What it draws is kept too."""
+    """The image for a worker that needs it immediately; None if there is none. A newly rendered image is kept too."""
     if not can_be_drawn(document, page_num):
         return None
     if (image := kept_image(document, page_num)) is not None:
@@ -88,7 +88,7 @@ def page_image_now(*, document: Document, page_num: int) -> bytes | None:
 
 
 def drawing_make(*, drawing_id: int) -> None:
-    """Draws one page, if it still waits and its person has no other one being drawn; then wakes their next."""
+    """Renders a page, if it still waits and its person has no other page in progress. Then wakes their next one."""
     rows = PageDrawing.objects.filter(pk=drawing_id, state=DrawingState.WAITING)
     owner = new_owner()
     if not _claimed(rows, owner=owner):
@@ -108,7 +108,7 @@ def drawing_make(*, drawing_id: int) -> None:
 
 
 def _draw(document: Document, page_num: int) -> tuple[tuple[bytes, bytes] | None, str]:
-    """The image and a small one, or the code of what was wrong."""
+    """The image and its thumbnail, or an error code."""
     try:
         with local_copy(document) as path:
             image, small = (
@@ -129,7 +129,8 @@ def _settle(
     drawn: tuple[bytes, bytes] | None,
     code: str,
 ) -> None:
-    """Keeps the images, then the row. Where the row is gone the document was erased meanwhile, and so are they."""
+    """Stores the images, then the row. If the row is gone, the document was erased in the meantime, and the images are
+    removed."""
     if drawn is None:
         rows.update(state=DrawingState.FAILED, failure_code=code)
         return
@@ -141,7 +142,7 @@ def _settle(
 
 
 def _asked(document: Document, page_num: int, user: User) -> PageDrawing | None:
-    """A new drawing, on its way; None where the person has enough of them waiting."""
+    """Requests a page image; None if the person has enough waiting."""
     waiting = PageDrawing.objects.filter(asked_by=user, state=DrawingState.WAITING)
     if waiting.count() >= MOST_WAITING:
         return None
@@ -154,7 +155,7 @@ def _asked(document: Document, page_num: int, user: User) -> PageDrawing | None:
 
 
 def _send_again(drawing: PageDrawing) -> None:
-    """Whoever looks at a page that waits too long wakes a worker: the message was lost, or its worker."""
+    """Wakes a worker if a page has waited too long, because its message or worker was lost."""
     late = PageDrawing.objects.filter(
         lease_free(),
         pk=drawing.pk,

@@ -1,4 +1,4 @@
-"""Which encoder this installation uses."""
+"""The encoder of this installation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def current_embedder() -> Embedder:
 
 
 def local_reranker() -> CrossEncoder | None:
-    """The cross-encoder on this machine's processor; None where no folder is named."""
+    """The local cross-encoder; None if no folder is set."""
     if not settings.RERANK_FOLDER:
         return None
     # As above: only workers score.
@@ -52,7 +52,7 @@ def local_reranker() -> CrossEncoder | None:
 
 
 def local_reranker_state() -> str:
-    """Folder and file of that cross-encoder, for keys of what depends on it; empty where there is none."""
+    """Folder and file of the local cross-encoder, for cache keys; empty if there is none."""
     if not settings.RERANK_FOLDER:
         return ""
     model = Path(settings.RERANK_FOLDER) / "model.onnx"
@@ -70,7 +70,7 @@ def _sum_of(model: Path, _changed_ns: int, _size: int) -> str:
 
 
 def active_space() -> EmbeddingSpace:
-    """The space that questions are asked in."""
+    """The active embedding space."""
     return EmbeddingSpace.objects.get(is_active=True)
 
 
@@ -79,11 +79,11 @@ WIDEST = 4000
 
 
 class TooWide(ArbitrationError):
-    """Vectors of the encoder have more numbers than can be indexed."""
+    """The encoder's vectors have too many dimensions for an index."""
 
 
 def require_indexable(width: int) -> None:
-    """Raises :class:`TooWide` for vectors that no index can hold."""
+    """Raises :class:`TooWide` for vectors with too many dimensions for an index."""
     if width > WIDEST:
         raise TooWide(
             _(
@@ -95,20 +95,18 @@ def require_indexable(width: int) -> None:
 
 
 class AnotherEncoder(ArbitrationError):
-    """Vectors of the encoder do not compare with those of the active space."""
+    """The encoder's vectors cannot be compared with those of the active space."""
 
 
 def require_encoder_of(space: EmbeddingSpace, *, embedder: Embedder) -> None:
-    """Raises :class:`AnotherEncoder` when the vectors of a space are not of this encoder."""
+    """Raises :class:`AnotherEncoder` if the space belongs to another encoder."""
     if embedder.space != space.name:
         raise _another_encoder(embedder.space, active=space.name)
 
 
 def space_hold(space: EmbeddingSpace) -> None:
-    """Keeps the active space the active one until the transaction ends; many may hold it at once.
-
-    Raises :class:`AnotherEncoder` when another one has become active meanwhile.
-    """
+    """Keeps the space active until the transaction ends; many can hold it at the same time. Raises
+    :class:`AnotherEncoder` if another one has become active."""
     sql = "SELECT * FROM documents_embeddingspace WHERE id = %s FOR SHARE"
     if not EmbeddingSpace.objects.raw(sql, [space.pk])[0].is_active:
         raise _another_encoder(space.name, active=active_space().name)

@@ -1,8 +1,8 @@
-"""Deleting documents, and what keeps them: legal hold, retention, the days in which a deletion can be taken back.
+"""Deletes documents, and implements legal hold, retention and the delay in which a deletion can be undone.
 
-A deletion has two steps. Somebody deletes, with a reason: the document is not asked, searched or drawn any more, and
-its text waits. After the collection's delay a worker erases the text (:mod:`workbench.erasure`). A legal hold on the
-collection refuses both, here and by triggers of the database (``protection.py``).
+A deletion has two steps. Somebody deletes the document with a reason: it is no longer asked, searched or rendered, and
+its text waits. After the collection's delay, a worker erases the text (:mod:`workbench.erasure`). A legal hold on the
+collection refuses both, here and by database triggers (``protection.py``).
 """
 
 from __future__ import annotations
@@ -42,11 +42,9 @@ _NOT_DELETED: dict[str, Any] = {
 
 
 def document_delete(*, actor: User, document: Document, reason: str) -> Document:
-    """Deletes a document: nobody asks it any more, and its text is erased when the collection's delay is over.
-
-    Raises :class:`NotAllowed` without the right to manage the collection, :class:`WorkbenchError` without a reason,
-    :class:`Conflict` under a legal hold, while the document is being read, or when it is deleted already.
-    """
+    """Deletes a document: it is no longer asked, and its text is erased after the collection's delay. Raises
+    :class:`NotAllowed` without the right to manage the collection, :class:`WorkbenchError` without a reason,
+    :class:`Conflict` under a legal hold, while the document is being read, or if it is deleted already."""
     _require_manage(actor, document.collection)
     reason = _required(reason)
     with transaction.atomic():
@@ -76,11 +74,9 @@ def document_delete(*, actor: User, document: Document, reason: str) -> Document
 
 
 def document_keep(*, actor: User, document: Document, reason: str) -> Document:
-    """Takes a deletion back while the text is still there: the document is what it was before.
-
-    Raises :class:`NotAllowed`, :class:`WorkbenchError` without a reason, :class:`Conflict` when it is not deleted, is
-    erased already, or would be deleted again at once by the collection's retention.
-    """
+    """Undoes a deletion while the text still exists: the document is as before. Raises :class:`NotAllowed`,
+    :class:`WorkbenchError` without a reason, :class:`Conflict` if it is not deleted, is erased already, or retention
+    would delete it again immediately."""
     _require_manage(actor, document.collection)
     reason = _required(reason)
     with transaction.atomic():
@@ -107,15 +103,15 @@ def document_keep(*, actor: User, document: Document, reason: str) -> Document:
 
 
 def locked_rows(document: Document) -> tuple[Document, Collection]:
-    """Document and collection as they are, until the transaction ends: a hold that is being placed and what is done
-    here wait for each other. The document comes first, as where ingestion ends."""
+    """Locks document and collection until the transaction ends, so that this and placing a hold wait for each other.
+    The document is locked first, as at the end of ingestion."""
     row = Document.objects.select_for_update(no_key=True).get(pk=document.pk)
     return row, Collection.objects.select_for_update(no_key=True).get(pk=row.collection_id)
 
 
 def documents_retain() -> int:
-    """Deletes what its collection's retention has ended, a part at a time; gives the number. The delay of the
-    collection is left to take it back."""
+    """Deletes documents whose retention has ended, a batch at a time. Returns their number. The deletion can be undone
+    during the collection's delay."""
     deleted = 0
     for document in _ended().exclude(status__in=[*WORKING_STATUSES, *DELETED_STATUSES])[:_AT_ONCE]:
         reason = f"retention of {document.collection.retention_days} days"
@@ -128,7 +124,7 @@ def documents_retain() -> int:
 
 
 def _ended() -> QuerySet[Document]:
-    """Documents that are older than their collection keeps them, where no hold does."""
+    """Documents older than the retention of their collection, except under a hold."""
     old = Q(created_at__lt=Now() - F("collection__retention_days") * timedelta(days=1))
     kept = Document.objects.filter(collection__retention_days__isnull=False, collection__legal_hold=False)
     return kept.filter(old).select_related("collection").order_by("pk")
@@ -144,8 +140,8 @@ def hold_set(*, actor: User, collection: Collection, is_held: bool, reason: str)
 def retention_set(
     *, actor: User, collection: Collection, days: int | None, delay_days: int, reason: str
 ) -> Collection:
-    """Documents of the collection are deleted by themselves after ``days``, never with None; what is deleted is erased
-    ``delay_days`` later. Raises :class:`NotAllowed`; :class:`WorkbenchError` without a reason or beyond the limits."""
+    """Sets the retention: documents are deleted automatically after ``days`` (None: never), and erased ``delay_days``
+    later. Raises :class:`NotAllowed`; :class:`WorkbenchError` without a reason or outside the limits."""
     if days is not None and not SHORTEST_RETENTION <= days <= LONGEST_RETENTION:
         raise WorkbenchError(
             _("A retention lasts between %(least)d and %(most)d days.")

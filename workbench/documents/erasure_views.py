@@ -1,4 +1,4 @@
-"""Pages that delete a document, and take that back."""
+"""Pages that delete a document, or undo that."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .models import Document
 @require_POST
 @asks_again
 def document_delete(request: HttpRequest, pk: int) -> HttpResponse:
-    """Deletes a document; its text waits for its erasure."""
+    """Deletes a document. Its text waits for erasure."""
 
     def act(document: Document, reason: str) -> str:
         erasure.document_delete(actor=request.user, document=document, reason=reason)
@@ -37,7 +37,7 @@ def document_delete(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @asks_again
 def document_keep(request: HttpRequest, pk: int) -> HttpResponse:
-    """Takes a deletion back."""
+    """Undoes a deletion."""
 
     def act(document: Document, reason: str) -> str:
         erasure.document_keep(actor=request.user, document=document, reason=reason)
@@ -49,7 +49,7 @@ def document_keep(request: HttpRequest, pk: int) -> HttpResponse:
 def _carried_out(
     request: HttpRequest, pk: int, form: ReasonForm, act: Callable[[Document, str], str]
 ) -> HttpResponse:
-    """Carries out an act that gives a reason, and says what it says; the page again where the form is refused."""
+    """Executes an action that needs a reason and shows its message, or the page again with a refused form."""
     document = selectors.document_for(user=request.user, pk=pk, permission=Permission.MANAGE)
     if not form.is_valid():
         context = presenters.document_page(

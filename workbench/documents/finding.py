@@ -1,4 +1,4 @@
-"""Words found in one document: the lines that hold them, with what stands around."""
+"""Finds words in a document: the lines that contain them, with their neighbours."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A line that holds the words; ``spans`` are offsets into its text. ``before`` and ``after`` are the lines beside
-    it on its page."""
+    """A line that contains the words. ``spans`` are offsets into its text. ``before`` and ``after`` are the
+    neighbouring lines on its page."""
 
     page_num: int
     line_num: int
@@ -36,15 +36,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Hits in reading order; ``has_more`` when the document holds others behind them."""
+    """Hits in reading order. ``has_more`` if the document contains more."""
 
     hits: tuple[Hit, ...] = ()
     has_more: bool = False
 
 
 def document_find(*, document: Document, text: str) -> Found:
-    """The lines that hold the text as it is typed; where none does, the lines of passages that hold all its words,
-    in any form. Three queries at most."""
+    """Lines that contain the text as typed; if none does, lines of passages that contain all its words in any form. At
+    most three queries."""
     text = words_in(text)
     if not text:
         return Found()

@@ -1,7 +1,7 @@
-"""Ingestion: an uploaded file becomes lines, pages, sections, passages and vectors.
+"""Ingestion: turns an uploaded file into lines, pages, sections, passages and vectors.
 
-Each step replaces what an earlier, interrupted attempt left, so that any step can be repeated. Parsing runs in
-a separate process with limits; a failure there ends the document with a reason and nothing else.
+Each step replaces what an earlier, interrupted attempt left, so every step can be repeated. Parsing runs in a separate
+process with limits. A failure there only fails the document, with a reason.
 """
 
 from __future__ import annotations
@@ -61,10 +61,8 @@ logger = structlog.get_logger(__name__)
 
 
 def document_ingest(*, document_id: int, password: str | None = None) -> None:
-    """Takes one queued document to its end: ready, or failed with a reason.
-
-    Does nothing when the document has ended, is gone, or another worker holds it.
-    """
+    """Processes a queued document until it is ready, or failed with a reason. Does nothing if it has ended, is gone, or
+    another worker holds it."""
     rows = Document.objects.filter(pk=document_id, status__in=WORKING_STATUSES)
     owner = new_owner()
     if lease_claim(rows, owner=owner):
@@ -72,7 +70,7 @@ def document_ingest(*, document_id: int, password: str | None = None) -> None:
 
 
 def ingest_next() -> bool:
-    """Takes the document whose turn it is (:mod:`.turns`) to its end; False when none waits for this machine."""
+    """Processes the next document (:mod:`.turns`). False if none waits for this machine."""
     owner = new_owner()
     document_id = turn_take(owner=owner)
     if document_id is None:
@@ -113,7 +111,7 @@ def _take_to_its_end(document_id: int, *, owner: str, password: str | None) -> N
 
 
 def _limit(document_id: int, owner: str) -> Limit:
-    """How long one file may take; then it ends with a reason, and its worker is free."""
+    """Limits the time for a file. After that, it fails with a reason and its worker is free."""
 
     def overdue() -> None:
         reason = _(
@@ -156,8 +154,8 @@ def _take_in(
 def parsed_document_add(
     *, actor: User, collection: Collection, name: str, parsed: ParsedDocument
 ) -> Document:
-    """Takes in a document that comes as data and needs no parser (labelled sets). The same content again is the
-    same document; an interrupted one is done again."""
+    """Adds a document that comes as data and needs no parser (labelled sets). The same content gives the same document;
+    an interrupted one is done again."""
     content = parsed.model_dump_json().encode()
     document = document_row_for(actor=actor, collection=collection, name=name, content=content)
     rows = Document.objects.filter(pk=document.pk).exclude(status=DocumentStatus.READY)
@@ -276,7 +274,7 @@ def _passage_rows(parsed: ParsedDocument) -> Iterator[tuple[Any, ...]]:
 
 
 def text_hash(text: str) -> str:
-    """SHA-256 of a text, by which records name it without holding it."""
+    """SHA-256 of a text, which identifies it in records that must not contain it."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -292,7 +290,7 @@ def _copy(model: Any, columns: Sequence[str], document: Document, rows: Iterable
 
 
 def _embed(document: Document, *, owner: str, heartbeat: Heartbeat) -> EmbeddingSpace:
-    """Writes the vectors; gives the space that they are of."""
+    """Writes the vectors. Returns their space."""
     embedder, space = current_embedder(), active_space()
     require_encoder_of(space, embedder=embedder)
     with transaction.atomic():
@@ -374,7 +372,7 @@ def _finish(
 
 
 def _fail(document: Document, code: str, reason: str, *, owner: str, seconds: float = 0.0) -> None:
-    """Ends the document, unless somebody cancelled it or another worker has taken it over."""
+    """Ends the document as failed, unless it was cancelled or another worker has taken it over."""
     reason = storable(reason).strip() or _("The file could not be read, and the reader did not say why.")
     with transaction.atomic():
         changed = Document.objects.filter(

@@ -1,4 +1,4 @@
-"""Restricting a document to some members of its collection, and opening it to all of them again."""
+"""Restricts a document to some members of its collection, or opens it to all of them again."""
 
 from __future__ import annotations
 
@@ -22,12 +22,9 @@ LONGEST_REASON = 500
 def restriction_set(
     *, actor: User, document: Document, readers: Iterable[int] | None, reason: str
 ) -> Document:
-    """From now on only these members may see the document, beside the admins of its collection, who always do; None
-    opens it to every member. ``readers`` are keys of people; none at all leaves it to the admins.
-
-    Raises :class:`NotAllowed` for who does not manage the collection, :class:`WorkbenchError` without a reason or for
-    somebody who is no member.
-    """
+    """Restricts the document to these members and the admins of its collection; None opens it to every member.
+    ``readers`` are keys of people; if empty, only admins can see it. Raises :class:`NotAllowed` for people who do not
+    manage the collection, :class:`WorkbenchError` without a reason or for a person who is not a member."""
     if not has_permission(actor, document.collection, Permission.MANAGE):
         raise NotAllowed(_("Only admins of this collection may say who sees a document."))
     if not reason.strip():
@@ -41,7 +38,7 @@ def restriction_set(
 
 
 def restriction_inherit(*, actor: User, document: Document, older: Document) -> None:
-    """A version of a restricted document is restricted to the same people, unless it has a restriction of its own. Call
+    """Restricts a version of a restricted document to the same people, unless it has its own restriction. Call it
     inside the transaction that makes it a version."""
     known = Restriction.objects.filter(document=older).first()
     if known is not None and not Restriction.objects.filter(document=document).exists():
@@ -50,7 +47,7 @@ def restriction_inherit(*, actor: User, document: Document, older: Document) -> 
 
 
 def readers_to_choose(*, collection: Collection) -> list[User]:
-    """The members who see a restricted document only if it names them, by name."""
+    """The members, by name, who only see a restricted document if it names them."""
     admins = Membership.objects.filter(collection=collection, role__in=roles_with(Permission.MANAGE))
     members = User.objects.filter(memberships__collection=collection).exclude(pk__in=admins.values("user"))
     return list(members.distinct().order_by("name", "email"))

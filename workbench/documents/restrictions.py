@@ -1,8 +1,8 @@
-"""Documents that only some members of their collection may see: the one rule about it.
+"""Restricted documents, which only some members of their collection can see: the single rule.
 
-A restricted document is seen by the people it names and by those who administer its collection, who may name
-themselves. Everybody else finds neither the document nor anything that rests on it. ``visible_to`` of every model asks
-here: rows of documents by :func:`open_to`, rows of runs by ``workbench.runs.restrictions``.
+A restricted document is visible to the people it names and to admins of its collection, who can name themselves.
+Everybody else finds neither the document nor anything based on it. ``visible_to`` of every model uses this module: rows
+of documents by :func:`open_to`, rows of runs by ``workbench.runs.restrictions``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Restriction(models.Model):
-    """A document that only the people named here may see, beside the admins of its collection."""
+    """A document that only the people named here and the admins of its collection can see."""
 
     document = models.OneToOneField(
         "documents.Document", on_delete=models.CASCADE, primary_key=True, related_name="restriction"
@@ -36,8 +36,8 @@ class Restriction(models.Model):
 
 
 def hidden_from(user: User | AnonymousUser) -> QuerySet[Restriction]:
-    """The restrictions that keep their document from the person, for subqueries. The table holds restricted documents
-    alone: where there are none, it costs nothing."""
+    """The restrictions that hide their document from the person, for subqueries. The table only contains restricted
+    documents, so it costs nothing without any."""
     if getattr(user, "is_system", False):
         return Restriction.objects.none()
     if not user.is_authenticated:
@@ -51,23 +51,23 @@ def hidden_from(user: User | AnonymousUser) -> QuerySet[Restriction]:
 
 def open_to(user: User | AnonymousUser, path: str = "") -> Q:
     """The filter that keeps rows whose document is not restricted to others. ``path`` leads from the filtered model to
-    its document; rows without one stay."""
+    its document. Rows without one are kept."""
     return ~Q(**{f"{path}__in" if path else "pk__in": hidden_from(user).values("pk")})
 
 
 def hidden_documents(*, user: User, collection: Collection) -> frozenset[int]:
-    """Keys of the documents of a collection that are restricted to others than the person."""
+    """Keys of the documents in a collection that are hidden from the person."""
     keys = hidden_from(user).filter(document__collection=collection).values_list("pk", flat=True)
     return frozenset(keys)
 
 
 def events_hidden(user: User | AnonymousUser) -> Q:
-    """The condition of the events of the trail that are about documents restricted to others: they name the file."""
+    """The condition for audit events about documents hidden from the person, because events name the file."""
     keys = hidden_from(user).annotate(key=Cast("pk", models.CharField())).values("key")
     return Q(object_type="document", object_id__in=keys)
 
 
 def collection_open_to(user: User | AnonymousUser, path: str) -> Q:
-    """The filter that keeps rows of collections of which no document at all is restricted to others: for what tells of
-    a whole collection and cannot leave anything out."""
+    """The filter that keeps rows of collections without documents hidden from the person: for figures about a whole
+    collection, which cannot leave anything out."""
     return ~Q(**{f"{path}__in": hidden_from(user).values("document__collection")})

@@ -1,4 +1,4 @@
-"""Which index of words this installation searches (``SEARCH_BACKEND``)."""
+"""The word index of this installation (``SEARCH_BACKEND``)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""An installation moves its index of words into the database, and back. Each document is done by itself, so that the
-work may be stopped at any moment and goes on where it was; meanwhile the product goes on searching where it did."""
+"""Moves the word index of an installation into the database, or back.
+
+Each document is moved by itself, so the work can be stopped at any time and continued later. Meanwhile the product
+keeps using the old index.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +28,15 @@ from .models import IndexedDocument, IndexedPart, IndexedText
 
 @dataclass(slots=True)
 class Moved:
-    """How far it is: documents whose words were missing in the database, and how many of them are there now."""
+    """Progress: documents whose words were missing from the database, and how many have been added."""
 
     documents: int
     done: int = 0
 
 
 def words_move_in() -> Iterator[Moved]:
-    """Takes the words of every ready document into the database; gives the progress after each, which is committed by
-    then. Raises :class:`Unavailable` where the database cannot rank by BM25."""
+    """Adds the words of every ready document to the database, and yields the progress after each commit. Raises
+    :class:`Unavailable` if the database cannot rank by BM25."""
     if not extension_is_there():
         raise Unavailable(
             _(
@@ -51,10 +54,8 @@ def words_move_in() -> Iterator[Moved]:
 
 
 def indexes_ensure() -> int:
-    """The BM25 indexes, made where they lack; after the words, which is many times as fast. Gives how many were made.
-
-    Raises :class:`NotAllowed` on a connection that does not own the tables.
-    """
+    """Creates missing BM25 indexes, after the words were added, which is many times faster. Returns how many were
+    created. Raises :class:`NotAllowed` on a connection that does not own the tables."""
     lacking = indexes_lacking()
     for kind in lacking:
         _as_owner(partial(index_create, kind))
@@ -62,7 +63,7 @@ def indexes_ensure() -> int:
 
 
 def words_move_out() -> int:
-    """Takes every word out of the database again; gives of how many documents. Raises :class:`NotAllowed` likewise."""
+    """Removes all words from the database. Returns the number of documents. Raises :class:`NotAllowed` likewise."""
     documents = IndexedDocument.objects.count()
     _as_owner(indexes_drop)
     with transaction.atomic():

@@ -22,7 +22,7 @@ from .models import WORKING_STATUSES, Collection, Document
 
 
 def turn_take(*, owner: str) -> int | None:
-    """Claims the file whose turn it is; None when none waits, or this machine has enough in hand."""
+    """Claims the next file; None if none waits, or this machine has enough in progress."""
     with transaction.atomic():
         advisory_lock(LockSpace.INGEST_TURN)
         in_hand = _in_hand()
@@ -41,7 +41,7 @@ def turn_take(*, owner: str) -> int | None:
 
 
 def a_file_waits() -> int | None:
-    """A file that nobody has in hand, for the next message; None when there is none."""
+    """A file that nobody is processing, for the next message; None if there is none."""
     first = Document.objects.filter(lease_free(), status__in=WORKING_STATUSES).aggregate(first=Min("pk"))
     return first["first"]
 

@@ -1,7 +1,7 @@
-"""Versions of a document: offered after ingestion, accepted or declined by a person.
+"""Versions of a document: suggested after ingestion, accepted or declined by a person.
 
-A chain: each version names the one before it (``version_of``). Questions over a collection are asked of the newest
-versions only (``DocumentQuerySet.newest``); an older one stays, and is asked by naming it.
+Each version names the previous one (``version_of``). Questions about a collection only use the newest versions
+(``DocumentQuerySet.newest``). An older one is kept, and is asked by naming it.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def name_key(name: str) -> str:
 
 
 def version_offer(*, document_id: int) -> VersionOffer | None:
-    """Offers a document that became ready as a new version of the latest one with its title or file name; None
-    when there is none, or it was offered already. Call inside the transaction that makes it ready."""
+    """Suggests a document that became ready as a new version of the latest one with its title or file name. None if
+    there is none, or it was suggested already. Call it inside the transaction that makes it ready."""
     document = Document.objects.get(pk=document_id)
     if document.version_of_id or VersionOffer.objects.filter(document=document).exists():
         return None
@@ -83,12 +83,9 @@ def _namesake(document: Document) -> Document | None:
 
 
 def version_accept(*, actor: User, document: Document) -> VersionOffer:
-    """The document is the next version of the one it was offered for, or of that one's latest version.
-
-    Decisions on the older version are then carried over or reopened by a worker. An offer declined before can still
-    be accepted. Raises :class:`NotAllowed`; :class:`Conflict` without an offer, or where the two cannot follow one
-    another.
-    """
+    """Accepts the document as the next version of the suggested one, or of that one's latest version. A worker then
+    carries over or reopens decisions on the older version. A declined suggestion can still be accepted. Raises
+    :class:`NotAllowed`; :class:`Conflict` without a suggestion, or if the two cannot follow each other."""
     _require_upload(actor, document)
     with transaction.atomic():
         offer = _offer_locked(document, unless=OfferState.ACCEPTED)
@@ -109,7 +106,8 @@ def version_accept(*, actor: User, document: Document) -> VersionOffer:
 
 
 def version_decline(*, actor: User, document: Document) -> VersionOffer:
-    """The two are different documents. Raises :class:`NotAllowed`, or :class:`Conflict` when it was decided."""
+    """Declines the suggestion: the two are different documents. Raises :class:`NotAllowed`, or :class:`Conflict` if it
+    was decided already."""
     _require_upload(actor, document)
     with transaction.atomic():
         offer = _offer_locked(document)
@@ -144,7 +142,7 @@ def versions_seen(*, document: Document, user: User) -> list[Document]:
 
 
 def open_offer(document: Document) -> VersionOffer | None:
-    """The offer that waits for a person; None when there is none."""
+    """The open suggestion; None if there is none."""
     offer = getattr(document, "version_offer", None)
     return offer if offer is not None and offer.state == OfferState.OPEN else None
 

@@ -102,7 +102,7 @@ def document_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def document_status(request: HttpRequest, pk: int) -> HttpResponse:
-    """The row of a document; a row on its way polls this until it ends."""
+    """The row of a document. It is polled until processing ends."""
     return _row(request, selectors.document_for(user=request.user, pk=pk))
 
 
@@ -119,7 +119,7 @@ def _row(request: HttpRequest, document: Document) -> HttpResponse:
 
 @require_POST
 def document_retry(request: HttpRequest, pk: int) -> HttpResponse:
-    """Another attempt at a failed document."""
+    """Retries a failed document."""
     document = selectors.document_for(user=request.user, pk=pk, permission=Permission.UPLOAD)
     try:
         services.document_retry(actor=request.user, document=document)
@@ -132,7 +132,7 @@ def document_retry(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def document_cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    """Stops a document on its way."""
+    """Cancels processing of a document."""
     document = selectors.document_for(user=request.user, pk=pk, permission=Permission.UPLOAD)
     try:
         services.document_cancel(actor=request.user, document=document)
@@ -145,7 +145,7 @@ def document_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def document_describe(request: HttpRequest, pk: int) -> HttpResponse:
-    """Changes what is known of a document beside its text."""
+    """Changes the metadata of a document."""
     document = selectors.document_for(user=request.user, pk=pk, permission=Permission.UPLOAD)
     form = DescribeForm(request.POST, own=list(document.collection.fields.all()))
     if form.is_valid():
@@ -209,7 +209,7 @@ def collection_fields(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @asks_again
 def document_restrict(request: HttpRequest, pk: int) -> HttpResponse:
-    """Who may see a document; restricts it to some members of its collection, or opens it to all."""
+    """Shows and changes who can see a document."""
     document = selectors.document_for(user=request.user, pk=pk, permission=Permission.MANAGE)
     form = presenters.restriction_form(document=document, data=request.POST or None)
     if form.is_valid():
@@ -230,7 +230,7 @@ def document_restrict(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def document_original(request: HttpRequest, pk: int) -> HttpResponse:
-    """The uploaded bytes."""
+    """Downloads the uploaded file."""
     return original_response(document=selectors.document_for(user=request.user, pk=pk))
 
 

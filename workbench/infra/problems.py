@@ -20,7 +20,7 @@ from workbench.errors import WorkbenchError
 
 
 def problem_handler(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Turns anticipated errors into problem+json; leaves the rest to Django."""
+    """Turns anticipated errors into problem+json, and leaves the rest to Django."""
     if isinstance(error, WorkbenchError):
         return _problem(status_code=error.status, code=error.code, detail=error.message)
     response = exception_handler(error, context)
@@ -42,12 +42,12 @@ def problem_handler(error: Exception, context: dict[str, Any]) -> Response | Non
 
 
 def is_api(request: HttpRequest) -> bool:
-    """Whether a program asks: it is answered with problems also where no view of the API was reached."""
+    """Whether this is an API request. Such requests get problems even if no view of the API was reached."""
     return request.path.startswith("/api/")
 
 
 def problem_response(*, status_code: int, code: str, detail: str) -> HttpResponse:
-    """A problem outside of the REST framework."""
+    """A problem response outside the REST framework."""
     body = json.dumps(_body(status_code=status_code, code=code, detail=detail))
     return HttpResponse(body, status=status_code, content_type="application/problem+json")
 

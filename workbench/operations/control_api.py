@@ -1,5 +1,5 @@
-"""The stop switch and the budgets. Who operates reads them; an administrator of the installation changes them, in
-person: no token carries that."""
+"""The stop switch and the budgets. Operators can read them. Administrators of the installation can change them, but not
+with a token."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class CostsSerializer(serializers.Serializer[Any]):
 
 
 class CostViewSet(ApiViewSet[LLMCall]):
-    """Costs, of the collections whose trail the caller reads; in person staff read those of all."""
+    """Costs of collections whose trail the caller can read. Staff, without a token, see all."""
 
     queryset = LLMCall.objects.none()
     serializer_class = CostsSerializer

@@ -1,4 +1,4 @@
-"""The endpoints of language models, and whether one answers. No token carries the test: it is made in person."""
+"""The endpoints of language models, and whether they answer. A test cannot be started with a token."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What language models cost and where they answer. Who operates reads it; an administrator of the installation changes
-prices, in person: no token carries that."""
+"""Prices and endpoints of language models. Operators can read them. Administrators of the installation can change
+prices, but not with a token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The risk that a collection accepts, as actions of its address."""
+"""The accepted risk of a collection, as actions of its address."""
 
 from __future__ import annotations
 

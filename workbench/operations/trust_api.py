@@ -1,4 +1,4 @@
-"""What the decisions of a collection tell about the machine and about people, as an action of its address."""
+"""The trust figures of a collection, as an action of its address."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class InvitationSerializer(MemberRoleSerializer):
 
 
 class CollectionPeopleActions(Actions):
-    """Who belongs to a collection and as what; auditors read, admins change."""
+    """The members of a collection and their roles. Auditors can read, admins can change them."""
 
     @extend_schema(methods=["GET"], responses=PersonSerializer(many=True))
     @extend_schema(

@@ -1,8 +1,8 @@
-"""Models, trainings, the schedule and drift for programs: what the Models page shows and does.
+"""Models, trainings, the schedule and drift: the API of the Models page.
 
-A model belongs to the installation: members of any collection read, admins of one start and stop trainings, and only
-administrators of the installation, in person, say which model stands where and what the gate demands. Of collections
-each caller reads what they see there.
+A model belongs to the installation. Members of any collection can read, admins of a collection can start and stop
+trainings. Only administrators of the installation, without a token, can place models and set what the gate requires.
+Callers only see the collections they may see.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ class TrainingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersV
 
 
 class ScheduleViewSet(ReadersViewSet[TrainingSchedule]):
-    """When the installation trains by itself, and what its gate demands."""
+    """The automatic training schedule, and what the gate requires."""
 
     queryset = TrainingSchedule.objects.none()
     serializer_class = shapes.ScheduleSerializer
@@ -228,7 +228,7 @@ class ScheduleViewSet(ReadersViewSet[TrainingSchedule]):
 
 
 class DriftViewSet(ReadersViewSet[Review]):
-    """How often people overrule the machine."""
+    """How often people override the machine."""
 
     queryset = Review.objects.none()
     serializer_class = shapes.DriftSerializer

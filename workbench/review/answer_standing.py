@@ -1,7 +1,8 @@
-"""How an answer stands: provisional while something must be decided, final or signed; not found, and by whom confirmed.
+"""The state of an answer: provisional while something must be decided, then final or signed; not found, and who
+confirmed it.
 
-Pages and the API ask here, so that they say the same. It tells the state of the queue and people's decisions: whoever
-asks must not be deciding blind on this run (``blindness``).
+Pages and the API use this module, so that they agree. It reveals the state of the queue and people's decisions, so it
+must not be called for anybody who still decides blind on this run (``blindness``).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .signing import items_to_decide
 
 
 class AnswerState(StrEnum):
-    """What may still happen to an answer."""
+    """The state of an answer."""
 
     NONE = "none"  # the run is under way, failed or was stopped
     PROVISIONAL = (
@@ -34,8 +35,9 @@ class AnswerState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """``waiting``: what must be decided first. ``not_found`` as people left it; ``confirmed_by`` names who confirmed
-    that, once nothing waits. ``cannot_tell``: who could not decide, by the candidate's key (None: the not-found)."""
+    """``waiting``: what must be decided first. ``not_found``: the result after people's decisions. ``confirmed_by``:
+    who confirmed it, once nothing waits. ``cannot_tell``: who could not decide, by the candidate's key (None: the
+    not-found result)."""
 
     state: AnswerState
     waiting: Sequence[QueueItem] = ()
@@ -45,7 +47,7 @@ class Standing:
 
 
 def standing_of(*, run: Run, answer: Answer | None, roles: Sequence[Role | None] | None = None) -> Standing:
-    """How the newest answer of a run stands now; ``roles`` are the effective ones, where they are known."""
+    """The state of the newest answer of a run. ``roles`` are the effective ones, if known."""
     waiting = items_to_decide(run=run)
     by_candidate: dict[int | None, list[Review]] = {}
     for review in run.reviews.select_related("reviewer").order_by("pk"):
@@ -78,7 +80,7 @@ def _role(machine_role: str | None, reviews: list[Review]) -> str | None:
 def standing_words(
     *, run: Run, answer: Answer | None, roles: Sequence[Role | None] | None = None
 ) -> dict[str, Any]:
-    """The same for a page: each card that waits with its place, the way to it and who could not tell."""
+    """The state of the answer for a page: each open card with its place, its link and who could not tell."""
     standing = standing_of(run=run, answer=answer, roles=roles)
     cards = [_card(item, standing) for item in standing.waiting]
     return {
@@ -103,7 +105,7 @@ def _card(item: QueueItem, standing: Standing) -> dict[str, Any]:
 
 
 def _confirmed_by(run: Run, reviews: Mapping[int | None, list[Review]]) -> str:
-    """Who confirmed the not-found; where the machine had found evidence, who discarded the last of it."""
+    """Who confirmed the not-found result; if the machine had found evidence, who discarded the last of it."""
     if run.not_found:
         word = standing_review(reviews.get(None, []))
         return str(word.reviewer) if word and word.action == ReviewAction.CONFIRM_NOT_FOUND else ""

@@ -1,4 +1,4 @@
-"""A run's answer as a program reads it: sentences with their citations, whether it can change yet, earlier versions."""
+"""A run's answer in the API: sentences with their citations, its state, and earlier versions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .signing import is_being_written
 
 
 def answer_told(*, run: Run) -> dict[str, Any]:
-    """The newest answer with its citations, and every version in short. Asks the state of the queue, so whoever may not
-    see the roles yet may not see this (``blindness.require_sight``)."""
+    """The newest answer with its citations, and a summary of every version. It reveals the state of the queue, so it is
+    refused to people who may not see the roles yet (``blindness.require_sight``)."""
     versions = list(run.answers.all())
     newest = versions[-1] if versions else None
     body = newest.body if newest else {}
@@ -56,7 +56,7 @@ def answer_told(*, run: Run) -> dict[str, Any]:
 
 
 def _waiting(item: QueueItem, standing: Standing) -> dict[str, Any]:
-    """A card that waits, or the not-found."""
+    """An open card, or the not-found result."""
     candidate = item.candidate
     return {
         "item": item.pk,
@@ -68,7 +68,7 @@ def _waiting(item: QueueItem, standing: Standing) -> dict[str, Any]:
 
 
 def _near(row: Candidate, run: Run) -> dict[str, Any]:
-    """A passage that came near."""
+    """A near passage."""
     holds, lacks = near_terms(row, run)
     return {
         "candidate": row.pk,

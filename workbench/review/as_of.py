@@ -1,5 +1,5 @@
-"""A run as it stood at some moment, rebuilt from rows that are never edited: verdicts, decisions, second reviews,
-signatures, answers."""
+"""A run at a given time, rebuilt from rows that are never edited: verdicts, decisions, second reviews, signatures and
+answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .selectors import effective_role, standing_review
 
 @dataclass(frozen=True, slots=True)
 class CandidateThen:
-    """A candidate's role then and now; ``decision`` is the person's word that counted then."""
+    """A candidate's role then and now. ``decision`` is the person's decision that counted then."""
 
     candidate: Candidate
     scope: Any
@@ -29,13 +29,13 @@ class CandidateThen:
 
     @property
     def changed_since(self) -> bool:
-        """Whether another role counts now."""
+        """Whether the role has changed since."""
         return self.role != self.role_now
 
 
 @dataclass(frozen=True, slots=True)
 class RunThen:
-    """A run at a moment: what it held, how far people were, and what had happened by then."""
+    """A run at a given time: its content, the review progress, and what had happened by then."""
 
     at: datetime
     existed: bool
@@ -49,7 +49,7 @@ class RunThen:
 
 
 def run_as_of(*, run: Run, at: datetime) -> RunThen:
-    """The run at that moment. A fixed number of queries."""
+    """The run at that time. A fixed number of queries."""
     rows = candidates_of(run)
     events = [event for event in history_of(run, *rows) if event.at <= at]
     reviews = [
@@ -94,7 +94,7 @@ def _review_state(
 
 
 def _candidate(row: Candidate, at: datetime) -> CandidateThen | None:
-    """None for what nobody had found yet."""
+    """The candidate at that time; None if nobody had found it yet."""
     everything = list(row.reviews.all())
     reviews = [review for review in everything if review.created_at <= at]
     verdict = verdict_of(row)

@@ -1,4 +1,4 @@
-"""A run as of another time."""
+"""The page of a run at an earlier time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .blindness import after_blind_decisions, require_sight
 @require_GET
 @after_blind_decisions
 def as_of(request: HttpRequest, pk: int) -> HttpResponse:
-    """The state of a run at the moment of the address (``at``, UTC); now without one."""
+    """The state of a run at the time given in the address (``at``, UTC), or now."""
     run = run_for(user=request.user, pk=pk)
     require_sight(user=request.user, runs=[run])
     raw = words_in(request.GET.get("at"))
@@ -44,7 +44,7 @@ def as_of(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def moment_in(raw: str) -> datetime | None:
-    """The moment a value of an address holds, in UTC where it names no zone; None for anything else."""
+    """The time in a value of an address, in UTC if it names no zone; None if it is not a time."""
     try:
         moment = parse_datetime(raw)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What stands around the form of a question: what one asked here before, and what the documents suggest."""
+"""The parts around the question form: the person's earlier questions, and suggestions from documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_RECENT = 5
 
 
 def ask_page(*, user: User, form: AskForm, collection: Collection | None, find: str = "") -> dict[str, Any]:
-    """The form with the documents to choose from; the person's own questions of the collection, newest first; and
+    """The form with the available documents, the person's own questions about the collection (newest first), and
     suggestions from its outlines."""
     context: dict[str, Any] = {"form": form, "collection": collection, "recent": [], "suggestions": []}
     if collection is None:

@@ -1,11 +1,10 @@
-"""What is hidden from a person: decided here, once, and asked by pages, API, exports, receipts, lists and counts.
+"""Decides what is hidden from a person, for pages, API, exports, receipts, lists and counts.
 
 A card is hidden while it waits for this person's decision without sight of the machine's role, or of a first
-reviewer's. "This person" is a member who reviews in the collection. A token that covers less than its owner may do
-changes nothing: it is the person who must not know.
-
-A card masks itself (:func:`hides`). What is said of a whole run, and would tell the role of one of its cards, waits
-until none of them is hidden: :func:`is_withheld` leaves it out, :func:`require_sight` refuses.
+reviewer's. "This person" is a member who reviews in the collection. A token with fewer rights than its owner changes
+nothing, because it is the person who must not know. A card masks itself (:func:`hides`). Statements about a whole run
+that would reveal the role of a card wait until none of them is hidden: :func:`is_withheld` omits them,
+:func:`require_sight` refuses.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ BLIND_STAGE = Q(stage=ItemStage.SECOND) | Q(stage=ItemStage.FIRST, is_blind=True
 
 
 class Place(Protocol):
-    """What of a queue item decides: a row of it, or the columns alone."""
+    """The relevant columns of a queue item, as a row or as plain values."""
 
     @property
     def state(self) -> str: ...
@@ -49,7 +48,7 @@ class Place(Protocol):
 
 
 class DecideFirst(Conflict):
-    """The person has blind decisions to make on these runs. ``run`` is one of them."""
+    """The person must make blind decisions on these runs first. ``run`` is one of them."""
 
     code = "decide_first"
 
@@ -62,7 +61,7 @@ class DecideFirst(Conflict):
 
 
 class Sight:
-    """What one person may see, for as many cards as a page or an answer holds: their roles are read once."""
+    """What a person may see, for all cards of a page or response. Their roles are read once."""
 
     def __init__(self, user: User) -> None:
         self._user = user
@@ -70,8 +69,8 @@ class Sight:
         self._blind_collections: dict[int, bool] = {}
 
     def hides(self, *, item: Place | None, run: Run) -> bool:
-        """Whether the person must decide before they see what the machine, or a first reviewer, said of the candidate
-        that has this place in the queue. Reads the database for unfinished runs only."""
+        """Whether the person must decide before seeing the machine's or a first reviewer's role of the candidate with
+        this queue item. Queries the database only for unfinished runs."""
         if run.collection_id not in self._reviewed:
             return False
         if run.status != RunStatus.DONE:
@@ -81,8 +80,8 @@ class Sight:
         return waits_blind(item) and item.first_reviewer_id != self._user.pk
 
     def _will_be_blind(self, collection_id: int) -> bool:
-        """Verdicts are there before the queue is filled, and stay where a run fails: asked again, the same passages
-        are decided blind."""
+        """Whether the candidate will be decided blind. Verdicts exist before the queue is filled, and remain if a run
+        fails: asked again, the same passages are decided blind."""
         if collection_id not in self._blind_collections:
             policy = ReviewPolicy.objects.filter(collection=collection_id).first() or ReviewPolicy()
             self._blind_collections[collection_id] = policy.blind_share > 0
@@ -95,8 +94,7 @@ def hides(*, item: Place | None, run: Run, user: User) -> bool:
 
 
 def waits_blind(item: Place | None) -> bool:
-    """Whether the item waits for a decision made without sight of the role, whoever looks at it. As
-    :data:`BLIND_STAGE` has it."""
+    """Whether the item waits for a blind decision, whoever looks at it. Same as :data:`BLIND_STAGE`."""
     if item is None or item.state != ItemState.WAITING:
         return False
     return item.stage == ItemStage.SECOND or (item.is_blind and item.stage == ItemStage.FIRST)
@@ -121,13 +119,13 @@ def hidden_items(*, user: User) -> QuerySet[QueueItem]:
 
 
 def of_hidden_card(*, user: User, candidate: str = "candidate") -> Exists:
-    """The condition that a row's candidate is hidden; ``candidate`` is the row's path to it."""
+    """The condition that a row's candidate is hidden. ``candidate`` is the row's path to it."""
     return Exists(hidden_items(user=user).filter(candidate=OuterRef(candidate)))
 
 
 def of_undecided_card(*, candidate: str = "candidate") -> Exists:
-    """The condition that a row's candidate waits for a blind decision, whoever asks: figures of a collection count what
-    was said of a card once the card is settled, so that they never tell it before."""
+    """The condition that a row's candidate waits for a blind decision, whoever asks. Figures of a collection include a
+    card only once it is settled, so that they never reveal its role earlier."""
     return Exists(
         QueueItem.objects.filter(
             BLIND_STAGE, state=ItemState.WAITING, candidate=OuterRef(candidate)
@@ -136,24 +134,24 @@ def of_undecided_card(*, candidate: str = "candidate") -> Exists:
 
 
 def of_withheld_run(*, user: User, run: str = "run") -> Exists:
-    """The condition that one of the cards of a row's run is hidden; ``run`` is the row's path to it."""
+    """The condition that a card of the row's run is hidden. ``run`` is the row's path to it."""
     return Exists(hidden_items(user=user).filter(run=OuterRef(run)))
 
 
 def reviews_shown(*, user: User) -> QuerySet[Review]:
-    """Decisions without those on hidden cards, and without another's word on the not-found of a withheld run."""
+    """Leaves out decisions on hidden cards, and other people's decisions on the not-found result of a withheld run."""
     others_word = Q(of_withheld_run(user=user), candidate__isnull=True) & ~Q(reviewer=user)
     return Review.objects.exclude(of_hidden_card(user=user)).exclude(others_word)
 
 
 def comments_shown(*, user: User) -> QuerySet[Comment]:
-    """Comments without what others say of hidden cards."""
+    """Leaves out other people's comments on hidden cards."""
     return Comment.objects.exclude(Q(of_hidden_card(user=user)) & ~Q(author=user))
 
 
 def events_hidden(user: User) -> Q:
-    """The condition of the trail's events that would tell the person a hidden role: those of hidden cards, and of runs
-    that are withheld."""
+    """The condition for audit events that would reveal a hidden role to the person: events of hidden cards and of
+    withheld runs."""
     items = hidden_items(user=user)
     cards = items.annotate(key=Cast("candidate_id", CharField())).filter(key=OuterRef("object_id"))
     runs = items.annotate(key=Cast("run_id", CharField())).filter(key=OuterRef("object_id"))
@@ -161,7 +159,7 @@ def events_hidden(user: User) -> Q:
 
 
 def withheld_runs(*, user: User, runs: Iterable[Run] | QuerySet[Run]) -> dict[int, int]:
-    """Of these finished runs, those with hidden cards: the key of each to their number. One query."""
+    """The runs with hidden cards among these finished runs: {key: number of hidden cards}. One query."""
     chosen = runs if isinstance(runs, QuerySet) else list(runs)
     counts: dict[int, int] = {}
     for key in hidden_items(user=user).filter(run__in=chosen).values_list("run_id", flat=True):
@@ -170,21 +168,22 @@ def withheld_runs(*, user: User, runs: Iterable[Run] | QuerySet[Run]) -> dict[in
 
 
 def is_withheld(*, user: User, run: Run) -> bool:
-    """Whether what the run came to is kept from the person: its answer, its tallies, the order of its candidates."""
+    """Whether the result of the run is hidden from the person: its answer, its counts, and the order of its
+    candidates."""
     if run.status != RunStatus.DONE:
         return hides(item=None, run=run, user=user)
     return hidden_items(user=user).filter(run=run).exists()
 
 
 def require_sight(*, user: User, runs: Iterable[Run] | QuerySet[Run]) -> None:
-    """Raises :class:`DecideFirst` when the person must decide blind on one of the runs."""
+    """Raises :class:`DecideFirst` if the person must still decide blind on one of the runs."""
     counts = withheld_runs(user=user, runs=runs)
     if counts:
         raise DecideFirst(blind_words(sum(counts.values())), run=next(iter(counts)))
 
 
 def require_sight_of_collection(*, user: User, collection: Collection) -> None:
-    """The same for a file of a whole collection."""
+    """Like :func:`require_sight`, for a file of a whole collection."""
     items = hidden_items(user=user).filter(collection=collection)
     if (run := items.values_list("run_id", flat=True).first()) is not None:
         raise DecideFirst(blind_words_of_collection(items.count()), run=run)
@@ -194,7 +193,7 @@ def require_sight_of_collection(*, user: User, collection: Collection) -> None:
 
 
 def blind_words(count: int) -> str:
-    """Why something is not shown yet."""
+    """Explains why something is not shown yet."""
     return ngettext(
         "%(n)d card of this run waits for your blind decision. This is shown once you have decided.",
         "%(n)d cards of this run wait for your blind decision. This is shown once you have decided.",
@@ -203,7 +202,7 @@ def blind_words(count: int) -> str:
 
 
 def blind_words_of_collection(count: int) -> str:
-    """The same of a file that holds what a whole collection's cards are."""
+    """Like :func:`blind_words`, for a file about a whole collection."""
     return ngettext(
         "%(n)d card of this collection waits for your blind decision. You get this file once you have decided.",
         "%(n)d cards of this collection wait for your blind decision. You get this file once you have decided.",
@@ -212,7 +211,7 @@ def blind_words_of_collection(count: int) -> str:
 
 
 def withheld_words(*, user: User, run: Run) -> str:
-    """Why what the run came to is not shown to the person; empty where it is."""
+    """Explains why the result of the run is hidden from the person; empty if it is not."""
     if run.status != RunStatus.DONE:
         return unfinished_words() if is_withheld(user=user, run=run) else ""
     counts = withheld_runs(user=user, runs=[run])
@@ -220,12 +219,12 @@ def withheld_words(*, user: User, run: Run) -> str:
 
 
 def unfinished_words() -> str:
-    """The same of a run that ended before its cards came into the queue."""
+    """Like :func:`withheld_words`, for a run that ended before its cards entered the queue."""
     return gettext("This run did not finish. Its verdicts are hidden from reviewers who decide blind.")
 
 
 def after_blind_decisions(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A page that meets :class:`DecideFirst` leads to the run, where the cards are, and says so."""
+    """Redirects a page that raises :class:`DecideFirst` to the run with the cards, with a message."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

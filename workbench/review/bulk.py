@@ -1,5 +1,5 @@
-"""Approving a filtered part of the queue at once: after a look at what that is, and after some of it, drawn by chance,
-was decided one by one. Where a person does not approve one of these, nothing else goes through."""
+"""Bulk approval of a filtered part of the queue: after a preview, and after a random sample was decided one by one. If
+a person does not approve a sampled card, nothing else is approved."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class BulkPreview:
 
 @dataclass(frozen=True, slots=True)
 class BulkChecks:
-    """The cards of a bulk approval that are decided one by one: which wait, and which were not approved."""
+    """The sampled cards of a bulk approval: which are open, and which were not approved."""
 
     items: list[QueueItem]
     waiting: list[QueueItem]
@@ -67,17 +67,17 @@ class BulkChecks:
 
 @dataclass(slots=True)
 class BulkOutcome:
-    """What became of it; refusals in words, counted."""
+    """The result of a bulk approval, with refusals in words and their counts."""
 
     approved: int = 0
     refused: Counter[str] = field(default_factory=Counter)
 
 
 def bulk_preview(*, actor: User, filters: QueueFilter) -> BulkPreview:
-    """The part of the queue the person may approve at once, most urgent first.
+    """The part of the queue that the person can bulk approve, most urgent first.
 
-    Left out: not-founds, verdicts without a role or of which the machine is unsure, blind cards, second reviews and
-    adjudications, what somebody else holds or was handed, and cards that somebody decided or left open. Signed runs
+    Left out are not-found results, verdicts without a role or with low confidence, blind cards, second reviews and
+    adjudications, cards reserved by or assigned to others, and cards that somebody decided or left open. Signed runs
     are never in the queue.
     """
     found = _known(queue_filtered(user=actor, filters=filters))
@@ -105,7 +105,7 @@ _LOOKED_THROUGH = 5
 
 
 def _known(items: QueueItemQuerySet) -> QueueItemQuerySet:
-    """The items, each with whether somebody has said something on it."""
+    """The items, each with whether somebody has decided it before."""
     # A signed run waits for somebody who reopens it, with a reason.
     open_ones = items.exclude(run__review_state=ReviewState.SIGNED)
     return open_ones.annotate(is_known=Exists(Review.objects.filter(candidate=OuterRef("candidate"))))
@@ -150,12 +150,9 @@ def bulk_start(
     reason: str,
     chosen: Collection[int] | None = None,
 ) -> BulkApproval:
-    """Begins to approve what the preview with this ``digest`` showed, or those of it that are ``chosen``, and draws
-    the cards that are decided one by one first.
-
-    Raises :class:`Conflict` when the preview is not true any more, :class:`WorkbenchError` when nothing is left or no
-    reason is given.
-    """
+    """Starts a bulk approval of the preview with this ``digest``, or of its ``chosen`` items, and draws the sample to
+    decide one by one. Raises :class:`Conflict` if the preview is outdated, :class:`WorkbenchError` if nothing is left
+    or no reason is given."""
     preview = bulk_preview(actor=actor, filters=filters)
     if not preview.items:
         raise WorkbenchError(_("None of these cards can be bulk approved."), code="nothing")
@@ -182,8 +179,8 @@ def bulk_start(
 
 
 def drawn(items: list[QueueItem]) -> list[QueueItem]:
-    """The cards to decide one by one: of each collection its share, at least one. The draw follows from the cards, so
-    that nobody draws again until it suits."""
+    """Draws the sample to decide one by one: each collection's share, at least one card. The draw depends only on the
+    cards, so that nobody can redraw until it suits."""
     by_collection: dict[int, list[QueueItem]] = {}
     for item in items:
         by_collection.setdefault(item.collection_id, []).append(item)
@@ -201,12 +198,13 @@ def _lot(item: QueueItem) -> bytes:
 
 
 def bulk_for(*, user: User, pk: int) -> BulkApproval:
-    """One's own bulk approval; else 404."""
+    """The person's own bulk approval; else 404."""
     return get_object_or_404(BulkApproval, pk=pk, actor=user)
 
 
 def checks_of(bulk: BulkApproval) -> BulkChecks:
-    """How far the cards drawn are. One that another person, or "cannot tell", decided is not approved."""
+    """The progress of the sample. A card decided by another person, or with "cannot tell", does not count as
+    approved."""
     rows = QueueItem.objects.filter(pk__in=bulk.checks).select_related(*_SHOWN)
     found = list(rows.prefetch_related("candidate__reviews").order_by("pk"))
     waiting, not_approved = [], []
@@ -220,11 +218,9 @@ def checks_of(bulk: BulkApproval) -> BulkChecks:
 
 
 def bulk_finish(*, actor: User, bulk: BulkApproval) -> BulkOutcome:
-    """Approves the rest, one decision each, by the rules of every decision; nothing where a card drawn was not
-    approved. A card that cannot be approved any more is left and counted.
-
-    Raises :class:`Conflict` while a card drawn waits, and when it is finished already.
-    """
+    """Approves the rest with one decision each, under the usual rules; nothing if a sampled card was not approved. A
+    card that can no longer be approved is skipped and counted. Raises :class:`Conflict` while a sampled card is open,
+    and if it is finished already."""
     with transaction.atomic():
         locked = BulkApproval.objects.select_for_update().get(pk=bulk.pk, actor=actor)
         if locked.state != BulkState.CHECKING:
@@ -270,7 +266,7 @@ def _approve_rest(bulk: BulkApproval, outcome: BulkOutcome) -> list[QueueItem]:
 
 
 def _record(action: Action, bulk: BulkApproval, items: list[QueueItem]) -> None:
-    """One event a collection, so that each collection's trail tells of its own cards."""
+    """Records one event per collection, so that each collection's trail covers its own cards."""
     checks = dict(QueueItem.objects.filter(pk__in=bulk.checks).values_list("pk", "collection_id"))
     by_collection: dict[int, list[int]] = {key: [] for key in checks.values()}
     for item in items:

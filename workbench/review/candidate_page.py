@@ -1,4 +1,4 @@
-"""A candidate on its page of the document: the exact lines boxed on the image, and the same text as text."""
+"""A candidate on its page of the document: the exact lines marked on the image, and the same text as text."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def evidence_page(*, candidate: Candidate, query: QueryDict, user: User) -> dict
 
 
 def _evidence_pages(candidate: Candidate, user: User, *, is_withheld: bool) -> set[int]:
-    """The pages of the document that hold evidence of the run; those of this candidate alone where roles are hidden."""
+    """The pages of the document with evidence of the run; only those of this candidate while roles are hidden."""
     pages = set(range(candidate.anchor_page_start, candidate.anchor_page_end + 1))
     if is_withheld:
         return pages
@@ -66,7 +66,7 @@ def _evidence_pages(candidate: Candidate, user: User, *, is_withheld: bool) -> s
 
 
 def _add_url(candidate: Candidate, user: User) -> str:
-    """Where lines of this document become evidence of the run, for whoever may add some."""
+    """The address for adding lines of this document as evidence of the run, for people who can."""
     run = candidate.run
     if not (has_permission(user, run.collection, Permission.REVIEW) and cards.is_reviewable(run)):
         return ""
@@ -76,8 +76,8 @@ def _add_url(candidate: Candidate, user: User) -> str:
 def evidence_panel(
     *, candidate: Candidate, user: User, page_num: int | None = None, **more: Any
 ) -> dict[str, Any]:
-    """What stands beside a card: a page of the document with the candidate's lines, their first by default. ``more`` is
-    what :func:`workbench.documents.viewer.viewer` takes."""
+    """The panel beside a card: a page of the document with the candidate's lines, by default the first. ``more`` are
+    arguments of :func:`workbench.documents.viewer.viewer`."""
     anchor, context = anchor_of(candidate), context_of(candidate)
     page_num = page_num or anchor.page_start
     view = page_view(
@@ -98,7 +98,7 @@ def evidence_panel(
 
 
 def _span_pages(anchor: CandidateScope, *, shown: int, address: str) -> list[dict[str, Any]]:
-    """The pages the evidence stands on, where it is more than one."""
+    """The pages of the evidence, if more than one."""
     pages = range(anchor.page_start, anchor.page_end + 1)
     return [
         {"number": number, "url": f"{address}?page={number}", "active": number == shown}

@@ -39,7 +39,7 @@ CARD_COLUMNS = (
 
 
 def candidates_shown(run: Run, *, keys: list[int]) -> list[Candidate]:
-    """Some candidates of a run with what cards show of them: a fixed number of queries."""
+    """Some candidates of a run with the data of their cards: a fixed number of queries."""
     rows = run.candidates.filter(pk__in=keys).select_related("document", "verdict", "text", "queue_item")
     return list(rows.only(*CARD_COLUMNS).prefetch_related("added_by", REVIEWS))
 
@@ -64,10 +64,8 @@ CARD_RUN_COLUMNS = (
 def candidate_for(
     *, user: User, pk: int, permission: Permission = Permission.VIEW, as_card: bool = False
 ) -> Candidate:
-    """The candidate, if the user may do this with it; else 404. ``as_card``: with the columns that a card shows.
-
-    Its run is read by itself: to find the best order of ten joins takes the database longer than both readings.
-    """
+    """The candidate, if the user may do this with it; else 404. ``as_card`` loads the columns of a card. Its run is
+    read separately, because planning a query with ten joins takes longer than two queries."""
     allowed = collections_with(user=user, permission=permission)
     candidates = Candidate.objects.select_related("document", "verdict", "text", "queue_item")
     if allowed is not None:
@@ -79,8 +77,7 @@ def candidate_for(
 
 
 def candidate_to_decide(*, user: User, pk: int) -> Candidate:
-    """The candidate's name and run, if the user may see it; else 404. What is decided upon, the service locks and reads
-    by itself."""
+    """The candidate's name and run, if the user can see it; else 404. The service locks and reads the rest itself."""
     candidates = Candidate.objects.only(
         "run_id",
         "candidate_id",

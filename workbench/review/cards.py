@@ -1,7 +1,5 @@
-"""Candidate cards: what the run page, the queue and single answers show of a candidate.
-
-The shape of a card is described at the top of ``templates/partials/_candidate_card.html``.
-"""
+"""Candidate cards on the run page, in the queue and in single responses. ``templates/partials/_candidate_card.html``
+describes the shape of a card."""
 
 from __future__ import annotations
 
@@ -47,12 +45,12 @@ _FLAGGED = frozenset({"injection_suspected"})
 
 
 def dom_id(candidate: Candidate | Outline) -> str:
-    """The card's id on a page: unique, and valid in CSS."""
+    """The HTML id of the card: unique, and valid in CSS."""
     return dom_id_of(candidate.candidate_id)
 
 
 def item_of(candidate: Candidate) -> QueueItem | None:
-    """The candidate's place in the queue."""
+    """The queue item of the candidate."""
     return getattr(candidate, "queue_item", None)
 
 
@@ -72,9 +70,9 @@ NOTHING_TYPED: dict[str, Any] = {
 def card_of(
     candidate: Candidate, *, run: Run, sight: Sight, reviewer: User | None, is_brief: bool = False
 ) -> dict[str, Any]:
-    """Everything a card shows of one candidate; ``is_brief`` folds it into one line with its reason. ``sight`` is
-    that of the person looking at it, ``reviewer`` the person, where they may decide. A hidden card holds nothing of
-    the machine, nor of who found the passage and how well."""
+    """The data of a candidate's card. ``is_brief`` folds it into one line with its reason. ``sight`` belongs to the
+    person looking at it; ``reviewer`` is that person if they can decide. A hidden card contains nothing from the
+    machine, nor who found the passage and how well."""
     verdict, newest = verdict_of(candidate), current_review(candidate)
     hidden = sight.hides(item=item_of(candidate), run=run)
     matches = Matches() if hidden else matches_of(candidate)
@@ -106,7 +104,7 @@ def card_of(
 
 
 def _decision(candidate: Candidate, newest: Review | None, reviewer: User | None) -> dict[str, Any] | None:
-    """The decision that counts, with the way to take one's own last one back."""
+    """The decision that counts, with the undo address of the person's own latest one."""
     decision = decision_of(standing_review(candidate.reviews.all()))
     if decision is None or newest is None or reviewer is None:
         return decision
@@ -117,13 +115,13 @@ def _decision(candidate: Candidate, newest: Review | None, reviewer: User | None
 
 
 def matches_of(candidate: Candidate) -> Matches:
-    """Which of its words meet the question's; none of a text that was erased."""
+    """The words that match the question's; none for an erased text."""
     text = getattr(candidate, "text", None)
     return Matches() if text is None else Matches.of(text.matched_words, candidate.document.language)
 
 
 def _words(candidate: Candidate, *, whole: bool, matches: Matches) -> dict[str, Any]:
-    """The text of a card: the evidence itself and, where the card shows it whole, the section around it."""
+    """The text of a card: the evidence and, if the card shows it whole, the section around it."""
     text = getattr(candidate, "text", None)
     if text is None:
         return {
@@ -149,7 +147,8 @@ _FULL_LINE = 0.7
 
 
 def reflowed(text: str) -> str:
-    """The text with the page's line ends taken out of running paragraphs; as long as before, so that places hold."""
+    """The text without the page's line breaks in running paragraphs. Its length is unchanged, so that offsets stay
+    valid."""
     lines = text.split("\n")
     full = _FULL_LINE * max(map(len, lines))
     parts = [lines[0]]
@@ -188,8 +187,7 @@ def _machine(verdict: Verdict | None) -> dict[str, Any]:
 
 
 def _why_person(reasons: list[str]) -> list[str]:
-    """The reasons in words, without those that have a flag of their own; each may carry the engine's own details after
-    a colon."""
+    """The reasons in words, except those with their own flag. Each may include the engine's details after a colon."""
     codes = {reason: reason.split(":")[0] for reason in reasons}
     return [str(NEEDS_PERSON.get(code, reason)) for reason, code in codes.items() if code not in _FLAGGED]
 
@@ -197,7 +195,7 @@ def _why_person(reasons: list[str]) -> list[str]:
 def _addresses(
     candidate: Candidate, verdict: Verdict | None, reviewer: User, *, is_hidden: bool
 ) -> dict[str, str]:
-    """Where this person's decisions go; a card that waits for another person's word says so instead."""
+    """The addresses for this person's decisions. A card that waits for another person's decision says so instead."""
     item = item_of(candidate)
     choose = {"blind_url": reverse("review:choose", args=[candidate.pk])}
     unsure = {"unsure_url": reverse("review:unsure", args=[candidate.pk])}
@@ -234,7 +232,7 @@ def _detectors(candidate: Candidate) -> list[dict[str, Any]]:
 
 
 def decision_of(review: Review | None) -> dict[str, Any] | None:
-    """A person's word as cards show it; None when nobody decided."""
+    """A person's decision as shown on cards; None if nobody decided."""
     if review is None:
         return None
     return {
@@ -248,7 +246,7 @@ def decision_of(review: Review | None) -> dict[str, Any] | None:
 
 
 def is_reviewable(run: Run) -> bool:
-    """Whether decisions can be made on this run now."""
+    """Whether the run can be decided now."""
     return run.status == RunStatus.DONE and run.review_state != ReviewState.SIGNED
 
 
@@ -261,7 +259,7 @@ def may_decide(*, run: Run, user: User) -> bool:
 
 
 def single_card(*, candidate: Candidate, user: User) -> dict[str, Any]:
-    """The context of one card by itself."""
+    """The context of a single card."""
     run = candidate.run
     reviewer = user if may_decide(run=run, user=user) else None
     card = card_of(candidate, run=run, sight=Sight(user), reviewer=reviewer)
@@ -293,9 +291,9 @@ def card_groups(
     everything: bool = False,
     named: frozenset[str] = frozenset(),
 ) -> list[dict[str, Any]]:
-    """The cards of a run by effective role. Of those that need nobody and are folded into a line only the first stand
-    there, and those whose ids are ``named`` because a link leads to them; ``rest`` says how many do not, unless
-    ``everything`` is asked for. ``rows`` are the run's."""
+    """The cards of a run by effective role. Of the folded cards that need no review, only the first are included, and
+    those whose ids are ``named`` because a link leads to them. ``rest`` counts the others, unless ``everything`` is
+    set. ``rows`` are the run's."""
     groups = by_role(rows)
     kept = {role: [] if everything else rest_of(members, named=named) for role, members in groups.items()}
     later = {row.pk for members in kept.values() for row in members}
@@ -318,7 +316,7 @@ def card_groups(
 def cards_of(
     rows: list[Outline], *, run: Run, viewer: User, reviewer: User | None
 ) -> dict[int, dict[str, Any]]:
-    """Cards as the run page shows them, by key: what they show besides the outline is read here."""
+    """Cards of the run page, by key. Reads their details besides the outline."""
     outlines, sight = {row.pk: row for row in rows}, Sight(viewer)
     return {
         candidate.pk: card_of(
@@ -329,7 +327,7 @@ def cards_of(
 
 
 def rest_of(members: list[Outline], *, named: frozenset[str] = frozenset()) -> list[Outline]:
-    """Those of one role that the run page shows when they are wanted: folded, nothing to decide, not the first and not
+    """The cards of a role that the run page loads on demand: folded, nothing to decide, not among the first and not
     named by a link."""
     quiet = [row for row in members if row.is_brief and not row.needs_person and not row.is_hidden]
     rest = [row for row in quiet[FOLDED_SHOWN:] if dom_id(row) not in named]
@@ -337,7 +335,7 @@ def rest_of(members: list[Outline], *, named: frozenset[str] = frozenset()) -> l
 
 
 def review_tally(*, run: Run) -> dict[str, int]:
-    """How many verdicts of a run people must decide, and how many of those still wait."""
+    """Counts the verdicts of a run that people must decide, and how many of them are open."""
     required = Q(is_required=True, candidate__isnull=False)
     counts: dict[str, int] = run.queue_items.aggregate(
         required=Count("pk", filter=required),
@@ -347,12 +345,12 @@ def review_tally(*, run: Run) -> dict[str, int]:
 
 
 def not_found_review(*, run: Run) -> Review | None:
-    """The person's word on a not-found; None when nobody decided."""
+    """The decision on a not-found result; None if nobody decided."""
     return standing_review(_not_found_reviews(run))
 
 
 def not_found_words(*, run: Run, reviewer: User | None) -> dict[str, Any]:
-    """The decision on a not-found for the page, with the address that takes one's own last word back while it may."""
+    """The decision on a not-found result for the page, with the undo address while the person can undo it."""
     reviews = _not_found_reviews(run)
     newest = max(reviews, key=lambda review: review.pk, default=None)
     may_undo = (

@@ -1,8 +1,8 @@
-"""Decisions of one version of a document, taken to the next (system.md, "Life of a document").
+"""Carries decisions over from one version of a document to the next (system.md, "Life of a document").
 
-Each decided anchor is looked for in the new version by its text. Unchanged, it is carried over with its new place;
-changed or gone, its candidate waits in the queue again. One transaction an anchor, each recorded once: the work may
-stop anywhere, be started again, or be done by two workers at once. Signed runs are marked beside that
+Each decided anchor is searched in the new version by its text. Unchanged text is carried over to its new location. If
+it changed or is gone, its candidate returns to the queue. Each anchor is one transaction and is recorded once, so the
+work can stop anywhere, be restarted, or run in two workers at once. Signed runs are marked separately
 (``text_changes``).
 """
 
@@ -34,7 +34,7 @@ LOST_AFTER = timedelta(seconds=20)
 
 @dataclass(frozen=True, slots=True)
 class DecidedAnchor:
-    """A decision that counts, and where its text stands in the version that is left."""
+    """A decision that counts, and the location of its text in the older version."""
 
     review: Review
     candidate: Candidate
@@ -42,10 +42,8 @@ class DecidedAnchor:
 
 
 def anchors_carry_over(*, document_id: int) -> int:
-    """Takes every decision on the version before to this document; the number of anchors taken now.
-
-    Does nothing when the version was not accepted, or everything was carried already.
-    """
+    """Carries every decision on the previous version over to this document. Returns the number of anchors handled now.
+    Does nothing if the version was not accepted or everything was carried over already."""
     offer = (
         VersionOffer.objects.filter(
             document_id=document_id, state=OfferState.ACCEPTED, carried_at__isnull=True
@@ -62,7 +60,7 @@ def anchors_carry_over(*, document_id: int) -> int:
 
 
 def carry_overs_to_wake() -> list[int]:
-    """Keys of accepted documents whose decisions nobody has carried over for a while."""
+    """Keys of accepted documents whose decisions have not been carried over for a while."""
     offers = VersionOffer.objects.filter(
         state=OfferState.ACCEPTED, carried_at__isnull=True, decided_at__lt=Now() - LOST_AFTER
     )
@@ -90,7 +88,7 @@ def _carry(*, older: Document, newer: Document) -> int:
 
 
 def _decided(*, older: Document, newer: Document) -> Iterator[DecidedAnchor]:
-    """Decisions that count: on candidates of the older version, and those that it took over itself."""
+    """Decisions that count: on candidates of the older version, and those carried over to it."""
     carried = Prefetch(
         "carried_anchors",
         queryset=CarriedAnchor.objects.filter(document=older, state=CarriedState.CARRIED),
@@ -112,7 +110,7 @@ def _decided(*, older: Document, newer: Document) -> Iterator[DecidedAnchor]:
 
 
 def _span(candidate: Candidate) -> Span:
-    """Where the anchor stands in the older version: its own place, or the one it was carried to."""
+    """The location of the anchor in the older version: its own, or where it was carried over to."""
     taken = next(iter(candidate.taken_over), None)  # type: ignore[attr-defined]
     if taken is not None:
         return (taken.page_start, taken.line_start), (taken.page_end, taken.line_end)
@@ -123,7 +121,7 @@ def _span(candidate: Candidate) -> Span:
 
 
 def _take(anchor: DecidedAnchor, *, newer: Document, key: str, match: AnchorMatch) -> int:
-    """Records one anchor, and reopens its candidate where the text is not the same; 1 when it was new."""
+    """Records an anchor, and reopens its candidate if the text is not the same. Returns 1 if it was new."""
     state = STATES[match.state]
     with transaction.atomic():
         row, is_new = CarriedAnchor.objects.get_or_create(

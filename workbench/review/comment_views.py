@@ -1,4 +1,4 @@
-"""Comments, and what people are told."""
+"""Pages of comments and notifications."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE_SIZE = 50
 
 @require_POST
 def comment(request: HttpRequest, pk: int) -> HttpResponse:
-    """Says something on a run or one of its candidates."""
+    """Posts a comment on a run or one of its candidates."""
     run = run_for(user=request.user, pk=pk)
     form = CommentForm(request.POST)
     back = f"{run.get_absolute_url()}?tab=comments"
@@ -46,7 +46,7 @@ def comment(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def notification_list(request: HttpRequest) -> HttpResponse:
-    """What the person was told, newest first, and how they want to be told."""
+    """The person's notifications, newest first, and their e-mail setting."""
     wish = notifications.wish_of(user=request.user)
     form = WishForm(request.POST or None, initial={"email": wish.email})
     if request.method == "POST" and form.is_valid():
@@ -71,7 +71,7 @@ def notification_list(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def notification_read(request: HttpRequest) -> HttpResponse:
-    """Marks one (``pk``) or all as read; one leads to what it is about."""
+    """Marks one (``pk``) or all as read. One redirects to its subject."""
     key = number_in(request.POST.get("pk"))
     if key is None:
         notifications.notifications_read(user=request.user)

@@ -27,7 +27,7 @@ _MENTION = re.compile(r"(?<![\w.+-])@([\w][\w.+-]{0,63})")
 
 @dataclass(frozen=True, slots=True)
 class CommentOutcome:
-    """The comment, who was told, and the names that nobody here has."""
+    """The comment, who was notified, and unknown names."""
 
     comment: Comment
     mentioned: list[User]
@@ -35,11 +35,9 @@ class CommentOutcome:
 
 
 def comment_add(*, actor: User, run: Run, body: str, candidate: Candidate | None = None) -> CommentOutcome:
-    """Says something on a run or one of its candidates; members mentioned as ``@name`` are told.
-
-    Any member who sees the run may. Raises :class:`NotAllowed` or :class:`WorkbenchError` (nothing said, too long, a
-    candidate of another run).
-    """
+    """Posts a comment on a run or one of its candidates. Members mentioned as ``@name`` are notified. Any member who
+    can see the run can comment. Raises :class:`NotAllowed` or :class:`WorkbenchError` (empty, too long, or a candidate
+    of another run)."""
     if not has_permission(actor, run.collection, Permission.VIEW):
         raise NotAllowed(_("You may not comment here."))
     body = storable(body).strip()
@@ -79,13 +77,13 @@ def comment_add(*, actor: User, run: Run, body: str, candidate: Candidate | None
 
 
 def mentions_in(body: str) -> list[str]:
-    """The names mentioned, in order, each once, without a sentence's full stop."""
+    """The mentioned names in order, without duplicates and without a trailing full stop."""
     found = (match.group(1).rstrip(".+-").casefold() for match in _MENTION.finditer(body))
     return list(dict.fromkeys(name for name in found if name))
 
 
 def handles_of(*, collection: Collection) -> dict[str, list[User]]:
-    """Members by the name that mentions them; two people of one name are both told."""
+    """Members by mention name. Two people with the same name are both notified."""
     handles: dict[str, list[User]] = {}
     members = Membership.objects.filter(collection=collection, user__is_active=True)
     for person in User.objects.filter(pk__in=members.values("user_id")).order_by("name", "pk"):

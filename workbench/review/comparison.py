@@ -1,4 +1,4 @@
-"""One question under several strategies: starting it, reading it, and deciding for all of them at once."""
+"""One question with several strategies: starting, reading and deciding for all of them at once."""
 
 from __future__ import annotations
 
@@ -41,10 +41,8 @@ def comparison_start(
     strategies: Sequence[str],
     document: Document | None = None,
 ) -> Comparison:
-    """Asks one question under each strategy; runs that were made before are taken from the cache.
-
-    Raises :class:`WorkbenchError` for fewer than two or too many strategies, else as :func:`question_ask`.
-    """
+    """Asks one question with each strategy. Earlier runs are taken from the cache. Raises :class:`WorkbenchError` for
+    fewer than two or too many strategies, otherwise as :func:`question_ask`."""
     names = list(dict.fromkeys(strategies))
     if not 2 <= len(names) <= MOST_STRATEGIES:
         raise WorkbenchError(
@@ -85,11 +83,9 @@ def comparison_decide(
     reason_code: str = "",
     comment: str = "",
 ) -> list[Review]:
-    """One decision for the candidate in every run of the comparison: an approval where the machine said the same,
-    an override elsewhere. All or none.
-
-    Raises as :mod:`workbench.review.services`; :class:`Conflict` when no run has this candidate.
-    """
+    """Records one decision for the candidate in every run of the comparison: an approval if the machine gave the same
+    role, otherwise an override. All or nothing. Raises as :mod:`workbench.review.services`, and :class:`Conflict` if no
+    run has this candidate."""
     if role not in RoleChoice.values:
         raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
     with transaction.atomic():
@@ -126,7 +122,7 @@ def _decide_one(actor: User, candidate: Candidate, *, role: str, reason_code: st
 
 @dataclass(slots=True)
 class ComparedCandidate:
-    """A candidate with its role under each strategy, in the order of the runs; None where it was not found."""
+    """A candidate with its role in each run, in the order of the runs; None if it was not found."""
 
     candidate: Candidate
     verdicts: list[dict[str, Any] | None] = field(default_factory=list)
@@ -134,19 +130,19 @@ class ComparedCandidate:
 
     @property
     def roles(self) -> set[str]:
-        """The distinct roles it was given; an undecided one counts as a role of its own."""
+        """The distinct roles given. Undecided counts as a separate role."""
         return {str(verdict["role"] or "") for verdict in self.verdicts if verdict}
 
     @property
     def disagreement(self) -> int:
-        """How far apart the strategies are: evidence against noise weighs more than one step of role."""
+        """How far the strategies disagree. Evidence against noise weighs more than one step of role."""
         kept = {role in (RoleChoice.PRIMARY, RoleChoice.SUPPORTING) for role in self.roles}
         missing = any(verdict is None for verdict in self.verdicts)
         return 10 * (len(kept) - 1) + 2 * (len(self.roles) - 1) + missing
 
 
 def comparison_page(*, comparison: Comparison, user: User) -> dict[str, Any]:
-    """Roles side by side per candidate, disagreements first; cost and time of each strategy."""
+    """The roles of each candidate side by side, disagreements first, with cost and time of each strategy."""
     runs = list(comparison.runs.select_related("question__document", "collection").order_by("pk"))
     going = any(not run.is_ended for run in runs)
     rows = compared(runs)
@@ -169,7 +165,7 @@ def comparison_page(*, comparison: Comparison, user: User) -> dict[str, Any]:
 
 
 def compared(runs: Sequence[Run]) -> list[ComparedCandidate]:
-    """Every candidate of any run, those the strategies disagree on most first."""
+    """Every candidate of any run, largest disagreement first."""
     rows: dict[str, ComparedCandidate] = {}
     for place, run in enumerate(runs):
         for candidate in candidates_of(run):

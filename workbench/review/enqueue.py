@@ -1,4 +1,4 @@
-"""Filling the queue when a run's verdicts are there: what needs a person, how urgently, and why."""
+"""Fills the queue when a run has verdicts: what needs review, how urgently, and why."""
 
 from __future__ import annotations
 
@@ -23,10 +23,8 @@ BLIND_PRIORITY = 0.5
 
 
 def queue_fill(*, run: Run, candidates: list[Candidate]) -> None:
-    """One item per candidate with a verdict, or one for the not-found. Safe to repeat.
-
-    Items are made in the order of the document, so that keys and equal priorities tell no rank.
-    """
+    """Creates an item per candidate with a verdict, or one for the not-found result. Safe to repeat. Items are created
+    in the order of the document, so that keys and equal priorities do not reveal the rank."""
     policy = ReviewPolicy.objects.filter(collection=run.collection_id).first() or ReviewPolicy()
     chances = _chances(run, candidates, policy)
     items = [
@@ -38,8 +36,8 @@ def queue_fill(*, run: Run, candidates: list[Candidate]) -> None:
 
 
 def not_found_fill(*, run: Run) -> None:
-    """An item for the not-found of a run, once no card of the run hides its role: that nothing answers would tell
-    what every card is. Safe to repeat."""
+    """Creates an item for the not-found result of a run once none of its cards hides its role, because the result would
+    reveal every card's role. Safe to repeat."""
     if not run.not_found or run.queue_items.filter(BLIND_STAGE, state=ItemState.WAITING).exists():
         return
     words = Review.objects.filter(run=run, candidate__isnull=True, superseded_by__isnull=True)
@@ -52,7 +50,7 @@ def not_found_fill(*, run: Run) -> None:
 
 
 def place_in_document(candidate: Candidate) -> tuple[int, int, int, int, int]:
-    """The order in which a reader meets the candidates; of several documents one after another."""
+    """Candidates in reading order, document by document."""
     return (
         candidate.document_id,
         candidate.anchor_page_start,
@@ -63,10 +61,12 @@ def place_in_document(candidate: Candidate) -> tuple[int, int, int, int, int]:
 
 
 def _chances(run: Run, candidates: Sequence[Candidate], policy: ReviewPolicy) -> dict[str, float]:
-    """With which chance each passage is blind, by the hash of its text. Under the shares of now it keeps the chance of
-    its first run: another model may not open what is hidden, nor hide what was open. What was drawn before chances were
-    recorded had the share itself. Where a passage stands twice, the greater chance counts for both. Empty where nothing
-    is drawn."""
+    """The probability that each passage is blind, by the hash of its text.
+
+    Under the current shares, it keeps the probability of its first run: another model must neither reveal what is
+    hidden nor hide what was open. Draws from before probabilities were recorded had the share itself. If a passage
+    occurs twice, the greater probability applies to both. Empty if nothing is drawn.
+    """
     if not policy.blind_share:
         return {}
     drawn = QueueItem.objects.filter(
@@ -86,13 +86,14 @@ def _chances(run: Run, candidates: Sequence[Candidate], policy: ReviewPolicy) ->
 
 
 def _bar() -> float:
-    """From which probability on what serves takes a passage for evidence."""
+    """The probability from which the champion counts a passage as evidence."""
     scorer = reranking_services().scorer
     return EngineSettings().rules_accept if scorer is None else scorer.threshold
 
 
 def _item(run: Run, candidate: Candidate, policy: ReviewPolicy, chance: float) -> QueueItem:
-    """A blind card always asks for a decision, and has one priority: neither may tell its role."""
+    """The queue item of a verdict. A blind card always requires a decision and has a fixed priority, so that neither
+    reveals its role."""
     verdict = candidate.verdict
     has_role = verdict.role is not None
     is_blind = has_role and falls_in(share=chance, purpose="blind", passage=passage_key(run, candidate))
@@ -133,8 +134,8 @@ def _why(candidate: Candidate) -> list[str]:
 
 
 def _priority(candidate: Candidate, *, is_random: bool) -> float:
-    """Uncertainty times disagreement, between 0 and 1; what asks for a person and random checks come first.
-    Age enters by ``QueueItem.urgency``: a week of waiting weighs as much as a factor e of priority."""
+    """Uncertainty times disagreement, from 0 to 1. Cards that need review and random checks come first. Age is added by
+    ``QueueItem.urgency``: a week of waiting weighs as much as a factor e of priority."""
     verdict = candidate.verdict
     score = 0.5 * uncertainty(verdict.probability) * (0.5 + 0.5 * disagreement(candidate))
     if verdict.needs_person:
@@ -145,12 +146,12 @@ def _priority(candidate: Candidate, *, is_random: bool) -> float:
 
 
 def uncertainty(probability: float | None) -> float:
-    """1 at p = .5, 0 at p = 0 or 1; 1 when there is no probability."""
+    """1 at p = .5, 0 at p = 0 or 1, and 1 without a probability."""
     return 1.0 if probability is None else 1.0 - abs(2.0 * probability - 1.0)
 
 
 def disagreement(candidate: Candidate) -> float:
-    """Share of the run's detectors that did not find this candidate."""
+    """The share of the run's detectors that did not find this candidate."""
     ran = len(candidate.run.methods_run)
     return 1.0 - len(candidate.methods) / ran if ran else 0.0
 
@@ -160,13 +161,13 @@ def _is_random(candidate: Candidate) -> bool:
 
 
 def passage_key(run: Run, candidate: Candidate) -> str:
-    """Names a question and a passage by their words, so that both fall the same way in every run: what is hidden in
-    one is not open in the next."""
+    """Identifies a question and a passage by their words, so that both are treated the same in every run: what is
+    hidden in one is not open in the next."""
     return f"{run.question.normalised}\0{candidate.text_hash}"
 
 
 def falls_in(*, share: float, passage: str, purpose: str = "") -> bool:
-    """Whether the passage belongs to a fixed share by hash: the same one always falls the same way, and apart from
-    the other purposes."""
+    """Whether the passage belongs to a fixed share by hash. The same passage always gets the same result, independently
+    of other purposes."""
     name = ":".join(filter(None, (purpose, passage)))
     return (int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) >> 11) / 2**53 < share

@@ -1,4 +1,4 @@
-"""Words of people, for the apps above: each is told in the transaction that writes it."""
+"""Events of people's decisions, for the apps above. Each is published in the transaction that writes it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .models import Adjudication, Review, SecondReview
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A person decided about a candidate, or said that they cannot tell."""
+    """A person decided about a candidate, or could not tell."""
 
     review: Review
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionUndone:
-    """A person took a decision of their own back; ``review`` is the one that counts no longer."""
+    """A person undid their own decision. ``review`` is the one that no longer counts."""
 
     review: Review
     by: User
@@ -27,21 +27,21 @@ class DecisionUndone:
 
 @dataclass(frozen=True, slots=True)
 class NotFoundDecided:
-    """A person confirmed or refuted that the documents do not answer."""
+    """A person confirmed or refuted a not-found result."""
 
     review: Review
 
 
 @dataclass(frozen=True, slots=True)
 class SecondReviewGiven:
-    """A second person gave a role without sight of the first one's."""
+    """A second person gave a role without seeing the first one's."""
 
     second_review: SecondReview
 
 
 @dataclass(frozen=True, slots=True)
 class DisputeAdjudicated:
-    """A third person decided between two."""
+    """A third person adjudicated a dispute."""
 
     adjudication: Adjudication
 

@@ -32,13 +32,11 @@ Position = tuple[int, int]  # page, line
 def evidence_add(
     *, actor: User, run: Run, document: Document, first: Position, last: Position, role: str, reason: str
 ) -> Candidate:
-    """The lines from ``first`` to ``last`` (page, line; inclusive) become a candidate of the run with this role.
+    """Adds the lines from ``first`` to ``last`` (page, line; inclusive) as a candidate of the run with this role.
 
-    It is labelled, counted as a miss of the retrieval, and marks the answer stale; in a run that found nothing it
-    also refutes the not-found.
-
-    Raises as :func:`candidate_approve`; :class:`Conflict` when the run has these very lines already;
-    :class:`WorkbenchError` for lines that are not there, too many of them, an unknown role or no reason.
+    It is labelled, counted as a retrieval miss, and marks the answer stale. In a run that found nothing, it also
+    refutes the not-found result. Raises as :func:`candidate_approve`; :class:`Conflict` if the run already has exactly
+    these lines; :class:`WorkbenchError` for missing lines, too many lines, an unknown role or no reason.
     """
     if role not in RoleChoice.values:
         raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
@@ -76,7 +74,7 @@ def evidence_add(
 
 
 def retrieval_misses(*, runs: RunQuerySet) -> int:
-    """How often people had to add evidence themselves in these runs."""
+    """How often people had to add evidence in these runs."""
     rows = Candidate.objects.filter(run__in=runs.values("pk"), added_by__isnull=False)
     return rows.filter(reviews__role__in=[RoleChoice.PRIMARY, RoleChoice.SUPPORTING]).distinct().count()
 

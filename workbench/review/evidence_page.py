@@ -1,4 +1,4 @@
-"""What the pages of added evidence show."""
+"""The data of the pages for adding evidence."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def documents_page(*, run: Run, user: User, query: QueryDict) -> dict[str, Any]:
 def lines_page(
     *, run: Run, document: Document, user: User, form: LinesForm, query: QueryDict
 ) -> dict[str, Any]:
-    """A page of the document with the form beside it, which a search of it goes on."""
+    """A page of the document with the form beside it. A search in the document keeps the form."""
     address = reverse("review:lines", args=[run.pk, document.pk])
     finding = finding_of(document=document, query=query)
     number = page_asked(document=document, query=query, finding=finding)
@@ -60,7 +60,7 @@ def lines_page(
 
 
 def initial_of(query: QueryDict) -> dict[str, Any]:
-    """The lines that a link names (``from`` and ``to`` as page:line), else the page that is shown."""
+    """The lines named by a link (``from`` and ``to`` as page:line), else the page shown."""
     shown = number_in(query.get("page")) or 1
     first, last = (position_in(query.get(name, "")) for name in ("from", "to"))
     (from_page, from_line) = first or (shown, None)

@@ -1,4 +1,4 @@
-"""Pointing at the lines the machine missed, and a new answer from the evidence as people left it."""
+"""Selecting lines that the machine missed, and requesting a new answer from the reviewed evidence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .forms import LinesForm
 
 @require_GET
 def documents(request: HttpRequest, pk: int) -> HttpResponse:
-    """Which document the lines stand in; goes on where there is only one."""
+    """Chooses the document with the lines. Skipped if there is only one."""
     run = run_for(user=request.user, pk=pk, permission=Permission.REVIEW)
     if run.question.document_id:
         return redirect("review:lines", pk=pk, document=run.question.document_id)
@@ -33,7 +33,7 @@ def documents(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def lines(request: HttpRequest, pk: int, document: int) -> HttpResponse:
-    """A page of the document with its lines numbered, and the form that makes some of them evidence."""
+    """A page of the document with numbered lines, and the form that adds some of them as evidence."""
     run = run_for(user=request.user, pk=pk, permission=Permission.REVIEW)
     chosen = _document(run, document, request.user)
     form = LinesForm(request.POST or None, initial=evidence_page.initial_of(request.GET))
@@ -70,7 +70,7 @@ def _document(run: Run, pk: int, user: User) -> Document:
 
 @require_POST
 def regenerate(request: HttpRequest, pk: int) -> HttpResponse:
-    """A new version of a stale answer; the older ones stay."""
+    """Requests a new version of a stale answer. Older versions are kept."""
     run = run_for(user=request.user, pk=pk)
     try:
         regeneration.answer_regenerate(actor=request.user, run=run)

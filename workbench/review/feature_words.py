@@ -1,4 +1,4 @@
-"""What the reranker ranks by, in words: for receipts."""
+"""The reranker's features in words, for receipts."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _SHARE, _RANK = "_in_list", "_reciprocal_rank"
 
 
 def feature_words(name: str) -> str:
-    """A feature in words; its own name where there are none."""
+    """A feature in words, or its own name."""
     if name in _WORDS:
         return str(_WORDS[name])
     if name.endswith(_SHARE) and (base := name.removesuffix(_SHARE)) in _WORDS:
@@ -79,6 +79,6 @@ def features_in_words(features: Mapping[str, float] | None) -> list[tuple[str, f
 
 
 def _ordered(features: Mapping[str, float]) -> list[tuple[str, float]]:
-    """Known ones in the order above; the database keeps none."""
+    """Features in the order above, because the database has no order."""
     places = {name: place for place, name in enumerate(_WORDS)}
     return sorted(features.items(), key=lambda pair: (places.get(pair[0], len(places)), pair[0]))

@@ -1,5 +1,5 @@
-"""The filters of the queue, as they stand in an address. The list, the next item, bulk decisions and saved views all
-read them here."""
+"""The filters of the queue in an address. The list, the next item, bulk decisions and saved views all read them
+here."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RERANKERS = ("mlp", "logistic")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueFilter:
-    """What part of the queue is meant; empty fields mean all. Unknown values find nothing or are left out."""
+    """A part of the queue. Empty fields mean all. Unknown values match nothing or are ignored."""
 
     collection: str = ""
     show: str = "required"  # or "all"
@@ -52,19 +52,19 @@ class QueueFilter:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> QueueFilter:
-        """From the query of an address."""
+        """Reads the filter from the query of an address."""
         given = {field.name: words_in(query.get(field.name))[:200] for field in fields(cls)}
         return cls(**{name: value for name, value in given.items() if value})
 
     @property
     def query(self) -> str:
-        """The address's query that stands for this filter: only what differs from the default."""
+        """The query of an address for this filter, with only the values that differ from the default."""
         default = QueueFilter()
         pairs = [(f.name, getattr(self, f.name)) for f in fields(self)]
         return urlencode([(name, value) for name, value in pairs if value != getattr(default, name)])
 
     def apply(self, items: QueueItemQuerySet, *, user: User) -> QueueItemQuerySet:
-        """The items that pass, in the order asked for."""
+        """The matching items in the chosen order."""
         items = items.ordered(self.order)
         if self.show != "all":
             items = items.filter(is_required=True)
@@ -95,7 +95,7 @@ class QueueFilter:
         return condition
 
     def _machine(self) -> Q:
-        """By what the machine did: then nothing is shown whose role is still hidden."""
+        """Filters by the machine's verdict, and so leaves out items whose role is hidden."""
         condition = Q()
         if self.role == UNDECIDED:
             condition &= Q(candidate__verdict__role__isnull=True, candidate__verdict__isnull=False)
@@ -121,5 +121,5 @@ class QueueFilter:
 
 
 def queue_filtered(*, user: User, filters: QueueFilter) -> QueueItemQuerySet:
-    """The user's queue, filtered, in the order asked for."""
+    """The user's queue, filtered and sorted."""
     return filters.apply(queue_open(user=user), user=user)

@@ -1,8 +1,8 @@
-"""The queue by question: the cards of one run together, the runs in the order of their first card.
+"""Groups the queue by question: the cards of a run together, the runs in the order of their first card.
 
-A page holds whole groups. Its place is that of a card in the order of the queue, wherever that card is by now: the next
-page begins with the first run none of whose waiting cards stands before it. So no group is split over two pages, none
-is left out, and a group moves to a later page only when its first card was decided meanwhile.
+A page contains whole groups. Its position is that of a card in the order of the queue, wherever that card is by now:
+the next page begins with the first run without an open card before it. So no group is split over two pages or left out,
+and a group moves to a later page only if its first card was decided in the meantime.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCANNED = 400
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The waiting cards of one run, in their order."""
+    """The open cards of a run, in order."""
 
     run_id: int
     keys: tuple[int, ...]
@@ -31,22 +31,22 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How many cards of a run people must decide, and how many are decided."""
+    """How many cards of a run must be decided, and how many are decided."""
 
     decided: int = 0
     required: int = 0
 
     @property
     def open(self) -> int:
-        """Those left."""
+        """The number of open cards."""
         return self.required - self.decided
 
 
 def first_cards(
     items: QueueItemQuerySet, *, order: str, after: int | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Run and first card of each group behind a place; ``items`` are the queue in this order. Reads as much of the
-    order as is asked for: what stands before the last group's first card are cards of the groups before."""
+    """Run and first card of each group after a position. ``items`` are the queue in this order. Reads only as much as
+    requested: all cards before the last group's first card belong to the earlier groups."""
     seen: set[int] = set()
     place = after
     while True:
@@ -65,7 +65,7 @@ def first_cards(
 
 
 def _begun(items: QueueItemQuerySet, *, runs: Iterable[int], order: str, place: int) -> set[int]:
-    """Those of the runs whose group stands on an earlier page: they have a card at the place or before it."""
+    """The runs whose group is on an earlier page, because they have a card at or before the position."""
     waiting = items.filter(run__in=list(runs)).order_by()
     return set(
         waiting.exclude(pk__in=waiting.behind(place, order).values("pk")).values_list("run_id", flat=True)
@@ -75,8 +75,8 @@ def _begun(items: QueueItemQuerySet, *, runs: Iterable[int], order: str, place: 
 def groups_page(
     items: QueueItemQuerySet, *, order: str, after: int | None, most_groups: int, most_cards: int, shown: int
 ) -> tuple[list[Group], int | None]:
-    """The groups of one page, and the place of the next one if there is any. A page ends before it has more groups, or
-    more cards, than it may; of a group ``shown`` cards count."""
+    """The groups of a page, and the position of the next one, if any. A page ends before it exceeds its number of
+    groups or cards; ``shown`` cards count per group."""
     found = list(islice(first_cards(items, order=order, after=after), most_groups + 1))
     cards: dict[int, list[int]] = {run: [] for run, _key in found[:most_groups]}
     for key, run in items.filter(run__in=list(cards)).values_list("pk", "run_id"):
@@ -93,7 +93,7 @@ def groups_page(
 
 
 def next_run(items: QueueItemQuerySet, *, order: str, run_id: int) -> int | None:
-    """The run whose group comes after that of a run; the first one after the last."""
+    """The run whose group comes after that of a run; after the last, the first."""
     here = items.filter(run_id=run_id).values_list("pk", flat=True).first()
     others = items.exclude(run_id=run_id)
     behind = None if here is None else next(first_cards(items, order=order, after=here), None)
@@ -102,8 +102,8 @@ def next_run(items: QueueItemQuerySet, *, order: str, run_id: int) -> int | None
 
 
 def progress_of(runs: Iterable[int]) -> dict[int, Progress]:
-    """By run; a run without required cards is left out. Blind cards are required whatever the machine said, and wait
-    until the last person who is asked has decided: the counts tell no role."""
+    """Progress by run, without runs that require nothing. Blind cards are required whatever the machine's role, and
+    stay open until the last person has decided, so the counts reveal no role."""
     required = QueueItem.objects.filter(run__in=list(runs), is_required=True)
     counted = (
         required.exclude(state=ItemState.WITHDRAWN)
@@ -115,7 +115,7 @@ def progress_of(runs: Iterable[int]) -> dict[int, Progress]:
 
 
 def progress_words(progress: Progress) -> str:
-    """How far a question is, as its reviewers read it."""
+    """The progress of a question in words, for its reviewers."""
     if not progress.required:
         return _("Nothing here must be decided.")
     if not progress.open:

@@ -1,4 +1,4 @@
-"""Dictionary learning: a confirmed passage that only its meaning found teaches the collection a word."""
+"""Dictionary learning: a confirmed passage found only by meaning teaches the collection a word."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ CONFIRMED = (RoleChoice.PRIMARY, RoleChoice.SUPPORTING)
 
 
 def alias_learn(*, review: Review) -> DictionaryEntry | None:
-    """Proposes an alias where a person keeps as evidence what keywords missed; None where there is nothing to
-    learn, or the pair is known (a rejected one is not proposed again). Call inside the decision's transaction.
-    """
+    """Proposes an alias if a person confirms evidence that keywords missed. None if there is nothing to learn or the
+    pair is known (a rejected pair is not proposed again). Call it inside the decision's transaction."""
     candidate = review.candidate
     if candidate is None or review.role not in CONFIRMED or not _is_missed_by_keywords(candidate):
         return None
@@ -45,7 +44,7 @@ def alias_learn(*, review: Review) -> DictionaryEntry | None:
 
 
 def _is_missed_by_keywords(candidate: Candidate) -> bool:
-    """Only its meaning led to it: no keyword stands in it, and neither title nor reference named its place."""
+    """Whether it was found only by meaning: it contains no keyword, and neither title nor reference led to it."""
     methods = set(candidate.methods)
     return MEANING in methods and methods <= {MEANING, LEXICAL} and not candidate.matched_keywords
 
@@ -91,7 +90,7 @@ def _entry_propose(
 
 
 def phrase_frequency(document: Document, phrases: Sequence[str]) -> Mapping[str, int]:
-    """How many passages of the document hold each phrase, whatever its case."""
+    """How many passages of the document contain each phrase, ignoring case."""
     with connection.cursor() as cursor:
         cursor.execute(_FREQUENCY, [list(phrases), document.pk])
         return dict(cursor.fetchall())

@@ -1,4 +1,4 @@
-"""What came nearest where nothing was found."""
+"""The nearest passages of a not-found result."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def near_text(row: Candidate) -> str:
 
 
 def searched_words(run: Run) -> dict[str, int]:
-    """The words that were searched, each with the lines that hold it."""
+    """The searched words, each with the number of lines that contain it."""
     return dict((run.parsed_question or {}).get("searched", {}))
 
 
 def near_terms(row: Candidate, run: Run) -> tuple[list[str], list[str]]:
-    """Of the words that were searched, those that the passage holds in any form, and those that it lacks in every
-    form and language, each once; none of a text that was erased."""
+    """The searched words that the passage contains in any form, and those it lacks in every form and language, without
+    duplicates. Empty for an erased text."""
     text = getattr(row, "text", None)
     if text is None:
         return [], []
@@ -41,7 +41,7 @@ def near_terms(row: Candidate, run: Run) -> tuple[list[str], list[str]]:
 
 
 def _searched_terms(run: Run) -> list[Term]:
-    """The words that were searched with their language: the glossary's are in the other one."""
+    """The searched words with their language. Words of the glossary are in the other one."""
     parsed = run.parsed_question or {}
     gloss, language = parsed.get("gloss") or {}, parsed.get("language", "en")
     foreign = set(gloss.get("terms", ()))
@@ -53,6 +53,6 @@ def _shown(terms: list[Term]) -> list[str]:
 
 
 def absence_words(reason: str) -> str:
-    """Why nothing was found, without the word that programs know it by (``no_keyword_match: ``)."""
+    """Why nothing was found, without the machine-readable prefix (``no_keyword_match: ``)."""
     words = reason.partition(": ")[2] or reason
     return words[:1].upper() + words[1:]

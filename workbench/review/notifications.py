@@ -1,4 +1,4 @@
-"""Telling people: in the app always, by e-mail as each of them wishes. Mails hold no text of documents or comments."""
+"""Notifies people: always in the app, and by e-mail as they wish. E-mails contain no text of documents or comments."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def notify(
     comment: Comment | None = None,
     tells_actor: bool = False,
 ) -> list[Notification]:
-    """Tells people of what somebody else did; call it in the transaction of the act. Nobody is told of their own,
-    unless it had an effect that they could not see (``tells_actor``)."""
+    """Notifies people of somebody else's action. Call it in the transaction of that action. People are not notified of
+    their own actions, unless it had an effect they could not see (``tells_actor``)."""
     rows = [
         Notification(
             user=user,
@@ -73,32 +73,32 @@ def notify(
 
 
 def unread(*, user: User) -> NotificationQuerySet:
-    """What the bell counts."""
+    """The number shown on the bell."""
     return Notification.objects.visible_to(user).filter(read_at__isnull=True)
 
 
 def notifications_read(*, user: User, keys: list[int] | None = None) -> int:
-    """Marks some of the person's notifications, or all of them, as read; gives their number."""
+    """Marks some or all of the person's notifications as read. Returns their number."""
     rows = Notification.objects.filter(user=user, read_at__isnull=True)
     return rows.filter(pk__in=keys).update(read_at=Now()) if keys is not None else rows.update(read_at=Now())
 
 
 def wish_of(*, user: User) -> NotificationWish:
-    """How the person wants to be told."""
+    """The person's e-mail setting."""
     return NotificationWish.objects.filter(user=user).first() or NotificationWish(user=user)
 
 
 def wish_set(*, user: User, email: str) -> NotificationWish:
-    """A preference of one person; no event of the trail. Raises :class:`NotAllowed` for a program that may only
-    read."""
+    """Sets a person's e-mail preference. Not an audit event. Raises :class:`NotAllowed` for a read-only token."""
     if not token_acts(user):
         raise NotAllowed(_("This token may only read."))
     return NotificationWish.objects.update_or_create(user=user, defaults={"email": email})[0]
 
 
 def mail_send(*, user_id: int) -> bool:
-    """One mail with what the person was not told by mail yet and has not read; False when there is nothing, or their
-    wish is none. Claimed before it is sent, so that two workers never send it twice; given back when it fails."""
+    """Sends an e-mail with unread notifications that were not mailed yet. False if there are none, or the person wants
+    no e-mail. Notifications are claimed before sending, so that two workers never send them twice, and released if
+    sending fails."""
     user = User.objects.filter(pk=user_id, is_active=True).first()
     if user is None or wish_of(user=user).email == EmailWish.NONE:
         return False
@@ -124,7 +124,7 @@ def mail_send(*, user_id: int) -> bool:
 
 
 def people_to_mail() -> list[int]:
-    """Who gets a daily mail now: unread and not mailed yet, and no other wish."""
+    """People who get a daily e-mail now: with unread notifications that were not mailed yet, and no other wish."""
     others = NotificationWish.objects.exclude(email=EmailWish.DAILY).values("user_id")
     waiting = Notification.objects.filter(emailed_at__isnull=True, read_at__isnull=True)
     rows = waiting.filter(~Q(user_id__in=others), user__is_active=True).order_by("user_id")
@@ -132,7 +132,7 @@ def people_to_mail() -> list[int]:
 
 
 def line_of(row: Notification) -> dict[str, str]:
-    """A notification in words, and where it leads."""
+    """A notification in words, and its address."""
     address = (
         row.run.get_absolute_url() if row.kind != NotificationKind.HANDED_OVER else reverse("review:queue")
     )

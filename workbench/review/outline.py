@@ -1,7 +1,7 @@
-"""The candidates of a run in outline: where each stands among the others, without the words that its card shows.
+"""The candidates of a run in outline: the position of each, without the text of its card.
 
-A run page shows a dozen cards of a hundred candidates. Rows instead of models for the others, since making the models
-took longer than showing the cards.
+A run page shows a dozen cards of a hundred candidates. The others are read as rows instead of models, because creating
+models took longer than showing the cards.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PLACE = (
 
 
 class Place(NamedTuple):
-    """A candidate's place in the queue; named as in ``QueueItem``."""
+    """A candidate's queue item, with the names of ``QueueItem``."""
 
     state: str
     stage: str
@@ -44,8 +44,8 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A candidate without its words. ``role`` is the effective one, None while undecided; ``needs_person`` is the
-    machine's, None where it gave no verdict. ``is_hidden``: none of them is known to who looks."""
+    """A candidate without its text. ``role`` is the effective one, None while undecided. ``needs_person`` is the
+    machine's, None without a verdict. ``is_hidden``: none of these are known to the person looking."""
 
     pk: int
     candidate_id: str
@@ -57,15 +57,15 @@ class Outline:
 
     @property
     def is_brief(self) -> bool:
-        """Whether the run page folds the card into one line: rejected, or of low priority and in no doubt."""
+        """Whether the run page folds the card into one line: rejected, or of low priority and certain."""
         if self.role == RoleChoice.TANGENTIAL:
             return not demands_decision(role=self.machine_role, needs_person=bool(self.needs_person))
         return self.role == RoleChoice.DISCARDED
 
 
 def outlines_of(run: Run, *, viewer: User) -> list[Outline]:
-    """All candidates of a run as a person may see them: those whose role is hidden first, in the order of the
-    document, then the others in the order of the record. Two queries."""
+    """All candidates of a run as the person can see them: hidden ones first in the order of the document, then the
+    others in the order of the record. Two queries."""
     sight = Sight(viewer)
     reviews: dict[int, list[Any]] = defaultdict(list)
     decided = Review.objects.filter(run=run, candidate__isnull=False)
@@ -90,12 +90,12 @@ def outlines_of(run: Run, *, viewer: User) -> list[Outline]:
 
 
 def of_role(rows: list[Outline], role: str) -> list[Outline]:
-    """The candidates of one effective role; "" for those without."""
+    """The candidates with an effective role; "" for those without one."""
     return by_role(rows).get(role, [])
 
 
 def by_role(rows: list[Outline]) -> dict[str, list[Outline]]:
-    """Those whose role is hidden first, then those without one, then role by role; only what there is."""
+    """Hidden candidates first, then those without a role, then role by role. Empty groups are left out."""
     groups: dict[str, list[Outline]] = {role: [] for role in [HIDDEN, "", *RoleChoice.values]}
     for row in rows:
         groups[HIDDEN if row.is_hidden else row.role or ""].append(row)
@@ -103,7 +103,7 @@ def by_role(rows: list[Outline]) -> dict[str, list[Outline]]:
 
 
 def tally_of(rows: list[Outline]) -> dict[str, int]:
-    """How many verdicts of a run people must decide, and how many of those still wait."""
+    """Counts the verdicts of a run that people must decide, and how many of them are open."""
     required = [row.item for row in rows if row.item is not None and row.item.is_required]
     waiting = sum(item.state == ItemState.WAITING for item in required)
     return {"required": len(required), "open": waiting, "decided": len(required) - waiting}

@@ -1,4 +1,4 @@
-"""Shares of verdicts that are decided blind, and by two people."""
+"""The shares of verdicts decided blind and by two people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .models import ReviewPolicy
 
 
 def policy_of(*, collection: Collection) -> ReviewPolicy:
-    """The collection's shares; the defaults where nobody set any."""
+    """The collection's shares, or the defaults."""
     return ReviewPolicy.objects.filter(collection=collection).first() or ReviewPolicy(collection=collection)
 
 
@@ -28,11 +28,8 @@ def policy_set(
     second_share: float,
     check_share: float | None = None,
 ) -> ReviewPolicy:
-    """Sets the shares, between 0 and 1, for runs that finish and bulk approvals that start from now on; that of bulk
-    approvals stays where it is not given.
-
-    Raises :class:`NotAllowed` for who does not administer the collection.
-    """
+    """Sets the shares (0 to 1) for later runs and bulk approvals. The share of bulk approvals is unchanged if omitted.
+    Raises :class:`NotAllowed` for people who do not administer the collection."""
     if not has_permission(actor, collection, Permission.MANAGE):
         raise NotAllowed(_("Only admins of this collection change how it is reviewed."))
     given = {"blind_share": blind_share, "second_share": second_share}

@@ -1,7 +1,5 @@
-"""What the database itself refuses about decisions and signatures, whatever the way they come.
-
-Each constant is frozen with its migration: a change of the triggers is a new migration with SQL of its own.
-"""
+"""What the database refuses about decisions and signatures, whatever the caller. Each constant is frozen with its
+migration: a change of triggers is a new migration with its own SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who works on what: claims with a lease, giving back, handing over. Two people never hold the same item."""
+"""Who works on what: claims with a lease, release and assignment. Two people never hold the same item."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def queue_claim_next(
     run_id: int | None = None,
     beyond: QueueFilter | None = None,
 ) -> QueueItem | None:
-    """The next waiting item becomes this person's for a while; None when nothing waits.
+    """Claims the next open item for this person for a while; None if there is none.
 
-    Question by question: ``run_id`` is the one they are at, and its cards that pass the filters come first, in order.
-    Then an item they hold already, what was handed to them, and the first of the queue; ``beyond`` says what these may
-    be where that is more than the filters. Two people never get the same one: the row is locked while it is taken, and
-    rows that others are taking are skipped. ``past`` is an item that they hold and pass over: it is free again, and
-    what stands behind it in the order comes first.
+    Works question by question: ``run_id`` is the current one, and its matching cards come first, in order. Then come an
+    item they hold already, items assigned to them, and the first of the queue. ``beyond`` widens these beyond the
+    filters. Two people never get the same item: the row is locked while it is claimed, and rows that others are
+    claiming are skipped. ``past`` is an item that they hold and skip: it is released, and the items after it come
+    first.
     """
     filters = filters or QueueFilter(show="all")
     with transaction.atomic():
@@ -79,14 +79,14 @@ def queue_claim_next(
 
 
 def _next_of_run(actor: User, filters: QueueFilter, *, run_id: int, past: int | None) -> QueueItem | None:
-    """The next card of a question that this person holds or may take."""
+    """The next card of a question that this person holds or can claim."""
     items = queue_within_reach(user=actor).filter(run_id=run_id)
     items = filters.apply(items, user=actor)
     return _unlocked(items if past is None else items.behind(past, filters.order)).first()
 
 
 def _past_the_run(free: QueueItemQuerySet, *, order: str, run_id: int | None, past: int) -> QueueItem | None:
-    """The first card of the next question; after the last one the first of all."""
+    """The first card of the next question; after the last question, the first of all."""
     following = None if run_id is None else next_run(free, order=order, run_id=run_id)
     if following is not None:
         item = _unlocked(free.filter(run_id=following)).first()
@@ -96,7 +96,7 @@ def _past_the_run(free: QueueItemQuerySet, *, order: str, run_id: int | None, pa
 
 
 def _let_go(*, actor: User, key: int) -> int | None:
-    """Their hold on the item ends; it stays kept for whom it is kept. Gives the item's run, if they held it."""
+    """Ends their claim on the item; an assignment stays. Returns the item's run if they held it."""
     held = QueueItem.objects.select_for_update(of=("self",)).filter(pk=key, claimed_by=actor).first()
     if held is None:
         return None
@@ -105,20 +105,19 @@ def _let_go(*, actor: User, key: int) -> int | None:
 
 
 def _has_some(actor: User) -> bool:
-    """Whether anything was claimed by this person or handed to them: mostly not, and the two questions what of it is
-    theirs to decide now are dear."""
+    """Whether this person has claimed or been assigned anything. Mostly not, and the two queries for what they can
+    decide now are expensive."""
     theirs = Q(claimed_by=actor) | Q(assigned_to=actor)
     return QueueItem.objects.filter(theirs, state=ItemState.WAITING).order_by().exists()
 
 
 def _unlocked(items: QueueItemQuerySet) -> QueueItemQuerySet:
-    """The items, locked as they are read, without those that others are taking just now."""
+    """Locks the items while reading, skipping those that others are claiming."""
     return items.select_for_update(of=("self",), skip_locked=True)
 
 
 def queue_claim(*, actor: User, item: QueueItem) -> QueueItem:
-    """This item becomes this person's, or stays it for another while; Conflict when somebody else holds it, or when it
-    is decided."""
+    """Claims this item, or extends the claim. Conflict if somebody else holds it or it is decided."""
     with transaction.atomic():
         locked = QueueItem.objects.select_for_update().get(pk=item.pk)
         require_review_right(actor=actor, run=locked.run)
@@ -134,8 +133,8 @@ def queue_claim(*, actor: User, item: QueueItem) -> QueueItem:
 
 
 def queue_claim_back(*, actor: User, item: QueueItem, left: int | None) -> QueueItem:
-    """An item that this person passed over becomes theirs again, and ``left``, if they hold it, is free. Conflict when
-    somebody else has it by now; then they keep what they hold."""
+    """Claims a skipped item again and releases ``left`` if they hold it. Conflict if somebody else has it by now; then
+    they keep what they hold."""
     with transaction.atomic():
         # Both at once and in one order: two people may go back to each other's item.
         pair = QueueItem.objects.select_for_update().filter(pk__in={item.pk, left} - {None})
@@ -152,15 +151,15 @@ def queue_claim_back(*, actor: User, item: QueueItem, left: int | None) -> Queue
 
 
 def queue_undo(*, actor: User, candidate: Candidate) -> QueueItem | None:
-    """Takes the person's last decision on a candidate back; its card is theirs again. None where it has no place in
-    the queue, or does not wait. Raises as :func:`candidate_undo`."""
+    """Undoes the person's latest decision on a candidate and claims its card again. None if it has no queue item or is
+    not open. Raises as :func:`candidate_undo`."""
     with transaction.atomic():
         candidate_undo(actor=actor, candidate=candidate)
         return _reclaimed(actor, QueueItem.objects.filter(candidate=candidate))
 
 
 def queue_undo_not_found(*, actor: User, run: Run) -> QueueItem | None:
-    """The same of a not-found. Raises as :func:`not_found_undo`."""
+    """Like :func:`queue_undo`, for a not-found result. Raises as :func:`not_found_undo`."""
     with transaction.atomic():
         not_found_undo(actor=actor, run=run)
         return _reclaimed(actor, QueueItem.objects.filter(run=run, candidate__isnull=True))
@@ -174,7 +173,7 @@ def _reclaimed(actor: User, items: QuerySet[QueueItem]) -> QueueItem | None:
 
 
 def _who_has(item: QueueItem, *, besides: User) -> User | None:
-    """Who else holds the item, or for whom it is kept."""
+    """Who else has claimed or been assigned the item."""
     if is_held_by_another(actor=besides, item=item):
         return item.claimed_by
     return item.assigned_to if item.assigned_to_id != besides.pk else None
@@ -186,7 +185,7 @@ def _refuse_decided(item: QueueItem) -> None:
 
 
 def _refuse_own(actor: User, item: QueueItem) -> None:
-    """Nobody reviews or adjudicates their own decision."""
+    """Refuses to let people review or adjudicate their own decisions."""
     if item.stage == ItemStage.FIRST:
         return
     if not QueueItem.objects.filter(pk=item.pk).not_ones_own(actor).exists():
@@ -194,11 +193,9 @@ def _refuse_own(actor: User, item: QueueItem) -> None:
 
 
 def queue_claim_run(*, actor: User, run: Run, filters: QueueFilter | None = None) -> list[QueueItem]:
-    """All waiting cards of a question that pass the filters become this person's, in their order, for as long as
-    :func:`queue_claim` keeps one. What others hold, or was handed to them, is left alone.
-
-    Raises :class:`NotAllowed` without the right to review, :class:`Conflict` when there is nothing to take.
-    """
+    """Claims all open cards of a question that match the filters, in order, for as long as :func:`queue_claim`. Cards
+    claimed by or assigned to others are left alone. Raises :class:`NotAllowed` without the right to review,
+    :class:`Conflict` if there is nothing to claim."""
     require_review_right(actor=actor, run=run)
     with transaction.atomic():
         items = queue_within_reach(user=actor).filter(run=run)
@@ -224,7 +221,7 @@ def queue_claim_run(*, actor: User, run: Run, filters: QueueFilter | None = None
 
 
 def queue_release_run(*, actor: User, run: Run) -> int:
-    """Gives back every card of a question that this person holds; how many they were."""
+    """Releases every card of a question that this person holds. Returns their number."""
     with transaction.atomic():
         held = QueueItem.objects.select_for_update(of=("self",)).filter(
             run=run, state=ItemState.WAITING, claimed_by=actor
@@ -244,7 +241,7 @@ def queue_release_run(*, actor: User, run: Run) -> int:
 
 
 def _claim(*, actor: User, item: QueueItem) -> None:
-    """The item is this person's from now on. While they work on a question, what they hold of it stays theirs too."""
+    """Claims the item for this person. While they work on a question, their other claims on it are extended too."""
     is_new = item.claimed_by_id != actor.pk
     mine, since = Q(pk=item.pk), Now() if is_new else Coalesce("claimed_at", Now())
     if not is_new:
@@ -268,8 +265,7 @@ def _claim(*, actor: User, item: QueueItem) -> None:
 
 
 def queue_release(*, actor: User, item: QueueItem) -> None:
-    """Gives the item back to everybody. Only its holder or the person it is kept for may, or an admin of the
-    collection."""
+    """Releases the item. Only its holder, its assignee or an admin of the collection can do so."""
     with transaction.atomic():
         locked = (
             QueueItem.objects.select_for_update(of=("self",)).select_related("collection").get(pk=item.pk)
@@ -283,7 +279,7 @@ def queue_release(*, actor: User, item: QueueItem) -> None:
 
 
 def _free(*, actor: User, item: QueueItem, kept_for: int | None) -> None:
-    """Nobody holds the item from now on; it is kept for the person with that key, or for nobody."""
+    """Ends any claim on the item, and assigns it to the person with that key, or to nobody."""
     QueueItem.objects.filter(pk=item.pk).update(
         claimed_by=None, claimed_until=None, claimed_at=None, assigned_to=kept_for
     )
@@ -298,8 +294,8 @@ def _free(*, actor: User, item: QueueItem, kept_for: int | None) -> None:
 
 
 def queue_hand_over(*, actor: User, item: QueueItem, to: User, note: str = "") -> QueueItem:
-    """Keeps the item for another reviewer, who is told. The holder may, any reviewer for an item that nobody holds,
-    and an admin of the collection."""
+    """Assigns the item to another reviewer, who is notified. Its holder can do so, any reviewer if nobody holds it, and
+    an admin of the collection."""
     with transaction.atomic():
         locked = (
             QueueItem.objects.select_for_update(of=("self",))
@@ -341,7 +337,7 @@ def queue_hand_over(*, actor: User, item: QueueItem, to: User, note: str = "") -
 
 
 def reviewers_of(*, item: QueueItem) -> QuerySet[User]:
-    """The people who may decide this item: reviewers of its collection, without those it is about."""
+    """The people who can decide this item: reviewers of its collection, except those it concerns."""
     members = Membership.objects.filter(
         collection=item.collection_id, role__in=roles_with(Permission.REVIEW)
     ).values("user_id")

@@ -1,4 +1,4 @@
-"""What the list of the queue, bulk approval and the list of claims show."""
+"""The data of the queue list, bulk approval and assignments."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _SHOWN = (
 
 
 def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
-    """The list of what waits, question by question, filtered and ordered as the address says."""
+    """The queue list, question by question, filtered and sorted by the address."""
     filters = QueueFilter.of(query.dict())
     collections = list(Collection.objects.visible_to(user, Permission.REVIEW))
     if filters.collection not in {c.slug for c in collections} and number_in(filters.collection) is None:
@@ -109,7 +109,7 @@ def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
 
 
 def _groups(found: list[Group], *, user: User, filters: QueueFilter, most: int) -> list[dict[str, Any]]:
-    """Each question with its first cards, how far it is, and what can be done with all of them."""
+    """Each question with its first cards, its progress, and the actions on all of them."""
     items = rows_of([key for group in found for key in group.keys[:most]])
     rows: dict[int, list[dict[str, Any]]] = {}
     for item, row in zip(items, item_rows(items, user=user), strict=True):
@@ -140,11 +140,8 @@ def _kept(address: str, filters: QueueFilter) -> str:
 
 
 def rows_of(keys: Sequence[int]) -> list[QueueItem]:
-    """Items with what their rows show, in the order of their keys.
-
-    Read after the keys are chosen: the database chooses from an index that holds no more than the order and the
-    filters, and joins the rest for one page only.
-    """
+    """Items with the data of their rows, in the order of their keys. They are read after the keys are chosen: the
+    database chooses from an index with only order and filters, and joins the rest for a single page."""
     items = QueueItem.objects.filter(pk__in=keys).select_related(*_ROW).only(*_SHOWN).in_bulk()
     return [items[key] for key in keys if key in items]
 
@@ -160,7 +157,7 @@ def item_rows(items: Iterable[QueueItem], *, user: User) -> list[dict[str, Any]]
 
 
 def item_row(item: QueueItem, *, user: User, sight: Sight) -> dict[str, Any]:
-    """One row; where the machine's role is still hidden it is left out."""
+    """A row, without the machine's role while it is hidden."""
     candidate = item.candidate
     hidden = sight.hides(item=item, run=item.run)
     verdict = getattr(candidate, "verdict", None) if candidate and not hidden else None
@@ -240,7 +237,7 @@ def _filters(*, collections: list[Collection], filters: QueueFilter) -> dict[str
 
 
 def _more_filters(filters: QueueFilter) -> list[dict[str, Any]]:
-    """What is seldom asked for."""
+    """Rarely used filters."""
     everything = ("", _("Any"))
     return [
         _select(
@@ -293,7 +290,7 @@ def _deciders() -> list[tuple[str, str]]:
 
 
 def bulk_page(*, user: User, filters: QueueFilter) -> dict[str, Any]:
-    """What would be approved at once, each with its passage."""
+    """The preview of a bulk approval, each card with its passage."""
     preview: BulkPreview = bulk_preview(actor=user, filters=filters)
     return {
         "rows": _with_passages(preview.items, user=user),
@@ -310,7 +307,7 @@ def bulk_page(*, user: User, filters: QueueFilter) -> dict[str, Any]:
 
 
 def checks_page(*, user: User, bulk: BulkApproval) -> dict[str, Any]:
-    """The cards of a bulk approval that are decided one by one, and what happens then."""
+    """The sampled cards of a bulk approval, and what happens next."""
     checks = checks_of(bulk)
     rows = _with_passages(checks.items, user=user)
     waiting = {item.pk for item in checks.waiting}
@@ -335,7 +332,7 @@ def checks_page(*, user: User, bulk: BulkApproval) -> dict[str, Any]:
 
 
 def check_address(bulk: BulkApproval, item: int) -> str:
-    """The item of a card that was drawn; its decision leads to the next one drawn."""
+    """The address of a sampled card. Its decision leads to the next sampled card."""
     return f"{reverse('review:item', args=[item])}?bulk={bulk.pk}"
 
 
@@ -348,7 +345,7 @@ def _with_passages(items: list[QueueItem], *, user: User) -> list[dict[str, Any]
 
 
 def claims_page(*, user: User) -> dict[str, Any]:
-    """Held and handed-over items, with who may take them back."""
+    """Claimed and assigned items, with who can release them."""
     items = queue_held(user=user).select_related(*_ROW)[:200]
     administered = list(Collection.objects.visible_to(user, Permission.MANAGE).order_by("name"))
     managed = {collection.pk for collection in administered}

@@ -32,14 +32,14 @@ from .views import claim_next
 
 @require_GET
 def queue_list(request: HttpRequest) -> HttpResponse:
-    """What waits for this person's decision, and why."""
+    """The items that need this person's decision, and why."""
     context = queue_page.queue_page(user=request.user, query=request.GET)
     return render(request, "review/queue.html", context)
 
 
 @require_POST
 def queue_next(request: HttpRequest) -> HttpResponse:
-    """Claims the most urgent item of the filter and opens it."""
+    """Claims the most urgent matching item and opens it."""
     query = request.GET.copy()
     if request.POST.get("collection"):
         query["collection"] = request.POST["collection"]
@@ -50,7 +50,7 @@ def queue_next(request: HttpRequest) -> HttpResponse:
 @require_GET
 @after_blind_decisions
 def queue_item(request: HttpRequest, pk: int) -> HttpResponse:
-    """One item: the card, its question, and the way to the next."""
+    """One item: the card, its question, and the link to the next."""
     context = presenters.item_page(
         item=_item(request, pk), user=request.user, query=request.GET, passed=passed.passed_over(request)
     )
@@ -59,7 +59,7 @@ def queue_item(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def queue_claim(request: HttpRequest, pk: int) -> HttpResponse:
-    """Takes one item of the list, so that nobody else gets it meanwhile, or keeps it for longer."""
+    """Claims an item of the list, so that nobody else gets it in the meantime, or extends the claim."""
     item = _item(request, pk)
     if "left" in request.POST:
         return _go_back(request, item)
@@ -71,7 +71,7 @@ def queue_claim(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _go_back(request: HttpRequest, item: QueueItem) -> HttpResponse:
-    """To an item that was passed over; where somebody else has it by now, nowhere."""
+    """Goes back to a skipped item; if somebody else has it by now, stays."""
     left = number_in(request.POST.get("left"))
     passed.forget_from(request, item.pk)
     opened: int | None = item.pk
@@ -87,7 +87,7 @@ def _go_back(request: HttpRequest, item: QueueItem) -> HttpResponse:
 
 @require_POST
 def queue_release(request: HttpRequest, pk: int) -> HttpResponse:
-    """Gives an item back; an admin of the collection takes it from whoever holds it."""
+    """Releases an item; admins of the collection can release anybody's."""
     item = _item(request, pk, SEE_WHAT_IS_HELD)
     try:
         queue.queue_release(actor=request.user, item=item)
@@ -99,7 +99,7 @@ def queue_release(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def run_claim(request: HttpRequest, pk: int) -> HttpResponse:
-    """Takes all cards of a question that the filter shows, and opens the first."""
+    """Claims all matching cards of a question, and opens the first."""
     run, filters = _run(request, pk), QueueFilter.of(request.GET.dict())
     kept = f"?{filters.query}" if filters.query else ""
     try:
@@ -114,7 +114,7 @@ def run_claim(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def run_release(request: HttpRequest, pk: int) -> HttpResponse:
-    """Gives back the cards of a question that the person holds."""
+    """Releases the cards of a question that the person holds."""
     run, filters = _run(request, pk), QueueFilter.of(request.GET.dict())
     count = queue.queue_release_run(actor=request.user, run=run)
     messages.success(request, ngettext("%(n)d card released.", "%(n)d cards released.", count) % {"n": count})
@@ -123,7 +123,7 @@ def run_release(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def queue_hand_over(request: HttpRequest, pk: int) -> HttpResponse:
-    """GET: to whom; for htmx the form alone. POST: keeps an item for another reviewer."""
+    """GET shows the form, for htmx alone. POST assigns an item to another reviewer."""
     item = _item(request, pk, SEE_WHAT_IS_HELD)
     if request.method == "GET":
         context = presenters.hand_over_page(item=item, user=request.user)
@@ -147,13 +147,13 @@ def queue_hand_over(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def claims(request: HttpRequest) -> HttpResponse:
-    """Assignments, in the collections one reviews or administers."""
+    """Assignments in the collections that the person reviews or administers."""
     return render(request, "review/claims.html", queue_page.claims_page(user=request.user))
 
 
 @require_http_methods(["GET", "POST"])
 def bulk_approval(request: HttpRequest) -> HttpResponse:
-    """GET: what the filter's cards are. POST: begins to approve those that are ticked."""
+    """GET previews the matching cards. POST starts the bulk approval of the ticked ones."""
     filters = QueueFilter.of(request.GET.dict())
     if request.method == "POST":
         ticked = {number_in(key) for key in request.POST.getlist("item")}
@@ -174,7 +174,7 @@ def bulk_approval(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def bulk_checks(request: HttpRequest, pk: int) -> HttpResponse:
-    """GET: the cards drawn, and what becomes of the rest. POST: approves the rest, or ends it."""
+    """GET shows the sampled cards and what happens to the rest. POST approves the rest, or ends the bulk approval."""
     started = bulk.bulk_for(user=request.user, pk=pk)
     if request.method == "GET":
         context = queue_page.checks_page(user=request.user, bulk=started)
@@ -193,7 +193,7 @@ def bulk_checks(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def view_save(request: HttpRequest) -> HttpResponse:
-    """Keeps the filter of the list under a name; the same name again changes it."""
+    """Saves the filter of the list under a name. The same name again changes it."""
     form = ViewForm(request.POST)
     if not form.is_valid():
         messages.error(request, _("Give the view a name of at most 60 characters."))
@@ -211,7 +211,7 @@ def view_save(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def view_delete(request: HttpRequest, pk: int) -> HttpResponse:
-    """Forgets a view of one's own."""
+    """Deletes the person's own view."""
     saved_views.view_delete(view=saved_views.view_for(user=request.user, pk=pk))
     return redirect("review:queue")
 

@@ -1,4 +1,4 @@
-"""Receipts, and running again to compare."""
+"""Receipts, and repeating a run to compare."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .receipts import receipt_of
 @require_GET
 @after_blind_decisions
 def receipt(request: HttpRequest, pk: int) -> HttpResponse:
-    """Everything that led to a verdict, by ids, figures and hashes."""
+    """The inputs to a verdict as IDs, figures and hashes."""
     candidate = candidate_for(user=request.user, pk=pk)
     run = candidate.run
     require_sight(user=request.user, runs=[run])
@@ -66,7 +66,7 @@ def receipt_json(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @after_blind_decisions
 def against(request: HttpRequest, pk: int) -> HttpResponse:
-    """GET: this run beside another of the same question. POST: runs it again and leads there."""
+    """GET compares this run with another of the same question. POST repeats it and redirects there."""
     run = run_for(user=request.user, pk=pk)
     if request.method == "POST":
         try:
@@ -83,7 +83,7 @@ def against(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _other(request: HttpRequest, run: Run) -> Run:
-    """The run of the address; without one the newest other run of the same question, or the run itself."""
+    """The run named in the address; by default the newest other run of the same question, or the run itself."""
     raw = request.GET.get("with", "")
     if raw:
         number = number_in(raw)

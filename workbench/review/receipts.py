@@ -1,6 +1,6 @@
-"""The receipt of a verdict: everything that led to it, by ids, figures and hashes.
+"""The receipt of a verdict: its inputs as IDs, figures and hashes.
 
-A receipt holds no document text and no words of a model: texts stand in it as their SHA-256.
+A receipt contains no document text and no words of a model. Texts are given by their SHA-256.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .signing import standing_signature
 
 
 def receipt_of(candidate: Candidate) -> dict[str, Any]:
-    """The receipt as plain JSON; ``sha256`` is the hash of all the rest (``record.record_digest``)."""
+    """The receipt as plain JSON. ``sha256`` is the hash of everything else (``record.record_digest``)."""
     run, document = candidate.run, candidate.document
     verdict = verdict_of(candidate)
     body = {
@@ -122,7 +122,7 @@ def _signature(candidate: Candidate) -> dict[str, Any] | None:
 
 
 def _trail(candidate: Candidate) -> list[dict[str, Any]]:
-    """The events of the candidate, with their place in the hash chain where they are sealed already."""
+    """The audit events of the candidate, with their place in the hash chain once sealed."""
     events = AuditEvent.objects.of_object(candidate).select_related("seal").order_by("id")[:200]
     return [
         {

@@ -1,7 +1,7 @@
-"""What a signature is bound to: the audited result and the decisions of a run, as one canonical JSON value.
+"""What a signature covers: the audited result and the decisions of a run, as one canonical JSON value.
 
-The record holds ids, figures, roles and hashes. Every text (of documents, models and people) stands in it as its
-SHA-256, so that the record may be kept and exported when the text must go.
+The record contains IDs, figures, roles and hashes. Every text (of documents, models and people) is given by its
+SHA-256, so that the record can be kept and exported when the text must go.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NAMES = frozenset({"document_name"})
 
 
 def signed_record(run: Run, candidates: list[Candidate] | None = None) -> dict[str, Any]:
-    """The record of a run as it stands now; equal states give equal records."""
+    """The current record of a run. Equal states give equal records."""
     rows = candidates_of(run) if candidates is None else candidates
     audit = run_audit(run, rows).model_dump(mode="json")
     answers = run.answers.order_by("version").values_list("version", "body", "evidence_hash", "is_stale")
@@ -63,7 +63,7 @@ def canonical(value: Any) -> str:
 
 
 def text_hash(value: Any) -> str | None:
-    """The SHA-256 that stands for a text, or for a value that holds text; None for nothing."""
+    """The SHA-256 in place of a text, or of a value that contains text; None for nothing."""
     if value in (None, "", [], {}):
         return None
     text = value if isinstance(value, str) else canonical(value)

@@ -1,4 +1,4 @@
-"""A new version of a stale answer, from the evidence as people left it. The older versions stay."""
+"""A new version of a stale answer, written from the reviewed evidence. Older versions are kept."""
 
 from __future__ import annotations
 
@@ -49,11 +49,9 @@ LOST_AFTER = timedelta(seconds=10)
 
 
 def answer_regenerate(*, actor: User, run: Run) -> Regeneration:
-    """Asks for a new version of the answer; the one that is on its way where there is one.
-
-    Raises :class:`NotAllowed`, or :class:`Conflict` when a card of the run is hidden from the person, the answer is not
-    stale, or the run unfinished or signed.
-    """
+    """Requests a new version of the answer, or returns the one that is being written. Raises :class:`NotAllowed`, or
+    :class:`Conflict` if a card of the run is hidden from the person, the answer is not stale, or the run is unfinished
+    or signed."""
     if not has_any_permission(actor, run.collection, Permission.ASK, Permission.REVIEW):
         raise NotAllowed(_("You may not ask for a new answer in this collection."))
     require_sight(user=actor, runs=[run])  # whether it is stale tells what others decided
@@ -72,8 +70,8 @@ def answer_regenerate(*, actor: User, run: Run) -> Regeneration:
 
 
 def answer_follow(*, run: Run) -> None:
-    """Asks for a new version of a stale answer by itself, once nothing of the run waits for a decision. Call it in the
-    transaction that decides, with the run locked."""
+    """Requests a new version of a stale answer automatically, once nothing in the run needs a decision. Call it in the
+    transaction of the decision, with the run locked."""
     last = run.answers.last()
     if last is None or not last.is_stale or items_to_decide(run=run):
         return
@@ -100,7 +98,7 @@ def _is_stale(run: Run) -> bool:
 
 
 def regenerations_to_wake() -> list[int]:
-    """Keys of requests whose message was lost or whose worker is gone."""
+    """Keys of requests whose message or worker was lost."""
     rows = Regeneration.objects.filter(
         lease_free(), state=RegenerationState.WAITING, created_at__lt=Now() - LOST_AFTER
     )
@@ -108,7 +106,7 @@ def regenerations_to_wake() -> list[int]:
 
 
 def regeneration_carry_out(*, regeneration_id: int) -> None:
-    """Writes the new version. Safe to repeat: a request is carried out once."""
+    """Writes the new version. Safe to repeat, because a request is carried out once."""
     rows = Regeneration.objects.filter(pk=regeneration_id)
     owner = new_owner()
     if not lease_claim(rows.filter(state=RegenerationState.WAITING), owner=owner):
@@ -194,7 +192,8 @@ def _fail(regeneration: Regeneration, owner: str, failure: str) -> None:
 
 
 def evidence_hash(rows: list[Candidate]) -> str:
-    """SHA-256 of what an answer may rest on: each candidate's text and effective role, and whom a person let in."""
+    """SHA-256 of the evidence for an answer: each candidate's text and effective role, and which candidates a person
+    approved for it."""
     parts = sorted(
         f"{row.candidate_id} {row.text_hash} {candidate_role(row) or ''}{' person' * _is_let_in(row)}"
         for row in rows
@@ -235,13 +234,13 @@ def _effective(verdict: Verdict | None, row: Candidate) -> Verdict:
 
 
 def _has_word(row: Candidate) -> bool:
-    """Whether a person gave the role that counts, be it the machine's."""
+    """Whether a person gave the role that counts, even if it equals the machine's."""
     review = current_review(row)
     return review is not None and review.role is not None
 
 
 def _is_let_in(row: Candidate) -> bool:
-    """Whether an answer may rest on the passage because a person agreed."""
+    """Whether an answer may use the passage because a person agreed."""
     return awaited_a_person(row) and _has_word(row)
 
 
@@ -314,4 +313,4 @@ def _store(run: Run) -> DatabaseCandidateStore:
 
 
 def _silent(*args: object, **kwargs: object) -> None:
-    """Nobody watches the stages of a new version."""
+    """Reports no stages, because nobody watches those of a new version."""

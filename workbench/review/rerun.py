@@ -1,4 +1,4 @@
-"""Running a question again and comparing: what is the same now, what is not, and what changed in between."""
+"""Repeats a question and compares: what is the same now, what differs, and what changed in between."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ from .results import candidate_role
 
 
 def run_again(*, actor: User, run: Run) -> Run:
-    """The same question of the same scope by the same strategy, afresh; beside the first run, which stays as it is.
-
-    Raises as :func:`question_repeat`; :class:`Conflict` while the run itself goes on.
-    """
+    """Asks the same question with the same scope and strategy in a new run, ignoring earlier answers. The first run is
+    unchanged. Raises as :func:`question_repeat`, and :class:`Conflict` while the run has not ended."""
     if not run.is_ended:
         raise Conflict(_("This run has not ended yet."))
     outcome = question_repeat(actor=actor, run=run, use_cache=False)
@@ -42,7 +40,7 @@ def run_again(*, actor: User, run: Run) -> Run:
 
 @dataclass(frozen=True, slots=True)
 class ComparedVerdict:
-    """One candidate in two runs; a side is None where the run has no such candidate."""
+    """A candidate in two runs. A side is None if the run has no such candidate."""
 
     candidate_id: str
     scope: Any
@@ -52,7 +50,7 @@ class ComparedVerdict:
 
     @property
     def differs(self) -> bool:
-        """Whether another role was given, or only one run has it, or its text is another."""
+        """Whether the role or text differs, or only one run has it."""
         if self.before is None or self.after is None:
             return True
         return any(self.before[key] != self.after[key] for key in ("role", "text_hash"))
@@ -92,7 +90,7 @@ def _side(candidate: Candidate | None) -> dict[str, Any] | None:
 
 
 def conditions_compared(before: Run, after: Run) -> list[dict[str, Any]]:
-    """What the two runs were made with, side by side: strategy, settings, detectors, models and prompts."""
+    """The conditions of the two runs side by side: strategy, settings, detectors, models and prompts."""
     pairs = [
         (_("Strategy"), before.strategy, after.strategy),
         (_("Detectors"), ", ".join(before.methods_run), ", ".join(after.methods_run)),
@@ -115,7 +113,7 @@ def conditions_compared(before: Run, after: Run) -> list[dict[str, Any]]:
 
 
 def _settings_pairs(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Only what differs; the settings are long."""
+    """Only settings that differ, because they are long."""
     names = sorted({*before, *after})
     return [
         (name, str(before.get(name)), str(after.get(name)))

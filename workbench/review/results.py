@@ -1,7 +1,7 @@
-"""The audit format of a stored run: what exports, the API, commands and the JSON tab show.
+"""The audit format of a stored run, used by exports, API, commands and the JSON tab.
 
-Roles in the result are the effective ones (the person's, else the machine's); the machine's own word stays in the
-provenances, untouched.
+Roles in the result are effective (the person's, else the machine's). The machine's own role stays in the provenances,
+unchanged.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ SURVIVING = (Role.PRIMARY, Role.SUPPORTING, Role.TANGENTIAL)
 
 
 def run_result(run: Run, candidates: list[Candidate] | None = None) -> RetrievalResult:
-    """The surviving evidence by effective role, primary first; what nobody decided yet comes last. Where the strategy
-    orders by its score, that is the order (docs/adr/0011), and evidence that people added comes first."""
+    """The surviving evidence by effective role, primary first, undecided last. If the strategy orders by its score,
+    that is the order (docs/adr/0011), and evidence added by people comes first."""
     rows = candidates_of(run) if candidates is None else candidates
     placed = [(candidate_role(row), row) for row in rows]
     not_found = is_not_found(run, roles=[role for role, _ in placed])
@@ -66,7 +66,7 @@ def _place_by_score(placed: tuple[Role | None, Candidate]) -> tuple[bool, int]:
 
 
 def run_audit(run: Run, candidates: list[Candidate] | None = None) -> AuditedRetrievalResult:
-    """The complete record: every candidate, how it was found, what was decided and by whom."""
+    """The complete record: every candidate, how it was found, and who decided what."""
     rows = candidates_of(run) if candidates is None else candidates
     return AuditedRetrievalResult(
         candidates=[_retrieved(row, candidate_role(row)) for row in rows],
@@ -100,14 +100,14 @@ PEOPLE_DISCARDED_ALL = "all_discarded: people discarded every candidate."
 
 
 def is_not_found(run: Run, *, roles: Sequence[Role | None]) -> bool:
-    """Not found as the effective roles have it: a person's override can find or lose the answer."""
+    """Whether the result is not-found according to the effective roles. An override can find or lose the answer."""
     if run.not_found is None or any(role in SURVIVING for role in roles):
         return False
     return run.not_found or None not in roles
 
 
 def _confidence(run: Run, surviving: Sequence[tuple[Role | None, Candidate]]) -> float:
-    """The probability of the best survivor, as people left them; the machine's figure where none has one."""
+    """The probability of the best survivor after people's decisions; the machine's figure if none has one."""
     verdicts = [verdict_of(row) for role, row in surviving if role in SURVIVING]
     scores = [
         verdict.probability if verdict.probability is not None else verdict.normalised_score

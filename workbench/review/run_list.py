@@ -1,4 +1,4 @@
-"""The list of runs: a row says what people must still decide, and not what is hidden from who looks."""
+"""The list of runs. A row says what people must still decide, and reveals nothing that is hidden from the person."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _ROW_COLUMNS = (
 
 
 def runs_listed(*, user: User) -> RunQuerySet:
-    """Runs for a list, newest first, each with ``open_required``: how many verdicts people must still decide; and
-    ``is_withheld``: what it came to is not shown to this person."""
+    """Runs for a list, newest first. ``open_required`` is the number of verdicts people must still decide;
+    ``is_withheld`` if the result is hidden from this person."""
     waiting = (
         QueueItem.objects.filter(run=OuterRef("pk"), state=ItemState.WAITING, is_required=True)
         .order_by()
@@ -56,7 +56,7 @@ class RunSlice:
 
 
 def runs_slice(*, user: User, query: QueryDict, size: int = 25) -> RunSlice:
-    """Runs the user may read, filtered by the address: collection, status, words of the question, one's own."""
+    """Runs the user can read, filtered by the address: collection, status, words of the question, own runs."""
     runs = runs_listed(user=user)
     if query.get("collection"):
         runs = runs.filter(collection__slug=words_in(query["collection"]))

@@ -1,4 +1,4 @@
-"""What the run page shows."""
+"""The data of the run page."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from .selectors import signing_of
 def run_page(
     *, run: Run, user: User, tab: str, everything: bool = False, named: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
-    """The run page: progress while it goes; afterwards one tab, read with a fixed number of queries. ``everything``: no
-    card is left for later; ``named``: ids of cards that are not."""
+    """The run page: progress while it runs, afterwards one tab, read with a fixed number of queries. ``everything``: no
+    card is loaded later; ``named``: ids of cards to include."""
     tab = tab if tab in TABS else "verdicts"
     may = permissions_in(user, run.collection)
     context: dict[str, Any] = {
@@ -73,8 +73,7 @@ def run_page(
 
 
 def rest_page(*, run: Run, user: User, role: str, named: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The cards of a role that the run page, asked with the same names, left for later; none for a role that there is
-    not."""
+    """The cards of a role that the run page, requested with the same names, loads later. Empty for an unknown role."""
     reviewer = user if cards.may_decide(run=run, user=user) else None
     rest = cards.rest_of(of_role(outlines_of(run, viewer=user), role), named=named)
     shown = cards.cards_of(rest, run=run, viewer=user, reviewer=reviewer)
@@ -91,7 +90,7 @@ SECOND_MS = 1000
 
 
 def _facts(run: Run) -> list[str]:
-    """What the run took: time, model calls, money. A run that found nothing took less, so it is part of what is
+    """Time, model calls and cost of the run. A run that found nothing takes less, so these are part of what is
     withheld."""
     elapsed = run.elapsed_ms or 0
     short = _("%(ms)d ms") % {"ms": round(elapsed)}
@@ -100,7 +99,7 @@ def _facts(run: Run) -> list[str]:
 
 
 def scope_fields(run: Run) -> dict[str, Any]:
-    """The collection, documents and filters of a run, as the fields of the form of a question."""
+    """Collection, documents and filters of a run, as fields of the question form."""
     facts = dict(run.question.filters or {})
     named = facts.pop("documents", [])
     documents = [run.question.document_id] if run.question.document_id else named
@@ -115,7 +114,7 @@ def _again_url(run: Run) -> str:
 
 
 def _follow_up_fields(run: Run) -> list[tuple[str, Any]]:
-    """What the follow-up box sends beside the question, one value a field."""
+    """The hidden fields of the follow-up box."""
     given = scope_fields(run) | {"follows": run.pk}
     return [
         (name, value)
@@ -166,7 +165,7 @@ def _verdicts(
 
 
 def _linked(answer: dict[str, Any], conflicts: list[dict[str, str]]) -> set[str]:
-    """Ids of the cards that the page itself links to: what an answer of any version cites, and what contradicts."""
+    """Ids of the cards that the page links to: citations in any version of the answer, and contradictions."""
     told = [answer["sentences"], answer["more_sentences"], answer["differences"]]
     told += [earlier["sentences"] for earlier in answer["earlier_answers"]]
     cited = {cite["dom_id"] for sentences in told for sentence in sentences for cite in sentence["cites"]}
@@ -175,7 +174,7 @@ def _linked(answer: dict[str, Any], conflicts: list[dict[str, str]]) -> set[str]
 
 
 def _conflicts(run: Run) -> list[dict[str, str]]:
-    """Pairs of passages that contradict each other, with their places; one query where there are any."""
+    """Pairs of passages that contradict each other, with their locations. One query if there are any."""
     ids = {pair[name] for pair in run.conflicts for name in ("first_id", "second_id")}
     rows = run.candidates.filter(candidate_id__in=ids).select_related("document") if ids else ()
     named = {row.candidate_id: row for row in rows}

@@ -1,4 +1,4 @@
-"""Shapes of runs, candidates and decisions in the API. They check form; the services decide."""
+"""Serializers of runs, candidates and decisions. They check form; the services decide."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .results import candidate_role
 
 
 def sight_in(context: dict[str, Any]) -> Sight:
-    """What the caller may see; made once an answer. Every answer is somebody's: a serializer without a request is a
-    mistake, not a way around."""
+    """What the caller may see; created once per response. Every response belongs to a caller: a serializer without a
+    request is a bug, not a way around the rule."""
     if "sight" not in context:
         context["sight"] = Sight(context["request"].user)
     sight: Sight = context["sight"]
@@ -83,7 +83,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         return known
 
     def to_representation(self, run: Run) -> dict[str, Any]:
-        """Without what the run came to, where that is hidden."""
+        """Leaves out the result of the run if it is hidden."""
         shown: dict[str, Any] = super().to_representation(run)
         return shown | dict.fromkeys(_OUTCOME) if shown["is_withheld"] else shown
 
@@ -219,7 +219,7 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
         read_only_fields = fields
 
     def to_representation(self, candidate: Candidate) -> dict[str, Any]:
-        """Without what the machine and others said of it, where that is hidden."""
+        """Leaves out what the machine and other people said of it if that is hidden."""
         shown: dict[str, Any] = super().to_representation(candidate)
         return shown | copy.deepcopy(_HIDDEN) if shown["is_hidden"] else shown
 

@@ -1,7 +1,7 @@
-"""What an answer depends on beside the question and the engine: documents, dictionary, thresholds, weights, model.
+"""What an answer depends on besides question and engine: documents, dictionary, thresholds, weights and model.
 
-One query reads it all but the model, so that a question that was answered before costs little more than finding its
-run. Nothing is kept between questions: an alias that was approved a moment ago changes the very next key.
+One query reads all of it except the model, so that a repeated question costs little more than finding its run. Nothing
+is cached between questions: an alias approved a moment ago changes the very next key.
 """
 
 from __future__ import annotations
@@ -23,12 +23,10 @@ from .reranking import reranker_state
 
 @dataclass(frozen=True, slots=True)
 class AnswerState:
-    """The parts of a cache key that the database holds; digests are SHA-256, empty where there is nothing.
-
-    ``scope`` is the state of the document asked, or of the collection; ``space`` the name of the embedding space in
-    use; ``bars`` what the collection's bars change in the engine's settings; ``reranker`` the name and digest of the
-    champion, or ``rules``. ``has_documents``: one of the collection can be asked.
-    """
+    """The parts of a cache key that come from the database. Digests are SHA-256, or empty. ``scope`` is the state of
+    the document or collection asked, ``space`` the name of the current embedding space, ``bars`` the collection's
+    changes to the engine settings, ``reranker`` the name and digest of the champion or ``rules``. ``has_documents``: at
+    least one document of the collection can be asked."""
 
     scope: tuple[Any, ...]
     has_documents: bool
@@ -41,7 +39,7 @@ class AnswerState:
 
 
 def answer_state(*, collection: Collection, document: Document | None) -> AnswerState:
-    """The state of things now, whatever the objects said when they were read."""
+    """The current state, read afresh from the database."""
     asked = document.pk if document else None
     with connection.cursor() as cursor:
         cursor.execute(_STATE, _CONSTANTS | {"collection": collection.pk, "document": asked})

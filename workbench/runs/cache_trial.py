@@ -1,7 +1,7 @@
-"""What the cache of questions saves: a labelled set asked again, with other spacing, and in other words.
+"""Measures the question cache: a labelled set asked again, with other spacing, and in other words.
 
-The questions go the product's own way, through :func:`question_ask` and the stages of a run, in the evaluation's
-collection. A hit is wrong when the run it gives answers another question of the set.
+The questions use the normal path, through :func:`question_ask` and the stages of a run, in the evaluation's collection.
+A hit is wrong if its run answers another question of the set.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LEADS = ("Please tell me:", "According to the documents:", "I would like to kno
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question as it went."""
+    """The outcome of one question."""
 
     is_hit: bool
     is_wrong: bool
@@ -43,7 +43,7 @@ def respaced(text: str, index: int) -> str:
 
 
 def rephrased(text: str, index: int) -> str:
-    """The same question in other words; which ones depends on its place in the set."""
+    """The same question in other words, which depend on its position in the set."""
     return f"{_LEADS[index % len(_LEADS)]} {text}"
 
 
@@ -64,10 +64,8 @@ PASSES: dict[str, tuple[Callable[[str, int], str], bool]] = {
 def cache_trial(
     *, loaded: LoadedSet, strategies: Sequence[str], tell: Tell, patience: float = 0.0
 ) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
-    """{strategy: {number of questions: {pass: {hit_rate, wrong_hit_rate, calls, cost, p50_ms, p95_ms, p99_ms}}}}.
-
-    ``patience`` is how many seconds a run may wait for a worker before this process carries it out.
-    """
+    """{strategy: {number of questions: {pass: {hit_rate, wrong_hit_rate, calls, cost, p50_ms, p95_ms, p99_ms}}}}. A run
+    that no worker takes within ``patience`` seconds is executed by this process."""
     questions = loaded.dataset.questions[: SIZES[-1]]
     sizes = [size for size in SIZES if size < len(questions)] + [len(questions)]
     report: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}

@@ -12,7 +12,7 @@ from .models import Verdict as VerdictRow
 
 
 def decision_from_rows(run: Run) -> Decision:
-    """What arbitration decided, as the engine's own record."""
+    """The decision of arbitration, as the engine's record."""
     rows = VerdictRow.objects.filter(candidate__run=run).select_related("candidate").order_by("order")
     verdicts = tuple(map(_verdict, rows))
     return Decision(

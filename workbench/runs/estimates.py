@@ -1,4 +1,4 @@
-"""What a question will ask of the language model, before it is asked."""
+"""Estimates the language model calls of a question before it is asked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .strategies import strategy_for
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a question will ask of the language model at most; ``cost`` in USD, None where the price is unknown."""
+    """Upper bound on the language model calls of a question. ``cost`` is in USD, None if the price is unknown."""
 
     strategy: str
     candidates: int
@@ -30,7 +30,7 @@ class Estimate:
 def question_estimate(
     *, collection: Collection, strategy: str = "", given: Mapping[str, object] | None = None
 ) -> Estimate:
-    """The calls and the cost of a question, for the most candidates that a search brings. Raises as
+    """Estimates calls and cost of a question for the largest number of candidates a search returns. Raises as
     :func:`options_for` and :func:`.strategies.strategy_for`."""
     strategy = strategy_for(collection=collection, wanted=strategy)
     options = options_for(collection=collection, strategy=strategy, given=given)

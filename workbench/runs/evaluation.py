@@ -1,7 +1,7 @@
-"""Labelled sets through the product's own store and strategies.
+"""Runs labelled sets through the product's own store and strategies.
 
-The documents of a set are loaded once into a collection of its own, which nobody is a member of, and reused by
-content hash. Questions run through the same detection and arbitration as any run; they leave no run rows.
+The documents of a set are loaded once into their own collection without members, and reused by content hash. Questions
+run through the same detection and arbitration as any run, but leave no run rows.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class LoadedSet:
     stores: dict[tuple[str, str | None], DatabaseCandidateStore] = field(default_factory=dict)
 
     def store(self, question: EvalQuestion) -> DatabaseCandidateStore:
-        """The scope of a question: its document, or the whole collection; made once."""
+        """The store for the scope of a question: its document or the whole collection. Created once."""
         key = (question.collection, question.document_id)
         if key not in self.stores:
             document = self.documents[key] if question.document_id else None  # type: ignore[index]
@@ -73,15 +73,15 @@ class LoadedSet:
         return self.stores[key]
 
     def dataset_ids(self, collection: str) -> dict[str, str]:
-        """The set's own ids of the product's documents in one collection."""
+        """The set's own IDs of the documents in a collection."""
         return {
             document.public_id: key for (name, key), document in self.documents.items() if name == collection
         }
 
 
 def dataset_load(*, dataset: LabelledSet, tell: Tell) -> LoadedSet:
-    """Brings every document of the set into the product, or finds it there. Raises :class:`DatasetError` naming
-    the documents that could not be read."""
+    """Loads every document of the set that is not loaded yet. Raises :class:`DatasetError` naming the documents that
+    could not be read."""
     loaded = LoadedSet(dataset)
     actor = User.objects.system()
     for name in dataset.collections:
@@ -102,7 +102,7 @@ def dataset_load(*, dataset: LabelledSet, tell: Tell) -> LoadedSet:
 def _collection(
     actor: User, *, dataset: LabelledSet, name: str, documents: list[DatasetDocument]
 ) -> Collection:
-    """One collection per set of documents: other documents never take part in its statistics."""
+    """One collection per set of documents, so that no other documents affect its statistics."""
     identity = "\n".join(sorted(_identity(document) for document in documents))
     slug = f"evaluation-{dataset.name}-{name}-{hashlib.sha256(identity.encode()).hexdigest()[:10]}".lower()
     existing = Collection.objects.filter(slug=slug[:80]).first()
@@ -133,7 +133,7 @@ def _file(actor: User, collection: Collection, path: Path) -> Document:
 
 
 def wait_for(document: Document) -> Document:
-    """The document once it has ended; a worker may have been quicker than this process."""
+    """Waits until the document has ended. A worker may be quicker than this process."""
     document.refresh_from_db()
     while document.is_working:
         time.sleep(0.1)
@@ -143,12 +143,12 @@ def wait_for(document: Document) -> Document:
 
 
 class QuestionRunner:
-    """Asks one question under one strategy (:class:`arbitration.evaluation.runner.RunQuestion`).
+    """Asks one question with one strategy (:class:`arbitration.evaluation.runner.RunQuestion`).
 
-    Detection is done once per question, for all strategies; its time counts for each of them. Strategies that need a
-    model use the installation's; no answer comes from a cache. With ``answers`` each answer is written and judged,
-    its figures are in ``answer_figures`` by strategy. With ``keep_pools`` a question that was labelled for training
-    is not detected again to be ranked.
+    Detection runs once per question for all strategies, and its time counts for each. Strategies that need a model use
+    the installation's; no answer comes from a cache. With ``answers``, each answer is written and judged; its figures
+    are in ``answer_figures`` by strategy. With ``keep_pools``, a question labelled for training is not detected again
+    for ranking.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class QuestionRunner:
         self.answer_figures: dict[str, list[AnswerFigures]] = {name: [] for name in strategies}
 
     def __call__(self, *, question: EvalQuestion, strategy: str) -> QuestionOutcome:
-        """The outcome; all strategies of a question are run together, so that no pool need be kept."""
+        """The outcome. All strategies of a question run together, so that no pool need be kept."""
         waiting = self._ready[(question.key, strategy)]
         if not waiting:
             pool = self.pool(question)
@@ -181,7 +181,7 @@ class QuestionRunner:
         return waiting.popleft()
 
     def pool(self, question: EvalQuestion) -> CandidatePool:
-        """What detection finds for a question."""
+        """The candidate pool of a question."""
         if self._spool is None:
             return self._detected(question)
         pool = self._spool.get(question.key)
@@ -224,7 +224,7 @@ class QuestionRunner:
         return replace(services, chat=self._chats[key], store=self._loaded.store(question))
 
     def close(self) -> None:
-        """Gives the connections to the model back, and the disk of the pools."""
+        """Closes the connections to the model, and frees the disk space of the pools."""
         if self._spool is not None:
             self._spool.close()
         for chat in self._chats.values():
@@ -255,8 +255,7 @@ class QuestionRunner:
 
 
 def _first_sentence(question: EvalQuestion, pool: CandidatePool, decision: Decision) -> str | None:
-    """The first sentence that answers without a model, empty where there is none; ``None`` where no label can judge
-    it."""
+    """The first sentence that answers without a model; empty if there is none, ``None`` if no label can judge it."""
     if not any(isinstance(unit, TextEvidence) for unit in question.evidence):
         return None
     sentences = write_answer(pool=pool, decision=decision).sentences

@@ -1,4 +1,4 @@
-"""What happens to a run, for the apps above: they label, queue and score it."""
+"""Events of a run, for the apps above, which label, queue and score it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .models import Candidate, Run, Verdict
 
 @dataclass(frozen=True, slots=True)
 class VerdictsWritten:
-    """A run has its verdicts; published in the transaction that writes them."""
+    """A run has verdicts. Published in the transaction that writes them."""
 
     run: Run
     verdicts: Sequence[Verdict]
@@ -20,7 +20,7 @@ class VerdictsWritten:
 
 @dataclass(frozen=True, slots=True)
 class RunFinished:
-    """A run has its answer; published in the transaction that ends it. The candidates come with verdict and run."""
+    """A run has its answer. Published in the transaction that ends it. The candidates include verdict and run."""
 
     run: Run
     candidates: Sequence[Candidate]

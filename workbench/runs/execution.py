@@ -1,8 +1,8 @@
 """The stages of a run: detect, arbitrate, answer.
 
 Each stage claims the run by its status and a lease, works outside any transaction, and writes its results in one
-transaction that also moves the status and wakes the next stage. A worker that dies leaves nothing half done: the
-lease lapses, the sweeper wakes another worker, and the stage is done again from the rows of the one before.
+transaction that also changes the status and wakes the next stage. If a worker dies, nothing is left half done: the
+lease expires, the sweeper wakes another worker, and the stage is repeated from the rows of the previous one.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ logger = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class StageClock:
-    """Collects the stages of a run with their times, and shows them on the page as they end."""
+    """Collects the completed stages of a run with their times, and shows them on the page."""
 
     run: Run
     started: float = field(default_factory=time.monotonic)
@@ -89,7 +89,7 @@ class StageClock:
 
 
 def _words(stage: ProgressStage, detail: Mapping[str, Any]) -> str:
-    """What a stage's figures mean, for the page."""
+    """A stage's figures in words, for the page."""
     match stage:
         case "dispatch":
             return ", ".join(detail.get("methods_run", []))
@@ -100,17 +100,17 @@ def _words(stage: ProgressStage, detail: Mapping[str, Any]) -> str:
 
 
 def run_detect(*, run_id: int) -> None:
-    """Stage one: the candidate pool."""
+    """Stage one: builds the candidate pool."""
     _stage(run_id, (RunStatus.QUEUED, RunStatus.DETECTING), RunStatus.DETECTING, _detect)
 
 
 def run_arbitrate(*, run_id: int) -> None:
-    """Stage two: a verdict for every candidate."""
+    """Stage two: gives every candidate a verdict."""
     _stage(run_id, (RunStatus.DETECTED, RunStatus.ARBITRATING), RunStatus.ARBITRATING, _arbitrate)
 
 
 def run_answer(*, run_id: int) -> None:
-    """Stage three: the answer, and the end of the run."""
+    """Stage three: writes the answer and ends the run."""
     _stage(run_id, (RunStatus.ARBITRATED, RunStatus.ANSWERING), RunStatus.ANSWERING, _answer)
 
 
@@ -146,7 +146,7 @@ def _stage(
 
 
 def _limit(run_id: int, owner: str) -> Limit:
-    """How long one stage may take; then the run ends with a reason, and its worker is free."""
+    """Limits the time of a stage. After that, the run ends with a reason and its worker is free."""
 
     def overdue() -> None:
         run = Run.objects.get(pk=run_id)
@@ -160,14 +160,14 @@ def _limit(run_id: int, owner: str) -> Limit:
 
 
 def _enter(run: Run, owner: str, status: str) -> None:
-    """Shows the stage, unless somebody stopped the run meanwhile."""
+    """Shows the stage, unless the run has been cancelled."""
     if Run.objects.filter(pk=run.pk, lease_owner=owner).update(status=status) != 1:
         raise LeaseLost
     run.status = status
 
 
 def _move(run: Run, owner: str, **values: Any) -> None:
-    """Writes the end of a stage, if this worker still holds the run and nobody stopped it."""
+    """Writes the end of a stage, if this worker still has the lease and the run has not been cancelled."""
     changed = Run.objects.filter(pk=run.pk, lease_owner=owner, status=run.status).update(
         attempts=0, lease_owner="", lease_until=None, **values
     )
@@ -176,7 +176,7 @@ def _move(run: Run, owner: str, **values: Any) -> None:
 
 
 def _fail(run: Run, owner: str, reason: str) -> None:
-    """Ends the run, unless somebody stopped it or another worker has taken it over."""
+    """Ends the run as failed, unless it has been cancelled or another worker has taken it over."""
     reason = storable(reason).strip() or _("The run failed without saying why. Ask again, or report it.")
     with transaction.atomic():
         changed = Run.objects.filter(pk=run.pk, lease_owner=owner, status=run.status).update(
@@ -253,12 +253,12 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
 
 
 def _detection_model(run: Run) -> AbstractContextManager[ChatModel | None]:
-    """The model that may read a table of contents: only where the strategy asks a model anyway."""
+    """The model that may read a table of contents, if the strategy uses a model anyway."""
     return chat_model(run=run) if needs_model(run.strategy) else nullcontext()
 
 
 def _similar(run: Run) -> dict[str, Any] | None:
-    """The run of the same question in other words, for the page to link to; a courtesy that fails no run."""
+    """The run of the same question in other words, linked on the page. An error here does not fail the run."""
     gates = gates_of(collection=run.collection)
     bar = gates.query if gates else SAME_IN_OTHER_WORDS
     try:
@@ -275,14 +275,14 @@ def _failed_methods(pool: CandidatePool) -> dict[str, str]:
 
 
 def _unread_documents(run: Run) -> int:
-    """How many documents of a collection that is asked are still being read, and so are not searched."""
+    """How many documents of the collection asked are still being processed, and so not searched."""
     if run.question.document_id is not None:
         return 0
     return Document.objects.filter(collection=run.collection, status__in=WORKING_STATUSES).count()
 
 
 def _restricted_documents(run: Run) -> int:
-    """How many documents of a collection that is asked were not searched, as its asker may not see them."""
+    """How many documents of the collection asked were not searched, because its asker cannot see them."""
     if run.question.document_id is not None:
         return 0
     return len(hidden_documents(user=run.requested_by, collection=run.collection))
@@ -368,8 +368,8 @@ _KEPT_ARTEFACTS = ("rubric", "shards", "displaced", "stand_in", "precedence", "o
 
 @contextmanager
 def _services(run: Run, clock: StageClock) -> Iterator[StrategyServices]:
-    """What a strategy may use; the connection is given back, because it may wait for a model. One that asks no model
-    is given none, so that nothing is sent to the endpoint, not even the question what it can do."""
+    """The services for a strategy. Closes the database connection, because the strategy may wait for a model. A
+    strategy without a model gets none, so that nothing is sent to the endpoint, not even a probe."""
     with chat_model(run=run) if may_ask_model(run.strategy) else nullcontext() as chat:
         services = reranking_services(chat=chat, store=_store(run), progress=clock, options=run_options(run))
         give_connection_back()
@@ -377,7 +377,7 @@ def _services(run: Run, clock: StageClock) -> Iterator[StrategyServices]:
 
 
 def run_options(run: Run) -> dict[str, Any]:
-    """What is set for the collection, and what a person set for this run."""
+    """The options of the collection, and a person's options for this run."""
     given = {
         "gates": gates_of(collection=run.collection),
         "weights": criteria_weights_of(collection=run.collection),
@@ -418,7 +418,7 @@ def _arbitrate(run: Run, owner: str, heartbeat: Heartbeat) -> None:
 
 
 def _features(pool: CandidatePool) -> dict[str, dict[str, float]]:
-    """What the reranker ranks by, of each candidate, by name: receipts show it whoever decided."""
+    """The reranker features of each candidate, by name. Receipts show them whoever decided."""
     if not pool.candidates:
         return {}
     table = pool_features(pool)
@@ -458,17 +458,19 @@ def _verdict_row(candidate: Candidate, order: int, verdict: Verdict) -> VerdictR
 
 
 def _lasting_key(run: Run) -> str:
-    """The key under which the run answers the question when it is asked again. None when something it depends
-    on changed on the way, when a model did not answer for a reason that will pass, or when the collection's
-    thresholds ask for more confidence: asking again may help."""
+    """The cache key under which the run answers the same question later.
+
+    None if something it depends on changed during the run, if a model failed temporarily, or if the collection's
+    thresholds require more confidence: asking again may help.
+    """
     if failed_in_passing(run_id=run.pk) or not _is_confident(run):
         return ""
     return run.cache_key if run_cache_key(run=run) == run.cache_key else ""
 
 
 def _is_confident(run: Run) -> bool:
-    """Whether the collection's thresholds let the answer be reused. They lie on the scale of the strategies that read
-    them; without thresholds every answer is."""
+    """Whether the collection's thresholds allow reusing the answer. They only apply to strategies on their scale.
+    Without thresholds, every answer is reusable."""
     gates = gates_of(collection=run.collection) if reads_gates(run.strategy) else None
     return gates is None or (run.confidence or 0.0) >= gates.confident
 

@@ -1,4 +1,4 @@
-"""What is told of a run while it goes on, to a program that follows it."""
+"""The progress of a run, for programs that follow it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from .models import Run
 
 
 def run_look(*, user: User, pk: int) -> Look:
-    """A look at the run with the person's rights of that moment: who may not read it any more is told nothing more.
-
-    Stages are named, without what each found or took, which would tell what a reviewer must not know yet.
-    """
+    """Reads the state of the run with the person's current rights. If they can no longer read it, nothing more is sent.
+    Stages are only named: their figures or times would reveal what a blind reviewer must not know."""
 
     def look() -> tuple[dict[str, Any] | None, bool]:
         try:

@@ -33,7 +33,7 @@ MOST_KEYWORDS = 40
 
 
 def keyword_lines(text: str) -> tuple[str, ...]:
-    """The lines of a text that hold something. Raises ValidationError where they are too many."""
+    """The non-empty lines of a text. Raises ValidationError if there are too many."""
     lines = tuple(line.strip() for line in text.splitlines() if line.strip())
     if len(lines) > MOST_KEYWORDS:
         raise forms.ValidationError(_("Give at most %(n)d keywords."), params={"n": MOST_KEYWORDS})
@@ -41,7 +41,7 @@ def keyword_lines(text: str) -> tuple[str, ...]:
 
 
 class ScopeFields(forms.Form):
-    """Which documents of a collection are asked, and which methods search them: the advanced part of a question."""
+    """Which documents of a collection to ask, and which detectors to use: the advanced part of a question."""
 
     methods = forms.MultipleChoiceField(
         label=_("Search methods"),
@@ -68,7 +68,7 @@ class ScopeFields(forms.Form):
     )
 
     def offer(self, facts: Facts) -> None:
-        """Offers the values that documents carry; what none carries is not asked for."""
+        """Offers the values found in documents. Fields without values are left out."""
         for name in ("document_types", "jurisdictions", "languages", "tags", "parties"):
             values = getattr(facts, name)
             if len(values) > (1 if name == "languages" else 0):
@@ -85,17 +85,17 @@ class ScopeFields(forms.Form):
 
     @property
     def narrowing(self) -> list[forms.BoundField]:
-        """The facts of documents that are offered to narrow by, in order."""
+        """The document fields offered as filters, in order."""
         return [self[name] for name in self.fields if name in FACT_FIELDS]
 
     def filters(self) -> ScopeFilter | None:
-        """The filters chosen. Valid forms only."""
+        """The chosen filters. Only for valid forms."""
         given = {name: self.cleaned_data.get(name) for name in ScopeFilter.model_fields}
         given["fields"] = fields_chosen(self.cleaned_data.get("own_fields") or ())
         return ScopeFilter(**{name: value for name, value in given.items() if value}) or None
 
     def clean(self) -> dict[str, Any]:
-        """The dates are in order, and filters narrow a collection."""
+        """Checks that the dates are in order and that filters are used with a collection."""
         cleaned = super().clean() or {}
         first, last = cleaned.get("effective_from"), cleaned.get("effective_to")
         if first and last and first > last:
@@ -113,12 +113,12 @@ ADVANCED_FIELDS = ("strategy", "methods", "keywords", "follow_references", "fres
 
 
 class DocumentsField(forms.ModelMultipleChoiceField):
-    """Some documents; empty values, which a list of one choice sends, are none."""
+    """A choice of documents. Ignores empty values, which a single select sends."""
 
     widget = forms.CheckboxSelectMultiple
 
     def clean(self, value: Any) -> QuerySet[Document]:
-        """The documents. What no key can be is no choice."""
+        """The documents. A value that cannot be a key is refused."""
         given = [one for one in value or () if one != ""]
         if wrong := [one for one in given if number_in(str(one)) is None]:
             raise forms.ValidationError(self.error_messages["invalid_choice"], params={"value": wrong[0]})
@@ -170,35 +170,35 @@ class AskForm(ScopeFields, StrategyFields):
             self.fields["strategy"].choices = [("", _("Default of the collection")), *strategy_groups()]
 
     def followed(self) -> Run | None:
-        """The run that the question follows up, as the form stands; None for one that the person may not read."""
+        """The run that the question follows up; None if the person cannot read it."""
         key = number_in(str(self["follows"].value() or ""))
         return self.fields["follows"].queryset.filter(pk=key).first() if key is not None else None
 
     @property
     def is_advanced(self) -> bool:
-        """Whether a field under "Advanced" was filled in or refused: then the page shows them."""
+        """Whether a field under "Advanced" was filled in or refused, so that the page shows them."""
         names = [name for name in (*ADVANCED_FIELDS, *StrategyFields.base_fields) if name in self.fields]
         return any(self[name].value() or self[name].errors for name in names)
 
     @property
     def is_scope_refused(self) -> bool:
-        """Whether a field of the scope was refused: then the page shows them."""
+        """Whether a field of the scope was refused, so that the page shows them."""
         return any(field.errors for field in (self["document"], *self.narrowing))
 
     @property
     def scope_words(self) -> str:
-        """The facts that narrow the question, as the form stands."""
+        """The current filters of the question, in words."""
         values = [field.value() for field in self.narrowing]
         listed = [value if isinstance(value, list | tuple) else [value] for value in values if value]
         return ", ".join(str(value) for each in listed for value in each)
 
     def documents_so_far(self) -> list[int]:
-        """Keys of the documents chosen, as the form stands."""
+        """Keys of the currently chosen documents."""
         keys = [number_in(str(value)) for value in self["document"].value() or ()]
         return [key for key in keys if key is not None][:MOST_DOCUMENTS]
 
     def scope(self) -> dict[str, Any]:
-        """The document, or the filters, as :func:`.services.question_ask` takes them. Valid forms only."""
+        """The document or the filters, as arguments of :func:`.services.question_ask`. Only for valid forms."""
         documents, facts = list(self.cleaned_data["document"]), self.filters()
         if len(documents) == 1 and facts is None:
             return {"document": documents[0], "filters": None}
@@ -209,24 +209,24 @@ class AskForm(ScopeFields, StrategyFields):
         return {"document": None, "filters": facts}
 
     def clean_keywords(self) -> QuestionEdits | None:
-        """A person's own keywords; None where they wrote none."""
+        """A person's keywords; None if they wrote none."""
         lines = keyword_lines(self.cleaned_data["keywords"])
         return QuestionEdits(primary=lines) if lines else None
 
     def options(self) -> dict[str, Any]:
-        """The settings of the strategy that is chosen. Valid forms only."""
+        """The options of the chosen strategy. Only for valid forms."""
         collection, wanted = self.cleaned_data["collection"], self.cleaned_data["strategy"]
         return self.options_of(strategy_for(collection=collection, wanted=wanted))
 
     def options_so_far(self, strategy: str) -> dict[str, Any]:
-        """The settings of a strategy as the form stands, those that can be read."""
+        """The current strategy options that are readable."""
         values = {name: self[name].value() for name in StrategyFields.base_fields}
         read = StrategyFields({name: value for name, value in values.items() if value is not None})
         read.is_valid()
         return read.options_of(strategy)
 
     def clean(self) -> dict[str, Any]:
-        """The documents must be of the collection chosen."""
+        """Checks that the documents belong to the chosen collection."""
         cleaned = super().clean() or {}
         documents, collection = cleaned.get("document") or (), cleaned.get("collection")
         if isinstance(documents, Document):
@@ -239,7 +239,7 @@ class AskForm(ScopeFields, StrategyFields):
 
 
 class CompareForm(AskForm):
-    """A question under several strategies."""
+    """A question with several strategies."""
 
     document = forms.ModelChoiceField(  # type: ignore[assignment]
         queryset=Document.objects.none(), required=False, label=_("Document"), empty_label=_("All documents")
@@ -271,21 +271,21 @@ class CompareDecisionForm(forms.Form):
 
 
 class KeywordsForm(forms.Form):
-    """A person's keywords for another run, one a line."""
+    """A person's keywords for another run, one per line."""
 
     primary = forms.CharField(required=False, max_length=4000)
     secondary = forms.CharField(required=False, max_length=4000)
 
     def clean_primary(self) -> tuple[str, ...]:
-        """The lines that hold something."""
+        """The non-empty lines."""
         return keyword_lines(self.cleaned_data["primary"])
 
     def clean_secondary(self) -> tuple[str, ...]:
-        """The lines that hold something."""
+        """The non-empty lines."""
         return keyword_lines(self.cleaned_data["secondary"])
 
     def clean(self) -> dict[str, Any]:
-        """At least one keyword."""
+        """Checks that there is at least one keyword."""
         cleaned = super().clean() or {}
         if not self.errors and not cleaned.get("primary") and not cleaned.get("secondary"):
             raise forms.ValidationError(_("Write at least one keyword."))

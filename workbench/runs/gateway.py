@@ -1,7 +1,7 @@
-"""The way to language models: which endpoint, under which budget, written down call by call.
+"""Access to language models: the endpoint, the budget, and a record of every call.
 
 Ledger, guard and cache are the hooks of :mod:`arbitration.adapters.endpoints`. Model calls wait outside any
-transaction, and the database connection is given back before each wait.
+transaction, and the database connection is closed before each wait.
 """
 
 from __future__ import annotations
@@ -60,32 +60,32 @@ PASSING = (*NOT_SENT, "not_allowed", "timeout", "connection", "rate_limited", "s
 
 
 def endpoint_configured() -> bool:
-    """Whether this installation has a language model at all."""
+    """Whether this installation has a language model."""
     return bool(model_endpoints())
 
 
 def endpoint_name() -> str:
-    """The name collections list to allow the installation's first endpoint: its address."""
+    """The name of the installation's first endpoint in the allowed endpoints of collections: its address."""
     return next((endpoint.base_url for endpoint in model_endpoints()), default_address())
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The model a collection asks, and where."""
+    """The model of a collection, and its endpoint."""
 
     endpoint: ModelEndpoint
     model: str
 
     @property
     def name(self) -> str:
-        """What goes into cache keys."""
+        """The name in cache keys."""
         return f"{self.endpoint.base_url} {self.model}"
 
 
 def model_choice(collection: Collection) -> ModelChoice | None:
-    """The model that answers for the collection: the one it chose, else the first endpoint whose address it allows,
-    else the installation's first. None where none is configured, or the chosen one is not any more: its text goes to
-    no other one instead."""
+    """The model of the collection: the chosen one, else the first endpoint with an allowed address, else the
+    installation's first. None if none is configured or the chosen one no longer exists, so that its text goes to no
+    other endpoint."""
     known = model_endpoints()
     if collection.model_endpoint:
         chosen = [endpoint for endpoint in known if endpoint.name == collection.model_endpoint]
@@ -96,19 +96,17 @@ def model_choice(collection: Collection) -> ModelChoice | None:
 
 
 def endpoint_allowed(collection: Collection) -> bool:
-    """Whether the collection lets its text go to the endpoint it asks. A list that was never edited names the
-    installation's first one (see :func:`workbench.documents.services.collection_create`)."""
+    """Whether the collection allows its text to go to its endpoint. A list that was never edited contains the
+    installation's first endpoint (see :func:`workbench.documents.services.collection_create`)."""
     choice = model_choice(collection)
     return choice is not None and choice.endpoint.base_url in collection.allowed_endpoints
 
 
 @contextmanager
 def chat_model(*, run: Run) -> Iterator[ChatModel | None]:
-    """The model for a run, or None where none is configured; its connections are closed at the end.
-
-    Whatever the run was answered before its worker was lost is not asked again. A call takes no longer than
-    ``LLM_TIMEOUT_SECONDS``, with waiting for a slot, retries and pauses.
-    """
+    """The model for a run, or None if none is configured. Its connections are closed at the end. Answers that the run
+    received before its worker was lost are reused. A call takes at most ``LLM_TIMEOUT_SECONDS``, including waiting for
+    a slot, retries and pauses."""
     choice = model_choice(run.collection)
     if choice is None:
         yield None
@@ -131,14 +129,14 @@ def chat_model(*, run: Run) -> Iterator[ChatModel | None]:
 
 
 def cross_encoder_allowed(collection: Collection) -> bool:
-    """Whether there is a cross-encoder and the collection lets its text go there."""
+    """Whether there is a cross-encoder and the collection allows its text to go there."""
     return bool(settings.RERANK_BASE_URL) and settings.RERANK_BASE_URL in collection.allowed_endpoints
 
 
 @contextmanager
 def cross_encoder(*, run: Run) -> Iterator[CrossEncoder | None]:
-    """The cross-encoder for a run: that of the endpoint, closed at the end, else that of the folder, to which no text
-    leaves, else None. Calls of the endpoint pass the same switch, budgets and ledger as those of a language model."""
+    """The cross-encoder for a run: the endpoint's (closed at the end), else the local one, else None. Endpoint calls
+    pass the same switch, budgets and ledger as language model calls."""
     if not cross_encoder_allowed(run.collection):
         yield local_reranker()
         return
@@ -164,10 +162,8 @@ def cross_encoder(*, run: Run) -> Iterator[CrossEncoder | None]:
 
 
 def collection_chat_model(*, collection: Collection, model: str = "") -> OpenAIChat | None:
-    """A model for work on a collection outside of runs, such as evaluations; None where none is configured.
-
-    ``model`` is another one at the same address. No answer comes from a cache; close it when done.
-    """
+    """A model for work on a collection outside runs, such as evaluations; None if none is configured. ``model`` selects
+    another model at the same address. Nothing is cached. Close it when done."""
     choice = model_choice(collection)
     if choice is None:
         return None
@@ -183,8 +179,8 @@ def collection_chat_model(*, collection: Collection, model: str = "") -> OpenAIC
 
 
 def endpoint_greet(choice: ModelChoice) -> None:
-    """Asks a model to say hello, for no collection: the switch and the month's budget hold, a breaker does not. Raises
-    ``LLMFailure`` where no answer comes in time."""
+    """Sends a test prompt to a model, for no collection. The stop switch and the month's budget apply, a circuit
+    breaker does not. Raises ``LLMFailure`` if no answer comes in time."""
     endpoint = _endpoint(choice)
     give_connection_back()
     Prober(
@@ -199,7 +195,7 @@ def endpoint_greet(choice: ModelChoice) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Hooks:
-    """What every call passes through, the probe's as well."""
+    """The hooks of every call, including the probe."""
 
     ledger: DatabaseLedger
     guard: BudgetGuard
@@ -235,15 +231,17 @@ def _endpoint(choice: ModelChoice, *, strategy: str = "") -> Endpoint:
 
 
 def collection_price(collection: Collection) -> Price | None:
-    """What the model that the collection asks costs; None where that is unknown."""
+    """The price of the collection's model; None if unknown."""
     choice = model_choice(collection)
     return _endpoint(choice).price if choice else None
 
 
 def _probed(endpoint: Endpoint, hooks: _Hooks) -> Endpoint:
-    """The endpoint with what it can do: as stored, else as found by a probe now; of another level of reasoning effort
-    alone whether it takes that, as strategies may have levels of their own. One that does not answer is not
-    remembered; the call that follows reports it, and is not kept back for what nobody knows of it."""
+    """The endpoint with its capabilities: stored ones, or found by a probe now.
+
+    A new level of reasoning effort is probed separately, because strategies may use their own levels. A failed probe is
+    not stored: the call that follows reports the failure.
+    """
     stored = LLMEndpoint.objects.filter(base_url=endpoint.base_url, model=endpoint.model).first()
     known, levels = _stored(stored)
     if known is not None and (endpoint.effort is None or endpoint.effort in levels):
@@ -276,7 +274,7 @@ def _probed(endpoint: Endpoint, hooks: _Hooks) -> Endpoint:
 
 
 def _stored(row: LLMEndpoint | None) -> tuple[EndpointCapabilities | None, dict[str, bool]]:
-    """What an earlier probe found, and which levels of reasoning effort are known to be taken or refused."""
+    """The stored result of a probe, and which levels of reasoning effort are accepted or refused."""
     if row is None:
         return None, {}
     known = {name: value for name, value in row.capabilities.items() if name != "levels"}
@@ -301,7 +299,7 @@ def give_connection_back() -> None:
 
 
 class DatabaseLedger:
-    """Writes every attempt, failures too, as soon as it ended."""
+    """Writes every attempt, including failures, as soon as it has ended."""
 
     def __init__(
         self, *, run: Run | None, collection: Collection | None, breaker: CircuitBreaker | None = None
@@ -311,7 +309,7 @@ class DatabaseLedger:
         self._breaker, self._trace = breaker, here()
 
     def record(self, call: LedgerEntry) -> None:
-        """Stores the attempt with its bodies and gives the connection back."""
+        """Stores the attempt with its bodies and closes the connection."""
         with transaction.atomic():
             row = LLMCall.objects.create(
                 run_id=self._run_id,
@@ -348,8 +346,8 @@ def _without_nul(text: str | None) -> str | None:
 
 
 class BudgetGuard:
-    """Lets an attempt pass only when the switch is on, the collection (if it is for one) allows the endpoint, and both
-    budgets have room for it."""
+    """Allows an attempt only if models are not stopped, the collection (if any) allows the endpoint, and both budgets
+    have room."""
 
     def __init__(
         self, *, run: Run | None, collection: Collection | None, endpoint: Endpoint | None = None
@@ -379,7 +377,7 @@ class BudgetGuard:
         give_connection_back()
 
     def _check_unpriced(self, control: LLMControl) -> None:
-        """What a call would cost is unknown, so no budget could hold it: where one is set, nothing is asked."""
+        """Refuses a call of unknown cost if a budget is set, because the budget could not be enforced."""
         budgets = (control.month_budget, control.run_budget if self._run is not None else None)
         if any(budget is not None for budget in budgets):
             raise LLMFailure(
@@ -407,7 +405,7 @@ def spent_by_run(*, run_id: int) -> Decimal:
 
 
 def failed_in_passing(*, run_id: int) -> bool:
-    """Whether a call of the run stayed without an answer for a reason that may be gone by now."""
+    """Whether a call of the run failed for a temporary reason."""
     calls = LLMCall.objects.filter(run_id=run_id)
     answered = calls.filter(outcome="ok").values("request_hash")
     return calls.filter(outcome__in=PASSING).exclude(request_hash__in=answered).exists()
@@ -420,7 +418,7 @@ def spent_this_month() -> Decimal:
 
 
 class CollectionReplyCache:
-    """Answers by request hash; one collection's text never answers another's."""
+    """Cached answers by request hash, separate for each collection."""
 
     def __init__(self, *, collection_id: int) -> None:
         self._collection_id = collection_id
@@ -434,7 +432,7 @@ class CollectionReplyCache:
         return ChatReply(parsed=None, **fields)
 
     def put(self, request_hash: str, reply: ChatReply) -> None:
-        """Stores a usable reply; the first one stays."""
+        """Stores a usable reply. An existing one is kept."""
         fields = asdict(reply)
         fields.pop("parsed")
         fields["top_logprobs"] = [dict(token) for token in reply.top_logprobs]
@@ -447,14 +445,14 @@ class CollectionReplyCache:
 
 
 class RunReplies:
-    """What a run that wants no cache was answered itself, read from its ledger: a worker that takes it over after a
+    """Answers that a run without cache has already received, read from its ledger. A worker that takes over after a
     fault pays for nothing twice."""
 
     def __init__(self, *, run_id: int) -> None:
         self._run_id = run_id
 
     def get(self, request_hash: str) -> ChatReply | None:
-        """The reply that stands in the ledger, or None."""
+        """The reply in the ledger, or None."""
         kept = (
             LLMCallBody.objects.filter(
                 call__run_id=self._run_id, call__request_hash=request_hash, call__outcome="ok"
@@ -470,7 +468,7 @@ class RunReplies:
         return reply_of_body(kept.response, path=path, endpoint=call.endpoint, model=call.model)
 
     def put(self, request_hash: str, reply: ChatReply) -> None:
-        """Does nothing: the ledger has it."""
+        """Does nothing, because the ledger has the reply."""
 
 
 def _replies(run: Run) -> ReplyCache:
@@ -481,7 +479,7 @@ def _replies(run: Run) -> ReplyCache:
 
 @dataclass(frozen=True, slots=True)
 class EndpointTrouble:
-    """An endpoint that does not answer: which, how its last call failed, and since when."""
+    """An endpoint that does not answer: its name, the outcome of its last call, and since when."""
 
     endpoint: str
     outcome: str
@@ -489,9 +487,12 @@ class EndpointTrouble:
 
 
 def endpoint_trouble() -> EndpointTrouble | None:
-    """Whether an endpoint keeps failing, by the ledger of all workers: its last ``TROUBLE_CALLS`` calls, none older
-    than ``TROUBLE_WINDOW``. One query an endpoint that reads the ledger's end; for the banner that says that runs go
-    on in a degraded way. None when all answer, none is configured, or none was asked lately."""
+    """Whether an endpoint keeps failing, according to the ledger of all workers: its last ``TROUBLE_CALLS`` calls
+    within ``TROUBLE_WINDOW``.
+
+    For the banner about degraded runs. One query per endpoint, which reads the end of the ledger. None if all answer,
+    none is configured, or none was called lately.
+    """
     addresses = dict.fromkeys(endpoint.base_url for endpoint in model_endpoints())
     return next((trouble for address in addresses if (trouble := _trouble_at(address))), None)
 

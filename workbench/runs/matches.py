@@ -1,7 +1,7 @@
-"""Which words of a passage meet the question's: the same word, or one that is near in meaning.
+"""Finds the words of a passage that match the question's: the same word, or one close in meaning.
 
-Both are marked in the passage's text, and said in a line below it. What meets by meaning was found by a detector, so a
-card that hides the machine does without it; the question's own keywords are marked for everybody.
+Both are marked in the text and listed below it. Matches by meaning come from a detector, so a card that hides the
+machine leaves them out. The question's own keywords are marked for everybody.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from arbitration.text import WORD, fold, highlight_spans, stem
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """``same``: the question's words that stand in the passage. ``meant``: words of the question, each with the word of
-    the passage that it meets by meaning. Both with the weightiest first."""
+    """``same``: words of the question that occur in the passage. ``meant``: words of the question with the word of the
+    passage that matches in meaning. Both are sorted by weight."""
 
     same: tuple[str, ...] = ()
     meant: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, words: Iterable[Mapping[str, Any]], language: str) -> Matches:
-        """From the records of :class:`arbitration.pool.WordMatch`. Another form of a word is the same word."""
+        """From the records of :class:`arbitration.pool.WordMatch`. Another form of a word counts as the same word."""
         same: dict[str, None] = {}
         meant: dict[str, tuple[str, str]] = {}
         for word in sorted(words, key=lambda record: -record["weight"]):
@@ -36,15 +36,15 @@ class Matches:
 
     @property
     def pairs(self) -> list[str]:
-        """The words that meet by meaning, as people read them: ``laptop ↔ equipment``."""
+        """The pairs of words that match in meaning: ``laptop ↔ equipment``."""
         return [f"{asked} ↔ {met}" for asked, met in self.meant]
 
 
 def marked(
     text: str, keywords: Sequence[str], language: str, matches: Matches | None = None
 ) -> list[dict[str, Any]]:
-    """The text cut where words match: a list of {text, matched, meets}; never HTML. ``meets`` is empty, or the word of
-    the question that this one meets by meaning. One pass over the text."""
+    """The text split at matches: a list of {text, matched, meets}, never HTML. ``meets`` is empty, or the word of the
+    question that this one matches in meaning. One pass over the text."""
     matches = matches or Matches()
     parts: list[dict[str, Any]] = []
     position = 0
@@ -66,7 +66,7 @@ def _part(text: str, *, matched: bool = False, meets: str = "") -> dict[str, Any
 def _spans(
     text: str, same: Sequence[str], language: str, meant: Mapping[str, str]
 ) -> Iterator[tuple[int, int, str]]:
-    """Where words match, in order and apart from one another; the same word goes before one that is near."""
+    """The spans of matches, in order and without overlap. The same word takes precedence over a similar one."""
     exact = highlight_spans(text, same, language)
     if not meant:
         yield from ((start, end, "") for start, end in exact)

@@ -1,4 +1,4 @@
-"""Where evidence stands, in words."""
+"""The location of evidence, in words."""
 
 from __future__ import annotations
 

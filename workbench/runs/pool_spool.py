@@ -1,7 +1,7 @@
-"""Candidate pools of a long evaluation, kept on disk: cross-fitting labels every question before it ranks it.
+"""Keeps candidate pools of a long evaluation on disk, because cross-fitting labels every question before it ranks.
 
-A pool of sixty passages weighs some 200 kB, thousands of them more than a machine's memory. The file is this process's
-own, without a name in any folder, and gone with it; nothing else ever reads it.
+A pool of sixty passages takes about 200 kB, and thousands of them exceed a machine's memory. The file is unnamed,
+belongs to this process and disappears with it.
 """
 
 from __future__ import annotations
@@ -33,5 +33,5 @@ class PoolSpool:
         pickle.dump(pool, self._file, protocol=pickle.HIGHEST_PROTOCOL)
 
     def close(self) -> None:
-        """Gives the disk back."""
+        """Frees the disk space."""
         self._file.close()

@@ -1,4 +1,4 @@
-"""What models cost. A model without a price has an unknown cost, never another model's."""
+"""Prices of models. A model without a price has an unknown cost, never another model's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FREE = Price()
 
 
 def price_of(*, model: str, is_local: bool) -> Price | None:
-    """The price of a model; None where nobody entered one."""
+    """The price of a model; None if it has none."""
     if is_local:
         return FREE
     row = ModelPrice.objects.filter(model=model).first()
@@ -48,7 +48,7 @@ class Unpriced:
 
 
 def models_without_price() -> list[Unpriced]:
-    """Models that were called without a known cost and still have no price, the most called first."""
+    """Models with calls of unknown cost that still have no price, most called first."""
     rows = (
         LLMCall.objects.filter(is_priced=False)
         .exclude(model__in=ModelPrice.objects.values("model"))
@@ -62,11 +62,9 @@ def models_without_price() -> list[Unpriced]:
 def price_set(
     *, actor: User, model: str, fresh: Decimal, cached: Decimal, output: Decimal, reason: str
 ) -> ModelPrice:
-    """Sets what a model costs from the next call on; costs on record stay. ``fresh`` and ``cached`` are of input
-    tokens. An audited act of an administrator.
-
-    Raises :class:`NotAllowed`, or :class:`WorkbenchError` for a missing name or a price out of range.
-    """
+    """Sets the price of a model from the next call on. Recorded costs are unchanged. ``fresh`` and ``cached`` apply to
+    input tokens. An audited action of an administrator. Raises :class:`NotAllowed`, or :class:`WorkbenchError` for a
+    missing name or a price out of range."""
     _require_administrator(actor)
     model = storable(model).strip()
     if not model or len(model) > 120:
@@ -97,10 +95,8 @@ def price_set(
 
 
 def price_remove(*, actor: User, model: str, reason: str) -> None:
-    """Takes a price away: what the model costs is unknown from the next call on.
-
-    Raises :class:`NotAllowed`, or :class:`WorkbenchError` for a model without a price.
-    """
+    """Removes a price. Later calls of the model have an unknown cost. Raises :class:`NotAllowed`, or
+    :class:`WorkbenchError` for a model without a price."""
     _require_administrator(actor)
     with transaction.atomic():
         row = ModelPrice.objects.select_for_update().filter(model=model).first()

@@ -1,4 +1,4 @@
-"""The stages of a run on its page, while it goes and after."""
+"""The stages of a run on its page, during and after the run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STAGE_LABELS = {
 
 
 def run_progress(*, run: Run) -> dict[str, Any]:
-    """The stages of a run for ``_progress.html``: what each took, and what models cost by now."""
+    """The stages of a run for ``_progress.html``, with their times and the cost of models so far."""
     states = {RunStatus.DONE: "ready", RunStatus.FAILED: "failed", RunStatus.CANCELLED: "cancelled"}
     state = states.get(RunStatus(run.status), "queued" if run.status == RunStatus.QUEUED else "running")
     stages = [
@@ -56,19 +56,20 @@ def run_progress(*, run: Run) -> dict[str, Any]:
 
 
 def _spent_so_far(run: Run) -> str:
-    """For the progress; nothing before a model has answered. A run that is done has its figures on its own row."""
+    """The model cost so far, for the progress; nothing before a model has answered. A finished run has its figures on
+    its own row."""
     calls, usd, unpriced = (0, Decimal(0), 0) if run.status == RunStatus.DONE else run_spent(run=run)
     return ", ".join(spent_words(calls, usd, unpriced)) if calls else ""
 
 
 def _seconds_of(run: Run) -> float:
-    """How long the run takes by now, waiting included; of a run that is done, how long its stages took."""
+    """The duration of the run so far, including waiting. For a finished run, the duration of its stages."""
     if run.elapsed_ms is not None:
         return run.elapsed_ms / 1000
     return max(0.0, ((run.finished_at or timezone.now()) - run.created_at).total_seconds())
 
 
 def _seconds_of_the_current_stage(run: Run) -> float | None:
-    """Since the stage before it ended; None for a run of an older version, which did not note that."""
+    """Seconds since the previous stage ended; None for runs of older versions, which did not record that."""
     since = run.stages[-1].get("ended_at") if run.stages else run.created_at.isoformat()
     return max(0.0, (timezone.now() - datetime.fromisoformat(since)).total_seconds()) if since else None

@@ -1,4 +1,4 @@
-"""Reading the question of a run: by the parser, by a model where the strategy uses one, and by a person's edits."""
+"""Reads the question of a run: by the parser, by a model if the strategy uses one, and by a person's edits."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from .strategies import needs_model
 def question_read(
     *, run: Run, documents: Sequence[DocumentProfile]
 ) -> tuple[ParsedQuestion, tuple[str, ...]]:
-    """The question as it will be searched, and notes for the record. A model that fails leaves the parser's own
-    reading, and a note."""
+    """The question as it will be searched, and notes for the record. If a model fails, the parser's reading and a note
+    remain."""
     question = parse_question(
         run.question.text,
         dictionary=dictionary_of(collection=run.collection),

@@ -1,4 +1,4 @@
-"""What the rows of a candidate say of it: its place, and the machine's verdict."""
+"""The place of a candidate and the machine's verdict, from its rows."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .models import Candidate, Verdict
 
 
 def verdict_of(candidate: Candidate) -> Verdict | None:
-    """The machine's verdict, if it was given already."""
+    """The machine's verdict, if there is one yet."""
     return getattr(candidate, "verdict", None)
 
 
 def decider_fields(verdict: Verdict) -> dict[str, str]:
-    """Who decided, as pages and receipts hold it; ``version`` is empty where there is none."""
+    """Who decided, for pages and receipts. ``version`` is empty if there is none."""
     return {
         "kind": verdict.decided_by_kind,
         "name": verdict.decided_by_name,
@@ -22,7 +22,7 @@ def decider_fields(verdict: Verdict) -> dict[str, str]:
 
 
 def anchor_of(candidate: Candidate) -> CandidateScope:
-    """Where the evidence stands."""
+    """The lines of the evidence."""
     return CandidateScope(
         page_start=candidate.anchor_page_start,
         page_end=candidate.anchor_page_end,
@@ -33,7 +33,7 @@ def anchor_of(candidate: Candidate) -> CandidateScope:
 
 
 def context_of(candidate: Candidate) -> CandidateScope:
-    """What is shown around it; contains the anchor."""
+    """The lines shown around it, including the anchor."""
     return CandidateScope(
         page_start=candidate.context_page_start,
         page_end=candidate.context_page_end,

@@ -1,4 +1,4 @@
-"""The reranker that serves runs. The app that keeps the models stands above this one and says which it is."""
+"""The reranker for runs. The app of the models is above this one and registers it here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from arbitration.strategies.base import StrategyServices
 
 
 class ServicesOf(Protocol):
-    """Makes what a strategy may use: the model that serves, where one does, besides what the caller has."""
+    """Creates the services for a strategy: the champion, if any, in addition to the caller's services."""
 
     def __call__(self, **others: Any) -> StrategyServices: ...
 
@@ -19,15 +19,15 @@ _services: list[ServicesOf] = []
 
 
 def reranker_register(*, state: Callable[[], str], services: ServicesOf) -> None:
-    """The app that keeps the models says how it names the one that serves, and how strategies get it."""
+    """Called by the app of the models: how to name the champion, and how strategies get it."""
     _state[:], _services[:] = [state], [services]
 
 
 def reranker_state() -> str:
-    """Name and digest of the model that serves now, or ``rules``: a part of cache keys."""
+    """Name and digest of the champion, or ``rules``: part of cache keys."""
     return _state[0]()
 
 
 def reranking_services(**others: Any) -> StrategyServices:
-    """What a strategy may use now."""
+    """The current services for a strategy."""
     return _services[0](**others)

@@ -1,7 +1,8 @@
-"""Runs that rest on a document which a person may not see: they, and all that belongs to them, are not theirs to see.
+"""Hides runs based on a document that a person cannot see, with everything that belongs to them.
 
-A run rests on the document asked, on those it was narrowed to by name, and on those that its passages are of, also
-passages that people added. It is shown whole or not at all: an answer of which a part is withheld defends nothing.
+A run is based on the document asked, on the documents named in its filters, and on those of its passages, including
+passages that people added. It is shown completely or not at all, because an answer with a part withheld cannot be
+defended.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class _Among(Func):
-    """Whether a value is one of a subquery's. The database takes an array for short, and so goes from the few
-    restricted documents to their passages by the index, instead of reading all passages there are."""
+    """Whether a value is in a subquery. The database assumes an array to be short, so it goes from the few restricted
+    documents to their passages by index instead of reading all passages."""
 
     template = "%(expressions)s)"
     arg_joiner = " = ANY("
@@ -30,7 +31,7 @@ class _Among(Func):
 
 
 class _Contains(Func):
-    """Whether a list in JSON has an element."""
+    """Whether a JSON list contains an element."""
 
     template = "(%(expressions)s)"
     arg_joiner = " @> "
@@ -38,8 +39,8 @@ class _Contains(Func):
 
 
 def runs_open_to(user: User | AnonymousUser, path: str = "") -> Q:
-    """The filter that keeps rows whose run rests on no document restricted to others. ``path`` leads from the filtered
-    model to its run; rows without one stay."""
+    """The filter that keeps rows whose run is based on no document restricted to others. ``path`` leads from the
+    filtered model to its run. Rows without a run are kept."""
     hidden = hidden_from(user)
     start = f"{path}__" if path else ""
     few = Document.objects.filter(_Among(F("pk"), ArraySubquery(hidden.values("pk"))))

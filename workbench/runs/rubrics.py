@@ -1,5 +1,5 @@
-"""The criteria that a two-turn run ranked by: as the model inferred them, and as a person edits them for another run
-(engines.md, section 5)."""
+"""The criteria of a two-turn run: as inferred by the model, and as edited by a person for another run (engines.md,
+section 5)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_CRITERIA = 8
 
 
 def rubric_of(run: Run) -> Rubric | None:
-    """What the run's candidates were ranked by; None where no rubric was used, or none yet."""
+    """The criteria of the run; None if it used none, or has none yet."""
     text = run.artefacts.get("rubric")
     try:
         return Rubric.model_validate_json(text) if text else None
@@ -28,7 +28,7 @@ def rubric_of(run: Run) -> Rubric | None:
 
 
 class CriterionForm(forms.Form):
-    """One criterion; without a name it is left out."""
+    """A criterion. Without a name, it is ignored."""
 
     name = forms.CharField(label=gettext_lazy("Criterion"), required=False, max_length=60)
     definition = forms.CharField(label=gettext_lazy("What it means"), required=False, max_length=400)
@@ -43,7 +43,7 @@ class CriterionForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """A named criterion has a weight."""
+        """Checks that a named criterion has a weight."""
         cleaned = super().clean() or {}
         if not self.errors and cleaned.get("name") and cleaned.get("weight") is None:
             raise forms.ValidationError(_("Give “%(name)s” a weight.") % {"name": cleaned["name"]})
@@ -51,10 +51,10 @@ class CriterionForm(forms.Form):
 
 
 class _Criteria(forms.BaseFormSet):
-    """The criteria together."""
+    """All criteria."""
 
     def clean(self) -> None:
-        """At least one, none twice."""
+        """Checks that there is at least one criterion and no duplicate."""
         if any(self.errors):
             return
         names = [form.cleaned_data["name"].casefold() for form in self._named()]
@@ -64,12 +64,12 @@ class _Criteria(forms.BaseFormSet):
             raise forms.ValidationError(_("Name each criterion once."))
 
     def rubric(self, *, relevance: RelevanceScale | None = None) -> Rubric:
-        """What was written, beside the scale of relevance that was inferred; for valid forms."""
+        """The criteria entered, with the inferred scale of relevance. Only for valid forms."""
         criteria = [Criterion(**form.cleaned_data) for form in self._named()]
         return Rubric(relevance=relevance, criteria=criteria)
 
     def problems(self) -> list[str]:
-        """What is wrong, in words."""
+        """The errors in words."""
         own = [str(error) for error in self.non_form_errors()]
         return own + [
             str(error) for form in self.forms for errors in form.errors.values() for error in errors
@@ -90,5 +90,5 @@ CriteriaForms = forms.formset_factory(
 
 
 def criteria_forms(rubric: Rubric) -> forms.BaseFormSet:
-    """The forms with what the run ranked by, and one more."""
+    """The forms with the criteria of the run, and an empty one."""
     return CriteriaForms(initial=[c.model_dump() for c in rubric.criteria], prefix=PREFIX)

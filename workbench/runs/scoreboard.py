@@ -31,7 +31,7 @@ def strategies_page() -> dict[str, Any]:
 
 
 def newest_evaluations() -> list[EvaluationRun]:
-    """The newest stored evaluation per set and way of training."""
+    """The newest stored evaluation per set and kind of training."""
     newest: dict[tuple[str, str], EvaluationRun] = {}
     for row in EvaluationRun.objects.order_by("-id")[:200]:
         options = row.options
@@ -103,7 +103,7 @@ def _plot(metric: str, top: float | None, strategies: dict[str, dict[str, Any]])
 
 
 def _title(metric: str) -> str:
-    """The metric's name as people read it; those of the literature stay as they are."""
+    """The readable name of a metric. Names from the literature are unchanged."""
     return {
         "llm_share": _("LLM share"),
         "p50_ms": "p50, ms",

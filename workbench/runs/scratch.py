@@ -1,7 +1,8 @@
-"""Scratch models for evaluation: trained on labels of other questions, never deployed.
+"""Temporary models for evaluation, trained on labels of other questions and never deployed.
 
-By the same code as the monthly job. ``--train-on`` trains on another folder's labels, ``--cross-fit`` on the other
-parts of the folder under test; in both, no question is on both sides, and gates are calibrated on the training side.
+They are trained by the same code as the monthly job. ``--train-on`` trains on another folder's labels, ``--cross-fit``
+on the other parts of the tested folder. In both cases no question is on both sides, and gates are calibrated on the
+training side.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Services = Callable[[EvalQuestion], StrategyServices]
 
 @dataclass(slots=True)
 class Labelled:
-    """Pools of a set turned into training data, by question key."""
+    """Training data made from the pools of a set, by question key."""
 
     rows: dict[str, LabelledPool] = field(default_factory=dict)
     samples: dict[str, list[LabelledGateInput]] = field(default_factory=dict)
@@ -52,14 +53,14 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class ScratchModel:
-    """A model and gates from some questions."""
+    """A model and gates trained on some questions."""
 
     trained: TrainedModel
     gates: GateCalibration
     questions: tuple[str, ...]
 
     def services(self) -> StrategyServices:
-        """What strategies use of it."""
+        """The services for strategies."""
         return StrategyServices(
             scorer=self.trained.scorer,
             feature_rows=pool_features,
@@ -81,7 +82,7 @@ def scratch_train(labelled: Labelled, keys: Sequence[str], *, name: str) -> Scra
 
 
 def label_set(*, loaded: LoadedSet, runner: QuestionRunner, tell: Tell) -> Labelled:
-    """Runs detection on every question that ranking metrics judge, and labels what it finds."""
+    """Runs detection on every question that ranking metrics use, and labels the results."""
     judge = Judge(line_maps(loaded.dataset))
     labelled = Labelled()
     questions = [question for question in loaded.dataset.questions if question.is_ranked]
@@ -97,7 +98,8 @@ def label_set(*, loaded: LoadedSet, runner: QuestionRunner, tell: Tell) -> Label
 
 
 def train_on_other(labelled: Labelled, *, tested: LabelledSet, name: str) -> tuple[Services, list[str]]:
-    """One model from another set, without the questions it shares with the tested one; and the training texts."""
+    """Trains a model on another set, without the questions it shares with the tested one. Returns it with the training
+    texts."""
     shared = set(shared_questions(list(labelled.texts.values()), [q.text for q in tested.questions]))
     keys = [key for key, text in labelled.texts.items() if text not in shared]
     model = scratch_train(labelled, keys, name=name)
@@ -106,10 +108,8 @@ def train_on_other(labelled: Labelled, *, tested: LabelledSet, name: str) -> tup
 
 
 def cross_fit(labelled: Labelled, *, tested: LabelledSet, parts: int, seed: int, tell: Tell) -> Services:
-    """A model per part, trained on the other parts; whole groups of near-duplicate questions stay together.
-
-    Raises :class:`DatasetError` when there are too few different questions.
-    """
+    """Trains a model for each part on the other parts. Groups of near-duplicate questions stay together. Raises
+    :class:`DatasetError` if there are too few different questions."""
     texts = [question.text for question in tested.questions]
     try:
         folds = cross_fit_folds(texts, folds=parts, seed=seed)

@@ -1,7 +1,7 @@
-"""Questions that were asked before in other words: linked, never answered from (docs/adr/0010).
+"""Finds earlier questions in other words. They are linked, never used as answers (docs/adr/0010).
 
-The vectors of earlier questions of the same scope are compared with the new one's. They are few and short, so they
-are computed by the worker and kept in its memory; nothing is stored but the link.
+The vectors of earlier questions of the same scope are compared with the new one's. They are few and short, so the
+worker computes them and keeps them in memory. Only the link is stored.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ MOST_EARLIER = 200
 
 @dataclass(frozen=True, slots=True)
 class SimilarRun:
-    """The run of an earlier question that is worded otherwise; ``similarity`` is a cosine."""
+    """The run of an earlier question in other words. ``similarity`` is a cosine."""
 
     run_id: int
     similarity: float
 
 
 def similar_run(*, run: Run, embedder: Embedder, bar: float = SAME_IN_OTHER_WORDS) -> SimilarRun | None:
-    """The finished run of the nearest earlier question in the same scope, if it is near enough. Questions of the
-    same normalised words are no links: those the cache answers, or a person asked anew on purpose. ``bar`` is the
-    collection's own threshold ``query`` where it has thresholds."""
+    """The finished run of the nearest earlier question in the same scope, if near enough.
+
+    Questions with the same normalised words are not linked: the cache answers them, or a person repeated them on
+    purpose. ``bar`` is the collection's ``query`` threshold, if it has thresholds.
+    """
     question = run.question
     earlier = (
         Run.objects.visible_to(run.requested_by)
@@ -60,7 +62,7 @@ def similar_run(*, run: Run, embedder: Embedder, bar: float = SAME_IN_OTHER_WORD
 
 
 def same_filters(question: Question) -> Q:
-    """Runs whose question is narrowed to the same documents."""
+    """Runs whose question has the same filters."""
     if question.filters is None:
         return Q(question__filters__isnull=True)
     return Q(question__filters=question.filters)

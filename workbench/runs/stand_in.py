@@ -1,4 +1,4 @@
-"""What a run page says where rules and reranker decided in a language model's place."""
+"""The note on a run page if rules and reranker decided in place of a language model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WHY = {
 
 
 def stand_in_of(run: Run) -> dict[str, Any] | None:
-    """How many candidates were decided without the model and how many wait, and why; None where it answered."""
+    """How many candidates were decided without the model, how many wait, and why; None if it answered."""
     said = run.artefacts.get("stand_in")
     if not said:
         return None

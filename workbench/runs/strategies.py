@@ -1,4 +1,4 @@
-"""Which strategies this installation offers, and what of the engine goes into cache keys."""
+"""The strategies of this installation, and the engine's part of cache keys."""
 
 from __future__ import annotations
 
@@ -25,11 +25,9 @@ from .words import STRATEGY_WORDS
 
 
 def strategy_for(*, collection: Collection, wanted: str = "") -> str:
-    """The strategy to use: the one asked for, else the collection's, else the installation's, else ``arbiter``
-    where the collection's text may go to a language model, and ``offline`` where not.
-
-    Raises :class:`WorkbenchError` for an unknown name, or one that needs a model where none is configured.
-    """
+    """The strategy to use: the requested one, else the collection's, else the installation's, else ``arbiter`` if the
+    collection's text may go to a language model, otherwise ``offline``. Raises :class:`WorkbenchError` for an unknown
+    name, or if it needs a model and none is configured."""
     fallback = "arbiter" if endpoint_configured() and endpoint_allowed(collection) else "offline"
     name = wanted or collection.default_strategy or settings.DEFAULT_STRATEGY or fallback
     if name not in STRATEGIES:
@@ -61,12 +59,12 @@ def needs_model(name: str) -> bool:
 
 
 def may_ask_model(name: str) -> bool:
-    """Whether a language model has a say in what the strategy decides on this installation."""
+    """Whether a language model can influence the strategy's decisions on this installation."""
     return needs_model(name) or (base.asks_if_there_is_one(STRATEGIES[name]) and endpoint_configured())
 
 
 def reads_gates(name: str) -> bool:
-    """Whether the collection's thresholds have a say in what the strategy decides."""
+    """Whether the collection's thresholds influence the strategy's decisions."""
     return name in STRATEGIES and base.reads_gates(STRATEGIES[name])
 
 
@@ -85,7 +83,7 @@ def strategy_choices() -> list[tuple[str, str]]:
 
 
 def strategy_groups() -> list[tuple[str, list[tuple[str, str]]]]:
-    """The strategies that can run here, said in words, by what they need."""
+    """The strategies that can run here, in words, grouped by requirements."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for name, strategy in STRATEGIES.items():
         if needs_model(name) and not endpoint_configured():
@@ -99,7 +97,7 @@ def strategy_groups() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def strategy_descriptions() -> list[dict[str, Any]]:
-    """Every strategy with what it does and whether it can run here."""
+    """Every strategy with its description and whether it can run here."""
     return [
         {
             "name": name,
@@ -113,14 +111,14 @@ def strategy_descriptions() -> list[dict[str, Any]]:
 def engine_settings(
     *, collection: Collection, bars: Mapping[str, float | int] | None = None
 ) -> EngineSettings:
-    """The engine's settings for a collection. ``bars`` are what its bars change, read where they are not given."""
+    """The engine's settings for a collection. ``bars`` are the changes by its risk thresholds, read if omitted."""
     changes = engine_changes(collection=collection) if bars is None else dict(bars)
     return EngineSettings(timeout_s=float(settings.LLM_TIMEOUT_SECONDS)).model_copy(update=changes)
 
 
 def engine_state(*, strategy: str, collection: Collection) -> dict[str, str]:
-    """What of the installation changes an answer: the engine's own code and prompts, and the language model that the
-    collection asks."""
+    """The parts of the installation that affect an answer: the engine's code and prompts, and the collection's language
+    model."""
     choice = model_choice(collection) if may_ask_model(strategy) else None
     crossed = local_reranker_state()
     if cross_encoder_allowed(collection):
@@ -140,7 +138,7 @@ def _model_state(choice: ModelChoice, strategy: str) -> str:
 
 @lru_cache(maxsize=1)
 def engine_digest() -> str:
-    """SHA-256 over the engine's source and prompts: a new release never answers from an old one's cache."""
+    """SHA-256 over the engine's source and prompts, so that a new release never uses cached answers of an old one."""
     root = Path(arbitration.__file__).parent
     digest = hashlib.sha256()
     for path in sorted([*root.rglob("*.py"), *root.rglob("*.md")]):

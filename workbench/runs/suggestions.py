@@ -1,4 +1,4 @@
-"""Questions that the outlines of documents suggest: a heading, ready to be asked about."""
+"""Suggests questions from the outlines of documents: a heading that can be asked about."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Suggestion:
 
 
 def suggestions(*, collection: Collection, user: User, documents: Sequence[int] = ()) -> list[Suggestion]:
-    """Headings of the documents chosen, else of the newest of the collection, a few of each. Two queries, however many
-    documents there are. The caller has checked that the person may ask the collection."""
+    """Headings of the chosen documents, else of the newest in the collection, a few of each. Two queries, however many
+    documents. The caller has checked that the person can ask the collection."""
     found = Document.objects.filter(open_to(user), collection=collection).ready()
     found = found.filter(pk__in=documents) if documents else found.newest()
     read = list(found.order_by("-pk").only("name", "title", "language")[:_MOST_DOCUMENTS])
@@ -50,7 +50,7 @@ def suggestions(*, collection: Collection, user: User, documents: Sequence[int] 
 
 
 def drafted(heading: str) -> str:
-    """A question about a heading, for the person to change or ask."""
+    """A draft question about a heading."""
     return _("What does “%(heading)s” say?") % {"heading": heading} if heading else ""
 
 
@@ -59,13 +59,13 @@ def _heading(title: str) -> str:
 
 
 def _askable(headings: Sequence[str], *, of: str) -> list[str]:
-    """Each once, without those too short or too long and without the document's own title."""
+    """Headings without duplicates, without too short or too long ones and without the document's own title."""
     fitting = [h for h in headings if _SHORTEST <= len(h) <= _LONGEST and h.casefold() != of.casefold()]
     return list(dict.fromkeys(fitting))
 
 
 def _spread(headings: Sequence[str], number: int) -> list[str]:
-    """So many of them, from the whole of the outline and not from its beginning alone."""
+    """This many headings, spread over the whole outline."""
     if len(headings) <= number:
         return list(headings)
     return [headings[place * len(headings) // number] for place in range(number)]

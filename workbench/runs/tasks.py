@@ -43,6 +43,6 @@ NEXT_TASK: dict[str, Task] = {
 
 @shared_task(name="questions.sweep")
 def sweep() -> int:
-    """Wakes a worker for each run whose message was lost or whose worker is gone; returns how many."""
+    """Wakes a worker for each run whose message or worker was lost. Returns their number."""
     waiting = runs_to_wake(free=lease_free())
     return sum(dispatch(NEXT_TASK[status], run_id=pk) for pk, status in waiting)

@@ -1,4 +1,4 @@
-"""Addresses of questions and runs; those of pages that show decisions stand in ``workbench.review.run_urls``."""
+"""Addresses of questions and runs. Pages that show decisions are in ``workbench.review.run_urls``."""
 
 from __future__ import annotations
 

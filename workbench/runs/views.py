@@ -1,4 +1,4 @@
-"""Pages that change a run, and the page of strategies. What shows a run with its decisions lies in review."""
+"""Pages that change a run, and the Strategies page. Pages that show a run with its decisions are in review."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .models import Run
 
 @require_POST
 def run_again(request: HttpRequest, pk: int) -> HttpResponse:
-    """The same question again with a person's keywords or criteria; a run of its own, beside this one."""
+    """Asks the same question again with a person's keywords or criteria, in a new run."""
     run = selectors.run_for(user=request.user, pk=pk)
     try:
         changes: dict[str, object] = (
@@ -37,7 +37,7 @@ def _edits_criteria(request: HttpRequest) -> bool:
 
 
 def _keywords(request: HttpRequest) -> QuestionEdits:
-    """What a person searches by. Raises :class:`WorkbenchError` saying what is wrong with it."""
+    """A person's keywords. Raises :class:`WorkbenchError` saying what is wrong."""
     form = KeywordsForm(request.POST)
     if not form.is_valid():
         raise WorkbenchError(" ".join(error for errors in form.errors.values() for error in errors))
@@ -45,7 +45,7 @@ def _keywords(request: HttpRequest) -> QuestionEdits:
 
 
 def _criteria(request: HttpRequest, run: Run) -> Rubric:
-    """What a person ranks by. Raises :class:`WorkbenchError` saying what is wrong with it."""
+    """A person's criteria. Raises :class:`WorkbenchError` saying what is wrong."""
     forms = rubrics.CriteriaForms(request.POST, prefix=rubrics.PREFIX)
     if not forms.is_valid():
         raise WorkbenchError(" ".join(forms.problems()))
@@ -55,7 +55,7 @@ def _criteria(request: HttpRequest, run: Run) -> Rubric:
 
 @require_POST
 def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    """Stops a run on its way."""
+    """Cancels a run."""
     run = selectors.run_for(user=request.user, pk=pk, permission=Permission.ASK)
     try:
         services.run_cancel(actor=request.user, run=run)
@@ -66,5 +66,5 @@ def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def strategies(request: HttpRequest) -> HttpResponse:
-    """Every strategy, and how it does on labelled sets."""
+    """Every strategy, and its figures on labelled sets."""
     return render(request, "runs/strategies.html", scoreboard.strategies_page())

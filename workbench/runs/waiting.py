@@ -1,4 +1,4 @@
-"""Waiting for a run, for commands: the workers do the work; without one, the command does it itself."""
+"""Waits for a run, for commands. The workers process it; without a worker, the command does."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _STAGES = {
 
 
 def run_wait(*, run_id: int, patience: float = PATIENCE) -> Run:
-    """The run, once it has ended. A run that stands still for ``patience`` seconds, because no worker is there or
-    its worker is gone, is taken on in this process; a stage that somebody works on is theirs by its lease."""
+    """Returns the run once it has ended. If it makes no progress for ``patience`` seconds because there is no worker,
+    this process continues it. A stage with a live lease belongs to its worker."""
     moved, last = time.monotonic(), ""
     while True:
         run = Run.objects.select_related("question__document", "collection").get(pk=run_id)

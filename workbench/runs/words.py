@@ -1,4 +1,4 @@
-"""Words for what a run tells: its detectors, what it spent, and texts that are gone."""
+"""Words for a run: its detectors, its cost, and erased texts."""
 
 from __future__ import annotations
 
@@ -86,18 +86,18 @@ def step_words(stage: str) -> str:
 
 
 def outcome_words(outcome: str) -> str:
-    """How a call of a model ended, in words."""
+    """The outcome of a model call, in words."""
     return str(_OUTCOMES.get(outcome, outcome.replace("_", " ")))
 
 
 def erased_words() -> str:
-    """What stands where a text stood that was erased with its document."""
+    """The placeholder for a text that was erased with its document."""
     return _("This text was erased.")
 
 
 def spent_words(calls: int, usd: Decimal, unpriced: int) -> list[str]:
-    """How often models were asked, and what that cost if it cost anything. Calls of models without a price are said:
-    the sum is not the whole."""
+    """The number of model calls, and their cost if any. Mentions calls of models without a price, because the sum is
+    then incomplete."""
     words = [ngettext("%(n)d model call", "%(n)d model calls", calls) % {"n": calls}]
     cost = number_format(usd, 4)
     if unpriced:

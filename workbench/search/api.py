@@ -1,4 +1,4 @@
-"""Full-text search for programs: what the search page finds."""
+"""Full-text search: the API of the search page."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class FoundSerializer(serializers.Serializer[Found]):
 
 
 class FoundPagination(IdCursorPagination):
-    """Best match first. The order is that of the index, so a cursor is a number of passages."""
+    """Best match first. The index defines the order, so a cursor is a number of passages."""
 
     page_size = PAGE_SIZE
     max_page_size = 100

@@ -73,7 +73,7 @@ class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
 
     @property
     def remembers_posts(self) -> bool:  # type: ignore[override]
-        """What is sent with a secret in it leaves no fingerprint to guess it by."""
+        """Not for requests with a secret, because their fingerprint could help to guess it."""
         return self.action != "create"
 
     def get_queryset(self) -> QuerySet[Source]:

@@ -1,4 +1,4 @@
-"""The audit trail for programs: what the trail page shows, with the places in the chain."""
+"""The audit trail: the API of the trail page, with positions in the chain."""
 
 from __future__ import annotations
 

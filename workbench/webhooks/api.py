@@ -111,7 +111,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
 
     @property
     def remembers_posts(self) -> bool:  # type: ignore[override]
-        """Answers with a secret in them are not kept."""
+        """Not for responses with a secret, because these must not be stored."""
         return self.action not in SECRET_ACTIONS
 
     def get_queryset(self) -> QuerySet[Webhook]:

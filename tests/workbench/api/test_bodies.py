@@ -50,7 +50,7 @@ def test_what_is_not_there_is_said_in_words(cast: Cast, client_as: ClientAs) -> 
         answer = client_as(cast.analyst).get(address).json()
         assert (answer["title"], answer["detail"]) == ("Not Found", "Not found, or not visible to you.")
     answer = client_as(cast.analyst).get("/api/v1/runs/?cursor=abc").json()
-    assert "Begin without one" in answer["detail"]
+    assert "Start without one" in answer["detail"]
 
 
 @pytest.mark.parametrize("body", ["", "{", '{"text": NaN}', b"\xff\xfe{", DEEP.encode("utf-16")])

@@ -33,7 +33,7 @@ def test_an_address_without_parameters_says_that_there_are_none(
     cast: Cast, client_as: ClientAs, scene: Scene
 ) -> None:
     refused = client_as(cast.analyst).get(f"/api/v1/runs/{scene.run.pk}/?verbose=1")
-    assert "There are: none" in refused.json()["errors"]["verbose"][0]
+    assert "Known parameters: none" in refused.json()["errors"]["verbose"][0]
 
 
 def test_every_address_refuses_what_it_does_not_know(cast: Cast, client_as: ClientAs, scene: Scene) -> None:

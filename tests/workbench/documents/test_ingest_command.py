@@ -255,7 +255,7 @@ class TestOutcomes:
                 ingest(*paths)
 
         assert caught.value.returncode == 130
-        assert "the same command goes on" in str(caught.value)
+        assert "Run the same command again" in str(caught.value)
         assert [row["status"] for row in ingest(*paths)] == ["duplicate", "duplicate", "ready"]
         assert Document.objects.filter(status=DocumentStatus.READY).count() == 3
 

@@ -89,7 +89,7 @@ def test_webhooks_of_the_former_key_are_named_until_they_have_a_new_secret(
     assert (report["webhooks"], report["may_end"]) == ([webhook.get_absolute_url()], False)
     webhook_secret_renew(actor=cast.admin, webhook=webhook)
     assert rotated()["may_end"]
-    assert "SECRET_KEY_FALLBACKS may be emptied" in in_words()
+    assert "You can empty SECRET_KEY_FALLBACKS" in in_words()
 
 
 def in_words() -> str:
