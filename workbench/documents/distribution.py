@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from django.db import DatabaseError, OperationalError, connection, transaction
+from django.db import DatabaseError, InternalError, OperationalError, connection, transaction
 from django.utils.translation import gettext as _
 
 from arbitration.errors import ArbitrationError
@@ -134,17 +134,22 @@ class NodeAway(ArbitrationError):
 def require_whole(failures: Iterable[str | None]) -> None:
     """Of a cluster one node may be away while the others answer; what they find would pass for all there is. Raises
     :class:`NodeAway` where a method of a question failed at the database, as its failure says."""
-    if (
-        any(failure and failure.startswith(OperationalError.__name__) for failure in failures)
-        and is_cluster()
-    ):
+    if any(failure and failure.startswith(_OF_THE_DATABASE) for failure in failures) and is_cluster():
         raise NodeAway
 
 
 def node_was_away(error: DatabaseError) -> bool:
-    """Whether the coordinator answered that it could not reach a node. Where it is itself away, it gives no code, or
-    says that it shuts down."""
-    return str(getattr(error.__cause__, "sqlstate", None) or "").startswith("08")
+    """Whether the coordinator answered that it could not reach a node, or lost it in the middle of a statement or of
+    a transaction. Where it is itself away, it gives no code, or says that it shuts down."""
+    state, said = str(getattr(error.__cause__, "sqlstate", None) or ""), str(error)
+    if state.startswith("57P"):  # a node's own last words, handed on
+        return "while executing command on" in said
+    return state.startswith("08") or (bool(state) and any(words in said for words in _LOST))
+
+
+#: How a failure begins that a node may be the reason of: lost in the middle it is an internal error to the coordinator.
+_OF_THE_DATABASE = (OperationalError.__name__, InternalError.__name__)
+_LOST = ("failure on connection marked as essential", "failed to COPY to shard", "failed to complete COPY on")
 
 
 def nodes() -> list[Node]:
