@@ -143,13 +143,20 @@ def node_was_away(error: DatabaseError) -> bool:
     a transaction. Where it is itself away, it gives no code, or says that it shuts down."""
     state, said = str(getattr(error.__cause__, "sqlstate", None) or ""), str(error)
     if state.startswith("57P"):  # a node's own last words, handed on
-        return "while executing command on" in said
-    return state.startswith("08") or (bool(state) and any(words in said for words in _LOST))
+        return _ON_A_NODE in said
+    return state.startswith("08") or (state[:2] in {"58", "XX"} and any(words in said for words in _LOST))
 
 
 #: How a failure begins that a node may be the reason of: lost in the middle it is an internal error to the coordinator.
 _OF_THE_DATABASE = (OperationalError.__name__, InternalError.__name__)
-_LOST = ("failure on connection marked as essential", "failed to COPY to shard", "failed to complete COPY on")
+_ON_A_NODE = "while executing command on"
+_LOST = (
+    "server closed the connection",
+    "connection not open",
+    "failure on connection marked as essential",
+    "failed to COPY to shard",
+    "failed to complete COPY on",
+)
 
 
 def nodes() -> list[Node]:
