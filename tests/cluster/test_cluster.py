@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.core.files.base import ContentFile
-from django.db import DatabaseError, OperationalError, connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.test import override_settings
 
 from tests.cluster.conftest import IS_THERE
@@ -26,7 +26,7 @@ from tests.product import eventually
 from tests.workbench.cast import Cast, create_cast
 from workbench.audit.services import audit_seal_all, audit_verify
 from workbench.documents import ingest
-from workbench.documents.distribution import SPREAD, nodes, spread
+from workbench.documents.distribution import SPREAD, node_was_away, nodes, spread
 from workbench.documents.embedding import active_space
 from workbench.documents.ingest import document_ingest
 from workbench.documents.models import (
@@ -352,7 +352,9 @@ def _read_or_waits(document: Document) -> bool:
     """Whether the document was read; False when its node is away."""
     try:
         return read(document).status == DocumentStatus.READY
-    except OperationalError:
+    except DatabaseError as error:
+        if not node_was_away(error):
+            raise
         connection.close()
         return False
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from django.db import DatabaseError, OperationalError, connection, transaction
+from django.db import DatabaseError, InternalError, OperationalError, connection, transaction
 from django.utils.translation import gettext as _
 
 from arbitration.errors import ArbitrationError
@@ -134,17 +134,29 @@ class NodeAway(ArbitrationError):
 def require_whole(failures: Iterable[str | None]) -> None:
     """Refuses a partial result: if one node of a cluster is away, what the others find would pass for everything.
     Raises :class:`NodeAway` if the failure of a detector says that it failed at the database."""
-    if (
-        any(failure and failure.startswith(OperationalError.__name__) for failure in failures)
-        and is_cluster()
-    ):
+    if any(failure and failure.startswith(_OF_THE_DATABASE) for failure in failures) and is_cluster():
         raise NodeAway
 
 
 def node_was_away(error: DatabaseError) -> bool:
-    """Whether the coordinator could not reach a node. If the coordinator itself is away, the error has no code, or says
-    that it shuts down."""
-    return str(getattr(error.__cause__, "sqlstate", None) or "").startswith("08")
+    """Whether the coordinator could not reach a node, or lost it during a statement or a transaction. If the
+    coordinator itself is away, the error has no code, or says that it shuts down."""
+    state, said = str(getattr(error.__cause__, "sqlstate", None) or ""), str(error)
+    if state.startswith("57P"):  # a node's own last words, handed on
+        return _ON_A_NODE in said
+    return state.startswith("08") or (state[:2] in {"58", "XX"} and any(words in said for words in _LOST))
+
+
+#: How failures begin that a lost node may have caused. Lost during a statement, it is an internal error to the coordinator.
+_OF_THE_DATABASE = (OperationalError.__name__, InternalError.__name__)
+_ON_A_NODE = "while executing command on"
+_LOST = (
+    "server closed the connection",
+    "connection not open",
+    "failure on connection marked as essential",
+    "failed to COPY to shard",
+    "failed to complete COPY on",
+)
 
 
 def nodes() -> list[Node]:

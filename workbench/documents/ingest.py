@@ -17,7 +17,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import OperationalError, connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
@@ -102,7 +102,7 @@ def _take_to_its_end(document_id: int, *, owner: str, password: str | None) -> N
             )
         except LLMFailure as failure:
             _fail(document, "embedding", failure.message, owner=owner, seconds=time.monotonic() - started)
-        except OperationalError as error:
+        except DatabaseError as error:
             if node_was_away(error):  # no fault of the document: it waits until the node is back
                 rows.filter(lease_owner=owner).update(attempts=F("attempts") - 1)
             raise

@@ -16,7 +16,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import OperationalError, transaction
+from django.db import DatabaseError, transaction
 from django.db.models import F, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -139,7 +139,7 @@ def _stage(
             logger.warning("run.lease_lost", run_id=run_id)
         except ArbitrationError as error:
             _fail(run, owner, str(error))
-        except OperationalError as error:
+        except DatabaseError as error:
             if not node_was_away(error):
                 raise
             _fail(run, owner, str(NodeAway()))
