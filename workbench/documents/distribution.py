@@ -147,7 +147,8 @@ def node_was_away(error: DatabaseError) -> bool:
     return state.startswith("08") or (state[:2] in {"58", "XX"} and any(words in said for words in _LOST))
 
 
-#: How failures begin that a lost node may have caused. Lost during a statement, it is an internal error to the coordinator.
+#: How failures begin that a lost node may have caused. To the coordinator, a node lost during a statement is an
+#: internal error.
 _OF_THE_DATABASE = (OperationalError.__name__, InternalError.__name__)
 _ON_A_NODE = "while executing command on"
 _LOST = (
