@@ -33,9 +33,18 @@ from workbench.synonyms.models import DictionaryEntry
 #: What a page says when it has nothing to show.
 EMPTY = ('class="empty"', '<p class="muted">None.</p>')
 #: Pages of what is rightly empty: a search before it is made, what a person was not corrected in, the desk of
-#: somebody who did all of it.
+#: somebody who did all of it, the models of a label that no training has read yet, endpoints where the operator has
+#: set none.
 MAY_BE_EMPTY = frozenset(
-    {"search:search", "labeling:corrected", "labeling:work", "review:claims", "review:notifications"}
+    {
+        "search:search",
+        "labeling:corrected",
+        "labeling:work",
+        "models:label",
+        "ops:endpoints",
+        "review:claims",
+        "review:notifications",
+    }
 )
 
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]

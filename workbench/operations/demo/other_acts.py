@@ -28,6 +28,8 @@ from workbench.archives.transfers import archive_request, archive_upload
 from workbench.checklists.models import QuestionSet
 from workbench.checklists.services import question_set_create, round_start, rounds_finish
 from workbench.collection_settings.bars import bar_request
+from workbench.documents.describing import document_describe
+from workbench.documents.fields import field_add
 from workbench.documents.intake import Waiting, documents_await
 from workbench.documents.models import Collection, Document, Passage
 from workbench.documents.services import collection_create, document_upload
@@ -60,15 +62,16 @@ from .review_acts import as_told
 from .scene import CLAIMS, DEMO, Scene, lot
 
 FOLDER = Path(__file__).resolve().parent / "claims"
+_OWNER = "Owner"
 _COVERS = {
-    "claims-handling-manual.md": ("policy", date(2025, 2, 1)),
-    "motor-policy-terms.md": ("contract", date(2025, 4, 1)),
-    "complaints-procedure.md": ("policy", date(2025, 1, 15)),
+    "claims-handling-manual.md": ("policy", date(2025, 2, 1), "Claims department"),
+    "motor-policy-terms.md": ("contract", date(2025, 4, 1), "Underwriting"),
+    "complaints-procedure.md": ("policy", date(2025, 1, 15), "Compliance"),
 }
 
 
 def second_collection(scene: Scene) -> None:
-    """Claims: three documents, the same people, a share decided blind and a share decided by two."""
+    """Claims: three documents with their owners, the same people, a share decided blind and a share decided by two."""
     admin = scene.person("admin")
     claims = Collection.objects.filter(slug=CLAIMS).first() or collection_create(
         actor=admin,
@@ -82,17 +85,23 @@ def second_collection(scene: Scene) -> None:
         )
     membership_grant(actor=admin, user=admin, collection=claims, role=MemberRole.REVIEWER)  # settles disputes
     policy_set(actor=admin, collection=claims, blind_share=0.4, second_share=0.25)
+    if not claims.fields.filter(name=_OWNER).exists():
+        field_add(actor=admin, collection=claims, name=_OWNER)
     keys = []
-    for name, (kind, effective) in _COVERS.items():
+    for name, (kind, effective, owner) in _COVERS.items():
         file = ContentFile((FOLDER / name).read_bytes(), name=name)
         made = document_upload(
             actor=scene.person("analyst"), collection=claims, file=file, name=name
         ).document
-        Document.objects.filter(pk=made.pk).update(
+        document_describe(
+            actor=admin,
+            document=made,
             document_type=kind,
             issuer="Calder & Voss Mutual",
             jurisdiction="Aldmoor",
             effective_date=effective,
+            tags=["claims"],
+            fields={_OWNER: owner},
         )
         keys.append(made.pk)
     documents_await(document_ids=keys, waiting=Waiting())
