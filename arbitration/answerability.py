@@ -15,7 +15,7 @@ from arbitration.expected_values import ValueKind, expected_kinds, values_in
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.questions.same_words import Term, new_terms
 from arbitration.sentences import sentences_of
-from arbitration.text import WORD, fold, is_stop_word
+from arbitration.text import WORD, fold, is_stop_word, quoted
 
 #: Log-odds that the documents answer, with as many questions that they answer as not: intercept, per unit of the
 #: sentence's match, per unit of the cosine. And the probability below which there is no strong match.
@@ -179,8 +179,7 @@ def in_words(found: Answerability, language: str) -> str:
 
 
 def _quoted(words: Sequence[str], language: str) -> list[str]:
-    opening, closing = "«»" if language == "es" else "“”"
-    return [f"{opening}{word}{closing}" for word in words[:_NAMED]]
+    return [quoted(word, language) for word in words[:_NAMED]]
 
 
 def _listed(words: Sequence[str], last: str) -> str:

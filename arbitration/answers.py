@@ -18,7 +18,7 @@ from arbitration.contracts import ConflictPair, QuoteCheck, Role
 from arbitration.decision import Decision
 from arbitration.differences import SaidBy, difference_in_words, headline, is_same_matter
 from arbitration.evidence import LATE_WEIGHT, log_odds
-from arbitration.expected_values import ValueKind, counted, counts, expected_kinds, values_in
+from arbitration.expected_values import ValueKind, counted, counts, expected_kinds, gives_value
 from arbitration.pool import CandidatePool, PoolCandidate, Precedence, PrecedenceKind
 from arbitration.precedence.settle import precedence_of
 from arbitration.sentences import (
@@ -32,7 +32,7 @@ from arbitration.sentences import (
 )
 from arbitration.strategies.base import CallRecord, StrategyServices, Verdict
 from arbitration.tables import table_in_words
-from arbitration.text import TermMatcher, normalise, supported_language, word_count
+from arbitration.text import TermMatcher, quoted, supported_language, word_count
 
 AnswerKind = Literal["extractive", "generated", "not_found", "undecided"]
 
@@ -99,7 +99,6 @@ _STATEMENTS: dict[str, dict[str, str]] = {
         "nearest": "No strong match{why}. The nearest passages, word for word; "
         "a person should decide whether they answer:",
         "conflicts": "The evidence contradicts itself; see the conflicts.",
-        "mark": "“{term}”",
         "absent": "Not found. Searched for {terms} in {titles} titles and {lines} lines: no hit.",
         "discarded": "Not found. {count} passages checked; none answers this question. A person should confirm.",
         "empty": "Not found. No passage came close enough to be judged; a person should confirm.",
@@ -111,7 +110,6 @@ _STATEMENTS: dict[str, dict[str, str]] = {
         "nearest": "Sin coincidencia clara{why}. Los pasajes más cercanos, palabra por palabra; "
         "una persona debe decidir si responden:",
         "conflicts": "La evidencia se contradice; véanse los conflictos.",
-        "mark": "«{term}»",
         "absent": "No encontrado. Se buscó {terms} en {titles} títulos y {lines} líneas: ninguna coincidencia.",
         "discarded": "No encontrado. {count} pasajes revisados; ninguno responde a esta pregunta. "
         "Una persona debe confirmarlo.",
@@ -185,7 +183,8 @@ def _why(pool: CandidatePool, evidence: _Evidence, language: str) -> str:
 
 def _not_found(pool: CandidatePool, said: dict[str, str]) -> str:
     if pool.absence.proved:
-        terms = ", ".join(said["mark"].format(term=term) for term in pool.absence.terms)
+        language = supported_language(pool.question.language)
+        terms = ", ".join(quoted(term, language) for term in pool.absence.terms)
         titles, lines = pool.absence.titles_searched, pool.absence.lines_searched
         return said["absent"].format(terms=terms, titles=titles, lines=lines)
     if not pool.candidates:
@@ -335,21 +334,17 @@ def _giving_the_value(lead: _Sentence, sentences: list[_Sentence], pool: Candida
     the next one that has such a sentence. It speaks of the matter too: it has half of the question's words that the
     leading one has."""
     kinds, noun = expected_kinds(pool.question.normalised), counted(pool.question.normalised)
-    gives = _gives(lead, kinds)
+    gives = gives_value(lead.text, kinds)
     if not kinds or (gives and (not noun or counts(lead.text, noun, lead.language))):
         return None
     enough = _words_met(lead, pool) / 2
-    giving = [s for s in sentences if _gives(s, kinds) and _words_met(s, pool) >= max(enough, 1)]
+    giving = [s for s in sentences if gives_value(s.text, kinds) and _words_met(s, pool) >= max(enough, 1)]
     if noun:
         # A figure of something else may lead only where its own passage counts nothing, never that of another passage.
         beside = [s for s in giving if s.order[0] == lead.order[0]]
         counting = [s for s in (beside if gives else giving) if counts(s.text, noun, s.language)]
         giving = counting or ([] if gives else beside)
     return min(giving, key=lambda s: (s.order[0] != lead.order[0], s.order[0], -s.weight), default=None)
-
-
-def _gives(sentence: _Sentence, kinds: frozenset[ValueKind]) -> bool:
-    return any(value.kind in kinds for value in values_in(normalise(sentence.text)))
 
 
 def _words_met(sentence: _Sentence, pool: CandidatePool) -> int:
@@ -417,7 +412,7 @@ def _made(
         language=language,
         is_whole=bool(in_table)
         or is_whole(text, title=candidate.section_title, follows=follows)
-        or (text.endswith(":") and bool(kinds) and any(v.kind in kinds for v in values_in(normalise(text)))),
+        or (text.endswith(":") and gives_value(text, kinds)),
     )
 
 

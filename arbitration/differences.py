@@ -5,13 +5,12 @@ The text in force comes first. Names and dates are those that the documents or t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from arbitration.expected_values import values_in
 from arbitration.pool import CandidatePool, PoolCandidate, Precedence
 from arbitration.precedence.texts import subject_stems
-from arbitration.text import shortened, supported_language
+from arbitration.text import quoted, shortened, supported_language
 
 #: Share of the lighter sentence's words from which two sentences are of one matter, and the fewest words in common.
 _SAME, _FEWEST = 0.5, 3
@@ -32,7 +31,6 @@ _WORDS: dict[str, dict[str, str]] = {
         "place": "{number} of {name}",
         "this": "The text in force",
         "that": "The text it replaces",
-        "mark": "“{text}”",
     },
     "es": {
         "later": "Dos textos difieren; rige el posterior",
@@ -47,7 +45,6 @@ _WORDS: dict[str, dict[str, str]] = {
         "place": "{number} de {name}",
         "this": "El texto vigente",
         "that": "El texto al que sustituye",
-        "mark": "«{text}»",
     },
 }
 
@@ -88,19 +85,20 @@ def headline(one: Precedence, pool: CandidatePool, language: str) -> str:
 def difference_in_words(one: Precedence, new: SaidBy, old: SaidBy, language: str) -> str:
     """What the text in force says and what the other one says: the two figures where that is the difference, else the
     two sentences."""
-    words = _WORDS[supported_language(language)]
+    language = supported_language(language)
+    words = _WORDS[language]
     figures = _figures(new.text, old.text)
     since = words["since"].format(day=one.since) if one.since else ""
     form = ("said" if figures else "quoted") + ("" if since else "_undated")
     is_one_document = new.candidate.document_id == old.candidate.document_id
     said = figures or tuple(
-        words["mark"].format(text=shortened(sentence.text, words=_QUOTED_WORDS)) for sentence in (new, old)
+        quoted(shortened(sentence.text, words=_QUOTED_WORDS), language) for sentence in (new, old)
     )
     text = words[form].format(
-        over=_name(one.in_force_name, new, words, numbered=is_one_document) or words["this"],
+        over=_name(one.in_force_name, new, language, numbered=is_one_document) or words["this"],
         since=since,
         new=said[0],
-        under=_name(one.replaced_name, old, words, numbered=True) or words["that"],
+        under=_name(one.replaced_name, old, language, numbered=True) or words["that"],
         old=said[1],
     )
     return text[:1].upper() + text[1:]
@@ -117,13 +115,13 @@ def _figures(new: str, old: str) -> tuple[str, str] | None:
     return first.text, second.text
 
 
-def _name(title: str, said: SaidBy, words: Mapping[str, str], *, numbered: bool) -> str:
+def _name(title: str, said: SaidBy, language: str, *, numbered: bool) -> str:
     """“Title”, or 5.3 of “Title”: the clause's number where the sentence stands in one."""
-    name = words["mark"].format(text=title) if title else ""
+    name = quoted(title, language) if title else ""
     number = _number(said) if numbered else ""
     if not number or title.startswith(number):
         return name or number
-    return words["place"].format(number=number, name=name) if name else number
+    return _WORDS[language]["place"].format(number=number, name=name) if name else number
 
 
 def _number(said: SaidBy) -> str:

@@ -137,6 +137,11 @@ def expected_kinds(question: str) -> frozenset[ValueKind]:
     )
 
 
+def gives_value(text: str, kinds: frozenset[ValueKind]) -> bool:
+    """Whether a text, as it is written, holds a value of one of these kinds."""
+    return any(value.kind in kinds for value in values_in(normalise(text)))
+
+
 def counted(question: str) -> str:
     """What a question wants counted: "songs" of "how many songs"; empty where it counts nothing, or asks for a time."""
     found = _COUNTED.search(question[:MOST_CHARACTERS])

@@ -11,7 +11,15 @@ from functools import cached_property
 
 from arbitration.as_written import as_written
 from arbitration.contracts import Role
-from arbitration.expected_values import ValueKind, asking_words, counted, counts, expected_kinds, values_in
+from arbitration.expected_values import (
+    ValueKind,
+    asking_words,
+    counted,
+    counts,
+    expected_kinds,
+    gives_value,
+    values_in,
+)
 from arbitration.pool import CandidatePool, PoolCandidate, WordMatch
 from arbitration.questions.same_words import Term, new_terms, share_a_word
 from arbitration.sentences import (
@@ -29,7 +37,7 @@ from arbitration.text import (
     TermMatcher,
     fold,
     is_stop_word,
-    normalise,
+    quoted,
     single_quoted,
     stem,
     supported_language,
@@ -60,7 +68,6 @@ _PARTS: dict[str, dict[str, str]] = {
         "meaning": "Close to the question in meaning, but shares no word with it.",
         "other_words": "Says it in other words: {met} for {asked}.",
         "nothing": "Shares no word with the question.",
-        "term": "“{term}”",
         "gives": "Gives {value}.",
         "gives_none": "Gives no {value}.",
     },
@@ -78,7 +85,6 @@ _PARTS: dict[str, dict[str, str]] = {
         "meaning": "Próximo a la pregunta por su sentido, pero sin palabras en común.",
         "other_words": "Lo dice con otras palabras: {met} por {asked}.",
         "nothing": "No tiene palabras en común con la pregunta.",
-        "term": "«{term}»",
         "gives": "Da {value}.",
         "gives_none": "No da {value}.",
     },
@@ -136,6 +142,10 @@ class ReasonWriter:
         return expected_kinds(self.pool.question.normalised)
 
     @cached_property
+    def _counted(self) -> str:
+        return counted(self.pool.question.normalised)
+
+    @cached_property
     def _asked(self) -> tuple[str, ...]:
         """The single words of the question that a passage can be expected to have, those that ask aside."""
         asking = {word.casefold() for word in asking_words(self.pool.question.normalised)}
@@ -174,7 +184,7 @@ class ReasonWriter:
     ) -> Sentence | None:
         """The nearest sentence with a value of the kind asked for and half of the question's words that the best one
         has; ``None`` where the best one gives such a value, or none is asked for."""
-        noun = counted(self.pool.question.normalised)
+        noun = self._counted
         gives = self._gives(best.text)
         if not self._kinds or (gives and (not noun or counts(best.text, noun, matcher.language))):
             return None
@@ -189,7 +199,7 @@ class ReasonWriter:
         return max(giving, key=lambda pair: pair[1])[0] if giving else None
 
     def _gives(self, text: str) -> bool:
-        return any(value.kind in self._kinds for value in values_in(normalise(text)))
+        return gives_value(text, self._kinds)
 
     def _matcher(self, candidate: PoolCandidate) -> TermMatcher:
         return term_matcher(self.pool.question.terms(), self._language_of(candidate))
@@ -288,8 +298,8 @@ class ReasonWriter:
 
     def _listed(self, terms: Sequence[str], last: str) -> str:
         """“a”, “b” and “c”. One or two words each: no quotation that would have to stand in the passage."""
-        quoted = [self._parts["term"].format(term=term) for term in terms]
-        return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {self._parts[last]} {quoted[-1]}"
+        told = [quoted(term, self._language) for term in terms]
+        return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} {self._parts[last]} {told[-1]}"
 
     def _other_words(self, candidate: PoolCandidate, role: Role) -> str:
         """Of a passage without a word of the question: the pair of words that late interaction found nearest."""
@@ -299,9 +309,8 @@ class ReasonWriter:
         if not near:
             return self._parts["meaning"]
         best = max(near, key=lambda match: match.weight * match.cosine)
-        term = self._parts["term"]
         return self._parts["other_words"].format(
-            met=term.format(term=best.met), asked=term.format(term=best.asked)
+            met=quoted(best.met, self._language), asked=quoted(best.asked, self._language)
         )
 
     def _missing(self, candidate: PoolCandidate, held: Sequence[str]) -> list[str]:

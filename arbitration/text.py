@@ -97,6 +97,11 @@ def shortened(text: str, *, words: int) -> str:
     return " ".join(parts[:words]) + (" …" if len(parts) > words else "")
 
 
+def quoted(text: str, language: str) -> str:
+    """A text in the quotation marks of a language."""
+    return f"«{text}»" if language == "es" else f"“{text}”"
+
+
 def single_quoted(text: str) -> str:
     """A text as it stands inside a quotation: its own quotation marks are single."""
     return _OPENS_QUOTE.sub("‘", text.translate(_SINGLE_MARKS)).replace('"', "’")

@@ -40,8 +40,7 @@ IDEMPOTENCY = OpenApiParameter(
     OpenApiTypes.STR,
     OpenApiParameter.HEADER,
     description=(
-        "Repeating a request with the same key within a day returns the first response. At most 80 "
-        "characters."
+        "Repeating a request with the same key within a day returns the first response. At most 80 characters."
     ),
 )
 COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of the collection.")

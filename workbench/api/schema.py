@@ -60,8 +60,7 @@ IDEMPOTENCY_HEADER = {
     "in": "header",
     "schema": {"type": "string", "minLength": 1, "maxLength": 80},
     "description": (
-        "Repeating a request with the same key within a day returns the first response. At most 80 "
-        "characters."
+        "Repeating a request with the same key within a day returns the first response. At most 80 characters."
     ),
 }
 IF_MATCH = {

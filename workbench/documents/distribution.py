@@ -124,8 +124,7 @@ class NodeAway(ArbitrationError):
     def __init__(self) -> None:
         super().__init__(
             _(
-                "A node of the database that holds a part of the documents does not answer. Ask again "
-                "when the "
+                "A node of the database that holds a part of the documents does not answer. Ask again when the "
                 "operator has brought it back."
             )
         )

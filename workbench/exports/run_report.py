@@ -268,8 +268,7 @@ def _verification(run: Run, rows: Sequence[Candidate], signed_by: str, *, with_a
         signature_row(signed_by),
     )
     how = _(
-        "The record is the run in JSON with every text as its SHA-256, keys sorted, no blanks, in UTF-8. "
-        "Compute its "
+        "The record is the run in JSON with every text as its SHA-256, keys sorted, no blanks, in UTF-8. Compute its "
         "SHA-256 and compare it with the one that was signed."
     )
     if with_annex:

@@ -55,8 +55,7 @@ EXPLAINED = {
         "removed. Anchors kept elsewhere also show whether the end was cut off."
     ),
     JobKind.VECTORS: gettext_lazy(
-        "Passages of documents from an earlier version may lack vectors. This computes them; what is "
-        "there stays."
+        "Passages of documents from an earlier version may lack vectors. This computes them; what is there stays."
     ),
 }
 

@@ -29,8 +29,7 @@ STEPS = (
     Step(
         _("Your work"),
         _(
-            "Home counts what waits for you. Each figure leads to its list. Start next opens the most "
-            "urgent card."
+            "Home counts what waits for you. Each figure leads to its list. Start next opens the most urgent card."
         ),
         "home",
         _("Home"),
@@ -38,8 +37,7 @@ STEPS = (
     Step(
         _("Documents"),
         _(
-            "A collection holds documents and the people who may read them. Drop files on it. Each file "
-            "shows its "
+            "A collection holds documents and the people who may read them. Drop files on it. Each file shows its "
             "progress until it is ready or says why it failed."
         ),
         "documents:collections",
@@ -48,8 +46,7 @@ STEPS = (
     Step(
         _("Questions"),
         _(
-            "Ask in your own words and choose what to search. The workbench finds every passage that may "
-            "matter and "
+            "Ask in your own words and choose what to search. The workbench finds every passage that may matter and "
             "judges each one."
         ),
         "questions:ask",
@@ -78,9 +75,8 @@ STEPS = (
     Step(
         _("Signature and record"),
         _(
-            "Sign a run when nothing waits. Your name, the time and its meaning are bound to the record. "
-            "Every change "
-            "is in the audit trail, which nobody can edit."
+            "Sign a run when nothing waits. Your name, the time and its meaning are bound to the record. Every "
+            "change is in the audit trail, which nobody can edit."
         ),
         "exports:exports",
         _("Exports"),
@@ -88,9 +84,8 @@ STEPS = (
     Step(
         _("Trust and help"),
         _(
-            "Trust shows how often the machine is right and whether people check it. Press ? on any page "
-            "to read what "
-            "it is for and which keys work there."
+            "Trust shows how often the machine is right and whether people check it. Press ? on any page to read "
+            "what it is for and which keys work there."
         ),
         "ops:trust",
         _("Trust"),

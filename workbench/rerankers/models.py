@@ -23,6 +23,13 @@ ARCHITECTURES = {
     "mlp-64-32": _("Neural network (64, 32)"),
     "mlp-128-64-32": _("Neural network (128, 64, 32)"),
 }
+
+
+def architecture_words(name: str) -> str:
+    """An architecture as people call it."""
+    return str(ARCHITECTURES.get(name, name))
+
+
 #: The one kind of model there is.
 RERANKER = "reranker"
 
@@ -170,7 +177,7 @@ class ModelVersion(models.Model):
     @property
     def architecture_in_words(self) -> str:
         """As pages call it; one that is not known by its name."""
-        return str(ARCHITECTURES.get(self.architecture, self.architecture))
+        return architecture_words(self.architecture)
 
     @property
     def name(self) -> str:

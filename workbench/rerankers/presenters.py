@@ -30,7 +30,6 @@ from .drift import Drift, DriftRow, drift_for
 from .forms import ReasonForm, ScheduleForm
 from .lineage import models_of_label
 from .models import (
-    ARCHITECTURES,
     AliasName,
     GateDecision,
     ModelVersion,
@@ -38,6 +37,7 @@ from .models import (
     Outcome,
     RunState,
     TrainingRun,
+    architecture_words,
 )
 from .outlook import PACE_DAYS, blind_share_wanted, training_waits_for
 from .services import may_move, may_train, next_due, standing_current
@@ -240,7 +240,7 @@ def _compared(version: ModelVersion) -> list[dict[str, Any]]:
     return [
         row
         | {
-            "name": ARCHITECTURES.get(name, name),
+            "name": architecture_words(name),
             "is_this": name == version.architecture,
             "is_baseline": name == BASELINE,
         }

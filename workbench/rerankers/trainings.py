@@ -45,13 +45,13 @@ from .lineage import labels_withdrawn
 from .mlflow_log import is_configured
 from .models import (
     ACTIVE_STATES,
-    ARCHITECTURES,
     GateDecision,
     ModelVersion,
     Origin,
     RunState,
     Snapshot,
     TrainingRun,
+    architecture_words,
 )
 from .store import artifact_get, artifact_put
 
@@ -240,9 +240,8 @@ class _Attempt:
 
 
 def _fold_in_words(name: str, number: int, total: int) -> str:
-    architecture = str(ARCHITECTURES.get(name, name))
     return _("%(architecture)s: part %(number)d of %(total)d") % {
-        "architecture": architecture,
+        "architecture": architecture_words(name),
         "number": number,
         "total": total,
     }

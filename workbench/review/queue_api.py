@@ -41,8 +41,7 @@ FILTERS = [
         "assignee": "Reviewer who reserved the card: `me`, `nobody` or `others`.",
         "run": "ID of the run.",
         "order": (
-            "Which card comes next: by `risk` (default), `age` or `collection`. The list itself is sorted by "
-            "ID."
+            "Which card comes next: by `risk` (default), `age` or `collection`. The list itself is sorted by ID."
         ),
     }.items()
 ]

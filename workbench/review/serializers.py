@@ -123,8 +123,7 @@ class VerdictSerializer(serializers.Serializer[Any]):
     model_confidence = serializers.FloatField(
         allow_null=True,
         help_text=(
-            "Confidence stated by the language model. `probability` is the calibrated probability of the "
-            "reranker."
+            "Confidence stated by the language model. `probability` is the calibrated probability of the reranker."
         ),
     )
     needs_person = serializers.BooleanField()

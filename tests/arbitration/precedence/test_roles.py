@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arbitration.contracts import RetrievedCandidate, Role
+from arbitration.documents import ParsedDocument
 from arbitration.pipeline import Asked, ask
 from arbitration.precedence.settle import precedence_of
 from tests.arbitration.engine.makers import HashEmbedder, SectionText, make_document, make_store
@@ -135,17 +136,21 @@ def test_the_later_of_two_amendments_stands_first() -> None:
     assert that_says(found, "10 days").role is Role.SUPPORTING
 
 
+def amended(*clauses: SectionText, change: SectionText) -> tuple[ParsedDocument, ParsedDocument]:
+    """A supply agreement with these clauses, and an amendment of two years later that says one thing."""
+    return (
+        make_document(SectionText("Supply Agreement", ("Dated 4 May 2019",)), *clauses),
+        make_document(SectionText("Amendment No. 1 to the Supply Agreement", ("Dated 1 June 2021",)), change),
+    )
+
+
 def test_an_amendment_leaves_the_clauses_that_it_does_not_name() -> None:
-    contract = make_document(
-        SectionText("Supply Agreement", ("Dated 4 May 2019",)),
+    contract, amendment = amended(
         SectionText("5.3 Payment", ("The Client shall pay each undisputed invoice within thirty days.",)),
         SectionText(
             "5.5 Late payment", ("If the Client fails to pay an undisputed invoice, interest runs.",)
         ),
-    )
-    amendment = make_document(
-        SectionText("Amendment No. 1 to the Supply Agreement", ("Dated 1 June 2021",)),
-        SectionText(
+        change=SectionText(
             "3 Payment term",
             (
                 "Clause 5.3 of the Agreement is deleted and replaced by the following:",
@@ -160,13 +165,9 @@ def test_an_amendment_leaves_the_clauses_that_it_does_not_name() -> None:
 
 
 def test_an_amendment_that_adds_to_a_clause_leaves_it_in_force() -> None:
-    contract = make_document(
-        SectionText("Supply Agreement", ("Dated 4 May 2019",)),
+    contract, amendment = amended(
         SectionText("8.4 Location", ("The Supplier shall not store Client Data outside Aldmoor.",)),
-    )
-    amendment = make_document(
-        SectionText("Amendment No. 1 to the Supply Agreement", ("Dated 1 June 2021",)),
-        SectionText(
+        change=SectionText(
             "3 Location of Client Data (clause 8.4)",
             (
                 "The following is added at the end of clause 8.4:",
