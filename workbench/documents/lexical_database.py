@@ -28,6 +28,7 @@ from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from arbitration.errors import ArbitrationError
+from workbench.infra.copying import copy_into
 
 from .database_ranking import K1, B, Scorer, Statistics, weights
 from .distribution import spread
@@ -443,21 +444,20 @@ def document_write(document_id: int) -> bool:
 def _entries_write(document_id: int, collection_id: int) -> _Held:
     counted, lines = Counter[int](), 0
     vocabulary: dict[int, set[str]] = {PASSAGE: set(), SECTION: set()}
-    with connection.cursor() as cursor:
-        made = list(entries(document_id))
-        with cursor.copy(_COPY_TEXTS) as copy:
-            for entry in made:
-                payload = json.dumps(entry.payload, ensure_ascii=False)
-                words, parts = tokens(entry.words), tokens(entry.parts)
-                copy.write_row((document_id, collection_id, entry.kind, words, parts, payload))
-                counted[entry.kind] += 1
-                lines += entry.lines
-                vocabulary[entry.kind].update(entry.parts.split())
-        with cursor.copy(_COPY_PARTS) as copy:
-            for kind, found in vocabulary.items():
-                for part in sorted(found - {LINE_BREAK}):
-                    if len(part) <= _LONGEST:
-                        copy.write_row((document_id, collection_id, kind, part))
+    made = list(entries(document_id))
+    with copy_into(_COPY_TEXTS) as copy:
+        for entry in made:
+            payload = json.dumps(entry.payload, ensure_ascii=False)
+            words, parts = tokens(entry.words), tokens(entry.parts)
+            copy.write_row((document_id, collection_id, entry.kind, words, parts, payload))
+            counted[entry.kind] += 1
+            lines += entry.lines
+            vocabulary[entry.kind].update(entry.parts.split())
+    with copy_into(_COPY_PARTS) as copy:
+        for kind, found in vocabulary.items():
+            for part in sorted(found - {LINE_BREAK}):
+                if len(part) <= _LONGEST:
+                    copy.write_row((document_id, collection_id, kind, part))
     return _Held(counted[PASSAGE], counted[SECTION], lines)
 
 

@@ -10,7 +10,8 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from django.db import connection
+
+from workbench.infra.copying import copy_into
 
 from .models import EmbeddingSpace
 
@@ -36,13 +37,13 @@ def vectors_write(
     for name, keys in zip(_KEYS, (passage_ids, space.pk, document_ids, collection_id), strict=True):
         rows[f"{name} bytes"], rows[name] = 8, keys
     rows["bytes"], rows["width"], rows["vector"] = 4 + 4 * width, width, vectors
-    with connection.cursor() as cursor, cursor.copy(_SQL) as copy:
+    with copy_into(_SQL) as copy:
         copy.write(_BEGIN + rows.tobytes() + _END)
 
 
 def tokens_write(*, space: EmbeddingSpace, document_id: int, packed: Iterable[tuple[int, bytes]]) -> None:
     """Writes the packed tokens of a document's passages: (passage, tokens). None of them may have any yet."""
-    with connection.cursor() as cursor, cursor.copy(_TOKENS_SQL) as copy:
+    with copy_into(_TOKENS_SQL) as copy:
         for passage_id, tokens in packed:
             copy.write_row((passage_id, space.pk, document_id, tokens))
 
