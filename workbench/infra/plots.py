@@ -173,11 +173,6 @@ def _cut(label: str, longest: int) -> str:
     return label if len(label) <= longest else f"{label[: longest - 1]}…"
 
 
-def _spoken(value: float, digits: int) -> str:
-    """A number for people, with the decimal mark of their language; rounded here, as Django's own only cuts."""
-    return number_format(f"{value:.{digits}f}")
-
-
 # --- lines, bars and dots over two axes ---------------------------------------------------------------
 
 WIDTH, HEIGHT = 440, 200
