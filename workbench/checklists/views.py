@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from workbench.accounts.permissions import Permission, permissions_in
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
 from workbench.infra.docx_files import MEDIA_TYPE as DOCX
 
 from . import export, presenters, selectors, services
@@ -23,7 +23,7 @@ def set_list(request: HttpRequest) -> HttpResponse:
     form = QuestionSetForm(request.POST or None, user=request.user)
     if request.method == "POST" and form.is_valid():
         cleaned = form.cleaned_data
-        try:
+        with refused_in(form):
             question_set = services.question_set_create(
                 actor=request.user,
                 collection=cleaned["collection"],
@@ -31,9 +31,6 @@ def set_list(request: HttpRequest) -> HttpResponse:
                 description=cleaned["description"],
                 questions=services.questions_in(cleaned["questions"]),
             )
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             return redirect(question_set)
     context = {"sets": selectors.question_sets_visible(user=request.user), "form": form}
     return render(request, "checklists/sets.html", context)
@@ -53,14 +50,12 @@ def set_change(request: HttpRequest, pk: int) -> HttpResponse:
     question_set = selectors.question_set_for(user=request.user, pk=pk)
     form = QuestionsForm(request.POST)
     if form.is_valid():
-        try:
+        with told(request):
             services.question_set_change(
                 actor=request.user,
                 question_set=question_set,
                 questions=services.questions_in(form.cleaned_data["questions"]),
             )
-        except WorkbenchError as error:
-            messages.error(request, error.message)
     else:
         messages.error(request, " ".join(form.errors["questions"]))
     return redirect(question_set)
@@ -74,7 +69,7 @@ def round_start(request: HttpRequest, pk: int) -> HttpResponse:
     if not form.is_valid():
         context = presenters.set_page(question_set=question_set, user=request.user, round_form=form)
         return render(request, "checklists/set.html", context, status=422)
-    try:
+    with told(request):
         started = services.round_start(
             actor=request.user,
             question_set=question_set,
@@ -82,10 +77,8 @@ def round_start(request: HttpRequest, pk: int) -> HttpResponse:
             strategy=form.cleaned_data["strategy"],
             due_on=form.cleaned_data["due_on"],
         )
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect(question_set)
-    return redirect(started)
+        return redirect(started)
+    return redirect(question_set)
 
 
 @require_GET
@@ -128,8 +121,6 @@ def round_export(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
 def cell_retry(request: HttpRequest, pk: int) -> HttpResponse:
     """Asks a failed cell again."""
     cell = selectors.cell_for(user=request.user, pk=pk)
-    try:
+    with told(request):
         services.cell_retry(actor=request.user, cell=cell)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
     return redirect(cell.round)
