@@ -15,7 +15,7 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.base import Actions, checked
 
 from . import dataset, label_studio, transfer, trec
 from .matching import match_by_worker
@@ -103,7 +103,6 @@ class PairExchange(Actions):
     """Files of a labelling project; ``get_object`` gives one that the caller sees."""
 
     @extend_schema(
-        parameters=[IDEMPOTENCY],
         request={"multipart/form-data": PairFileSerializer},
         responses=LabelImportSerializer,
     )
@@ -167,7 +166,6 @@ class LabelExchange(Actions):
         return _file(text, f"{collection.slug}.run")
 
     @extend_schema(
-        parameters=[IDEMPOTENCY],
         request={"multipart/form-data": LabelFileSerializer},
         responses=LabelImportSerializer,
     )
