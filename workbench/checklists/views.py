@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.infra.acts import refused_in, told
-from workbench.infra.docx_files import MEDIA_TYPE as DOCX
+from workbench.infra.exports import download
 
 from . import export, presenters, selectors, services
 from .docx import round_docx
@@ -94,27 +94,20 @@ def round_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, template, context)
 
 
-_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-
-
 @require_GET
 def round_export(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
     """The grid as CSV, JSON lines, a workbook or a document."""
     round_ = selectors.round_for(user=request.user, pk=pk)
     grid = selectors.grid(round_=round_, today=timezone.localdate(), viewer=request.user)
     if kind == "csv":
-        response = HttpResponse(export.round_csv(grid=grid), content_type="text/csv; charset=utf-8")
+        body: str | bytes = export.round_csv(grid=grid)
     elif kind == "xlsx":
         body = export.round_xlsx(round_=round_, grid=grid)
-        response = HttpResponse(body, content_type=_XLSX)
     elif kind == "docx":
         body = round_docx(round_=round_, grid=grid)
-        response = HttpResponse(body, content_type=DOCX)
     else:
-        lines = export.round_jsonl(round_=round_, grid=grid)
-        response = HttpResponse(lines, content_type="application/x-ndjson; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="round-{round_.pk}.{kind}"'
-    return response
+        body = export.round_jsonl(round_=round_, grid=grid)
+    return download(body, f"round-{round_.pk}.{kind}")
 
 
 @require_POST

@@ -23,6 +23,7 @@ from workbench.api.filtering import between_days, by_key, by_person, by_slug
 from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
+from workbench.infra.exports import download
 
 from . import adjudication, work
 from . import serializers as shapes
@@ -284,11 +285,8 @@ class CollectionLabelViewSet(LabelExchange, ApiViewSet[Collection]):
     def export(self, request: Request, slug: str) -> HttpResponse:
         """Downloads all labels as CSV: one column per judge, plus the effective label."""
         collection = self.get_object()
-        response = HttpResponse(
-            labels_csv(actor=request.user, collection=collection), content_type="text/csv; charset=utf-8"
-        )
-        response["Content-Disposition"] = f'attachment; filename="labels-{collection.slug}.csv"'
-        return response
+        body = labels_csv(actor=request.user, collection=collection)
+        return download(body, f"labels-{collection.slug}.csv")
 
 
 def _agreement(figures: CollectionAgreement) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from workbench.accounts.reauthentication import asks_again
 from workbench.errors import Conflict
 from workbench.infra.acts import refused_in, told
 from workbench.infra.addresses import number_in
+from workbench.infra.exports import download
 from workbench.runs.models import RunStatus
 from workbench.runs.selectors import run_for
 from workbench.runs.services import question_repeat
@@ -167,9 +168,7 @@ def cost_export(request: HttpRequest) -> HttpResponse:
     _require_operator(request)
     first = costs.month_in(request.GET.get("month"))
     body = costs.costs_csv(user=request.user, first=first)
-    response = HttpResponse(body, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="costs-{first:%Y-%m}.csv"'
-    return response
+    return download(body, f"costs-{first:%Y-%m}.csv")
 
 
 @require_safe

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from workbench.direction import shown_in_json
 from workbench.infra.acts import told
 from workbench.infra.addresses import number_in
+from workbench.infra.exports import download
 from workbench.runs.models import Run
 from workbench.runs.selectors import run_for
 from workbench.runs.similar import same_filters
@@ -57,9 +58,7 @@ def receipt_json(request: HttpRequest, pk: int) -> HttpResponse:
     candidate = candidate_for(user=request.user, pk=pk)
     require_sight(user=request.user, runs=[candidate.run])
     body = json.dumps(receipt_of(candidate), ensure_ascii=False, indent=2)
-    response = HttpResponse(body, content_type="application/json; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="receipt-{pk}.json"'
-    return response
+    return download(body, f"receipt-{pk}.json")
 
 
 @require_http_methods(["GET", "POST"])

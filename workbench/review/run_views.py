@@ -20,6 +20,7 @@ from workbench.documents.picker import picker
 from workbench.errors import WorkbenchError
 from workbench.infra.acts import refused_in, told
 from workbench.infra.addresses import words_in
+from workbench.infra.exports import download
 from workbench.runs import selectors, services
 from workbench.runs.estimates import Estimate, question_estimate
 from workbench.runs.forms import AskForm, CompareDecisionForm, CompareForm, ScopeFields
@@ -156,9 +157,7 @@ def run_json(request: HttpRequest, pk: int) -> HttpResponse:
     run = selectors.run_for(user=request.user, pk=pk)
     require_sight(user=request.user, runs=[run])
     body = json.dumps(run_tabs.record(run), ensure_ascii=False, indent=2)
-    response = HttpResponse(body, content_type="application/json; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="run-{run.pk}.json"'
-    return response
+    return download(body, f"run-{run.pk}.json")
 
 
 @require_GET

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from workbench.documents.selectors import collection_for
 from workbench.infra.acts import refused_in, told
+from workbench.infra.exports import download
 
 from . import presenters, selectors, services, transfer
 from .forms import EntryDecisionForm, EntryForm, ImportForm
@@ -62,9 +63,7 @@ def export_entries(request: HttpRequest, slug: str) -> HttpResponse:
     """The whole dictionary as CSV."""
     collection = collection_for(user=request.user, slug=slug)
     body = transfer.entries_csv(collection=collection)
-    response = HttpResponse(body, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="vocabulary-{collection.slug}.csv"'
-    return response
+    return download(body, f"vocabulary-{collection.slug}.csv")
 
 
 @require_POST
