@@ -18,7 +18,8 @@ from arbitration.contracts import ConflictPair, QuoteCheck, Role
 from arbitration.decision import Decision
 from arbitration.differences import SaidBy, difference_in_words, headline, is_same_matter
 from arbitration.evidence import LATE_WEIGHT, log_odds
-from arbitration.expected_values import ValueKind, counted, counts, expected_kinds, gives_value
+from arbitration.expected_values import ValueKind, expected_kinds, gives_value
+from arbitration.leading import Weighed, giving_the_value
 from arbitration.pool import CandidatePool, PoolCandidate, Precedence, PrecedenceKind
 from arbitration.precedence.settle import precedence_of
 from arbitration.sentences import (
@@ -286,15 +287,11 @@ def _over(one: Precedence, old: _Sentence, pool: CandidatePool, language: str) -
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    text: str
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sentence(Weighed):
     citation: Citation
-    weight: float
-    order: tuple[int, int]
     candidate: PoolCandidate
     first: int
-    language: str
     is_whole: bool
 
     @property
@@ -325,32 +322,8 @@ def _chosen(evidence: _Evidence, pool: CandidatePool, further: _Evidence) -> lis
     lead = max((s for s in sentences if s.order[0] == 0), key=lambda s: s.weight, default=None)
     if lead is None:
         return chosen
-    lead = _giving_the_value(lead, everything, pool) or lead
+    lead = giving_the_value(lead, everything, pool.question)
     return [lead, *(s for s in chosen if s is not lead)][:limit]
-
-
-def _giving_the_value(lead: _Sentence, sentences: list[_Sentence], pool: CandidatePool) -> _Sentence | None:
-    """The sentence that gives the value asked for where the one that leads gives none: of the same passage, or else of
-    the next one that has such a sentence. It speaks of the matter too: it has half of the question's words that the
-    leading one has."""
-    kinds, noun = expected_kinds(pool.question.normalised), counted(pool.question.normalised)
-    gives = gives_value(lead.text, kinds)
-    if not kinds or (gives and (not noun or counts(lead.text, noun, lead.language))):
-        return None
-    enough = _words_met(lead, pool) / 2
-    giving = [s for s in sentences if gives_value(s.text, kinds) and _words_met(s, pool) >= max(enough, 1)]
-    if noun:
-        # A figure of something else may lead only where its own passage counts nothing, never that of another passage.
-        beside = [s for s in giving if s.order[0] == lead.order[0]]
-        counting = [s for s in (beside if gives else giving) if counts(s.text, noun, s.language)]
-        giving = counting or ([] if gives else beside)
-    return min(giving, key=lambda s: (s.order[0] != lead.order[0], s.order[0], -s.weight), default=None)
-
-
-def _words_met(sentence: _Sentence, pool: CandidatePool) -> int:
-    """Single words of the question in a sentence."""
-    matched = TermMatcher(pool.question.terms(), sentence.language).matched(sentence.text)
-    return len({word for term in matched for word in term.split()})
 
 
 def _sentences(candidate: PoolCandidate, verdict: Verdict, rank: int, pool: CandidatePool) -> list[_Sentence]:

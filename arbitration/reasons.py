@@ -14,12 +14,11 @@ from arbitration.contracts import Role
 from arbitration.expected_values import (
     ValueKind,
     asking_words,
-    counted,
-    counts,
     expected_kinds,
     gives_value,
     values_in,
 )
+from arbitration.leading import Weighed, giving_the_value
 from arbitration.pool import CandidatePool, PoolCandidate, WordMatch
 from arbitration.questions.same_words import Term, new_terms, share_a_word
 from arbitration.sentences import (
@@ -106,6 +105,11 @@ _VALUES: dict[str, dict[frozenset[ValueKind], tuple[str, str]]] = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Quotable(Weighed):
+    sentence: Sentence
+
+
 @dataclass(frozen=True)
 class ReasonWriter:
     """Writes the reasons over one pool, in the question's language. ``is_named`` and ``meets`` of a candidate are what
@@ -142,10 +146,6 @@ class ReasonWriter:
         return expected_kinds(self.pool.question.normalised)
 
     @cached_property
-    def _counted(self) -> str:
-        return counted(self.pool.question.normalised)
-
-    @cached_property
     def _asked(self) -> tuple[str, ...]:
         """The single words of the question that a passage can be expected to have, those that ask aside."""
         asking = {word.casefold() for word in asking_words(self.pool.question.normalised)}
@@ -161,45 +161,28 @@ class ReasonWriter:
         """The sentence nearest to the question, or one that gives the value asked for where that gives none; the
         longest where none says something."""
         found = sentences_of(candidate.anchor_text)
+        language = self._language_of(candidate)
         whole = [
-            (sentence, weight)
-            for sentence, weight in joined_sentences(found, self._weights(found, candidate))
+            _Quotable(
+                text=sentence.text, language=language, weight=weight, order=(0, place), sentence=sentence
+            )
+            for place, (sentence, weight) in enumerate(
+                joined_sentences(found, self._weights(found, candidate))
+            )
             if len(sentence.text.split()) >= _FEWEST_WORDS
             and not is_heading(sentence.text)
             and not is_titled(sentence.text)
         ]
         if not whole:
             return max(found, key=lambda sentence: len(sentence.text), default=None)
-        best = max(whole, key=lambda pair: pair[1])[0]
-        return self._giving_the_value(best, whole, self._matcher(candidate)) or best
+        best = max(whole, key=lambda quotable: quotable.weight)
+        return giving_the_value(best, whole, self.pool.question).sentence
 
     def _weights(self, found: Sequence[Sentence], candidate: PoolCandidate) -> Sequence[float]:
         if len(candidate.sentence_matches) == len(found):
             return candidate.sentence_matches
         matcher = self._matcher(candidate)
         return [len(matcher.matched(sentence.text)) for sentence in found]
-
-    def _giving_the_value(
-        self, best: Sentence, whole: Sequence[tuple[Sentence, float]], matcher: TermMatcher
-    ) -> Sentence | None:
-        """The nearest sentence with a value of the kind asked for and half of the question's words that the best one
-        has; ``None`` where the best one gives such a value, or none is asked for."""
-        noun = self._counted
-        gives = self._gives(best.text)
-        if not self._kinds or (gives and (not noun or counts(best.text, noun, matcher.language))):
-            return None
-        enough = max(1.0, len(matcher.matched(best.text)) / 2)
-        giving = [
-            (sentence, weight)
-            for sentence, weight in whole
-            if self._gives(sentence.text)
-            and len(matcher.matched(sentence.text)) >= enough
-            and (not gives or counts(sentence.text, noun, matcher.language))
-        ]
-        return max(giving, key=lambda pair: pair[1])[0] if giving else None
-
-    def _gives(self, text: str) -> bool:
-        return gives_value(text, self._kinds)
 
     def _matcher(self, candidate: PoolCandidate) -> TermMatcher:
         return term_matcher(self.pool.question.terms(), self._language_of(candidate))
@@ -330,7 +313,7 @@ class ReasonWriter:
         name = _VALUES[self._language].get(self._kinds)
         if name is None:
             return ""
-        gives = self._gives(candidate.anchor_text)
+        gives = gives_value(candidate.anchor_text, self._kinds)
         return self._parts["gives" if gives else "gives_none"].format(value=name[0 if gives else 1])
 
     def _language_of(self, candidate: PoolCandidate) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -140,11 +139,6 @@ class LabelledSet:
     name: str
     documents: tuple[DatasetDocument, ...]
     questions: tuple[EvalQuestion, ...]
-
-    @cached_property
-    def document_by_id(self) -> dict[tuple[str, str], DatasetDocument]:
-        """Documents by (collection, document_id)."""
-        return {(document.collection, document.document_id): document for document in self.documents}
 
     @property
     def collections(self) -> tuple[str, ...]:

@@ -151,7 +151,6 @@ class HtmlReader(HTMLParser):
         self._label = ""
         self._words: list[tuple[str, bool, bool]] = []  # text, hidden, bold
         self._title_words: list[str] | None = None
-        self._sheet: list[str] | None = None
         self._scripts = 0
         self._hidden = 0
 

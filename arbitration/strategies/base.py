@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -316,9 +316,3 @@ def by_reranker(scorer: Scorer) -> DecidedBy:
     """The decider of a deployed model's verdict, named by what it is; a scorer that does not say is a network."""
     is_logistic = getattr(scorer, "architecture", "") == "logistic"
     return DecidedBy(kind="logistic" if is_logistic else "mlp", name="reranker", version=scorer.version)
-
-
-def in_pool_order(pool: CandidatePool, verdicts: Iterable[Verdict]) -> Sequence[Verdict]:
-    """Verdicts sorted by the pool's order."""
-    position = {candidate.candidate_id: index for index, candidate in enumerate(pool.candidates)}
-    return sorted(verdicts, key=lambda verdict: position[verdict.candidate_id])

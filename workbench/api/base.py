@@ -35,14 +35,6 @@ Row = TypeVar("Row", bound=models.Model)
 
 #: A key in an address: digits that a column can hold.
 KEY = "[0-9]{1,18}"
-IDEMPOTENCY = OpenApiParameter(
-    "Idempotency-Key",
-    OpenApiTypes.STR,
-    OpenApiParameter.HEADER,
-    description=(
-        "Repeating a request with the same key within a day returns the first response. At most 80 characters."
-    ),
-)
 COLLECTION = OpenApiParameter("collection", OpenApiTypes.STR, description="Slug of the collection.")
 RUN = OpenApiParameter("run", OpenApiTypes.INT, description="ID of the run.")
 _KEPT = timedelta(days=1)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter
 
 from .conditions import is_versioned, reading_action
 from .examples import add_examples
@@ -55,14 +56,14 @@ def describe_one_body(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     return result
 
 
-IDEMPOTENCY_HEADER = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 80},
-    "description": (
+IDEMPOTENCY = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "minLength": 1, "maxLength": 80},
+    OpenApiParameter.HEADER,
+    description=(
         "Repeating a request with the same key within a day returns the first response. At most 80 characters."
     ),
-}
+)
 IF_MATCH = {
     "name": "If-Match",
     "in": "header",
@@ -87,6 +88,12 @@ class OperationSchema(AutoSchema):
         thing, act = (str(getattr(self.view, name, "") or "") for name in ("basename", "action"))
         return title_of(self.get_operation_id(), thing=thing, act=act)
 
+    def get_override_parameters(self) -> list[Any]:
+        """With the idempotency key of every POST that is remembered."""
+        given: list[Any] = super().get_override_parameters()
+        remembers = self.method == "POST" and getattr(self.view, "remembers_posts", False)
+        return [*given, IDEMPOTENCY] if remembers else given
+
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:  # type: ignore[override]
         """As the framework describes it, with the rest."""
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
@@ -106,11 +113,8 @@ class OperationSchema(AutoSchema):
 
     def _headers(self) -> Iterator[dict[str, Any]]:
         view: Any = self.view
-        if self.method == "POST":
-            if view.remembers_posts:
-                yield IDEMPOTENCY_HEADER
-            if reading_action(view) is not None:
-                yield IF_MATCH
+        if self.method == "POST" and reading_action(view) is not None:
+            yield IF_MATCH
         elif self.method == "GET" and is_versioned(view) and _is_json(self.get_response_serializers()):
             yield IF_NONE_MATCH
 

@@ -6,9 +6,7 @@ from __future__ import annotations
 _TITLES = {
     "audit_events_anchor_create": "Get an audit trail anchor",
     "audit_events_verify_create": "Verify the audit trail",
-    "candidates_adjudicate_create": "Adjudicate a candidate",
     "candidates_choose_create": "Choose a role for a candidate",
-    "candidates_receipt_retrieve": "Get the receipt of a candidate",
     "candidates_undo_create": "Undo a decision on a candidate",
     "collection_archives_create": "Import a collection archive",
     "collection_archives_retrieve": "Export a collection archive",
@@ -44,7 +42,6 @@ _TITLES = {
     "comparisons_candidates_retrieve": "List the candidates of a comparison",
     "comparisons_decide_create": "Decide a candidate of a comparison",
     "costs_retrieve": "Get costs",
-    "disputes_set_aside_create": "Set aside a dispute",
     "documents_alike_list": "List near-duplicates",
     "documents_archive_create": "Upload a ZIP of documents",
     "documents_beside_retrieve": "Compare two documents",
@@ -56,11 +53,9 @@ _TITLES = {
     "documents_find_retrieve": "Find words in a document",
     "documents_keep_create": "Undo the deletion of a document",
     "documents_original_retrieve": "Download a document",
-    "documents_outline_list": "Get the outline of a document",
     "documents_pages_image_retrieve": "Get a page image",
     "documents_pages_retrieve": "Get a page",
     "documents_restriction_create": "Set the restriction of a document",
-    "documents_restriction_retrieve": "Get the restriction of a document",
     "documents_version_decision_create": "Accept or decline a new version",
     "documents_versions_retrieve": "List the versions of a document",
     "drift_retrieve": "Get drift figures",
@@ -69,7 +64,6 @@ _TITLES = {
     "labeling_desk_answer_create": "Label a pair",
     "labeling_desk_pass_create": "Skip a pair",
     "labeling_desk_release_create": "Release reserved pairs",
-    "labeling_desk_retrieve": "Get a pair",
     "labeling_projects_elusion_create": "Draw a sample of discarded passages",
     "labeling_projects_guidelines_create": "Write guidelines",
     "labeling_projects_guidelines_list": "List versions of the guidelines",
@@ -98,8 +92,6 @@ _TITLES = {
     "language_models_stop_create": "Stop language models",
     "language_retrieve": "Get the language",
     "maintenance_create": "Start a maintenance job",
-    "maintenance_list": "List maintenance jobs",
-    "maintenance_retrieve": "Get a maintenance job",
     "models_end_shadow_create": "Remove the shadow model",
     "models_labels_list": "List the labels of a model",
     "models_roll_back_create": "Roll back to a model",
@@ -109,7 +101,6 @@ _TITLES = {
     "notifications_wish_create": "Set e-mail notifications",
     "notifications_wish_retrieve": "Get the setting of e-mail notifications",
     "period_reports_list": "Get the figures of a period",
-    "question_sets_coverage_list": "Get the coverage of a question set",
     "questions_create": "Ask a question",
     "questions_estimate_retrieve": "Estimate a question",
     "queue_bulk_create": "Bulk approve cards",
@@ -121,20 +112,16 @@ _TITLES = {
     "queue_next_create": "Start the next card",
     "queue_release_create": "Release a card",
     "queue_release_run_create": "Release the cards of a run",
-    "queue_retrieve": "Get a card",
     "reopenings_create": "Reopen a signed run",
     "reviews_create": "Decide a candidate",
     "rounds_create": "Start a round",
-    "rounds_grid_retrieve": "Get the grid of a round",
     "runs_again_create": "Repeat a run",
     "runs_answer_create": "Request a new version of an answer",
-    "runs_answer_retrieve": "Get the answer of a run",
     "runs_as_of_retrieve": "Get a run at a given time",
     "runs_events_retrieve": "Stream the progress of a run",
     "runs_evidence_create": "Add evidence to a run",
     "runs_not_found_create": "Confirm or refute a not-found result",
     "runs_not_found_undo_create": "Undo a decision on a not-found result",
-    "runs_record_retrieve": "Get the record of a run",
     "runs_signing_retrieve": "Preview a signature",
     "search_list": "Search passages",
     "signatures_create": "Sign a run",
@@ -143,14 +130,17 @@ _TITLES = {
     "training_schedule_retrieve": "Get the training schedule",
     "trainings_create": "Start a training",
     "trainings_plan_retrieve": "Get a training plan",
-    "vocabulary_approve_create": "Approve a synonym pair",
     "vocabulary_create": "Add a synonym pair",
-    "vocabulary_list": "List synonym pairs",
-    "vocabulary_reject_create": "Reject a synonym pair",
-    "vocabulary_retrieve": "Get a synonym pair",
     "webhook_deliveries_repeat_create": "Repeat a delivery",
     "webhooks_repeat_missed_create": "Repeat missed deliveries",
     "webhooks_secret_create": "Renew the secret of a webhook",
+}
+#: By basename, for things that people call by another name than their address.
+_THINGS = {
+    "labeling-desk": "pair",
+    "maintenance": "maintenance job",
+    "queue": "card",
+    "vocabulary": "synonym pair",
 }
 _VERBS = {"list": "List", "retrieve": "Get", "create": "Create"}
 
@@ -162,8 +152,10 @@ def title_of(operation_id: str, *, thing: str, act: str) -> str | None:
         return _TITLES[operation_id]
     if not (thing and act):
         return None
-    name = thing.replace("-", " ").replace("labeling", "labelling")
+    name = _THINGS.get(thing) or thing.replace("-", " ").replace("labeling", "labelling")
     if act == "list":
         return f"List {name[:-1]}ies" if name.endswith("y") else f"List {name}s"
-    verb = _VERBS.get(act, act.replace("_", " ").capitalize())
-    return f"{verb} {'an' if name[0] in 'aeio' else 'a'} {name}"
+    one = f"{'an' if name[0] in 'aeio' else 'a'} {name}"
+    if act not in _VERBS and operation_id.endswith(("_list", "_retrieve")):
+        return f"Get the {act} of {one}"
+    return f"{_VERBS.get(act, act.replace('_', ' ').capitalize())} {one}"

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from workbench.accounts.permissions import Permission
 from workbench.accounts.reauthentication import asks_again
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
 
 from .tokens import LONGEST_DAYS, token_create, token_for, token_revoke, tokens_of
 
@@ -55,11 +55,8 @@ def tokens(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST or None)
     key = ""
     if request.method == "POST" and form.is_valid():
-        try:
+        with refused_in(form):
             _token, key = token_create(actor=request.user, **form.cleaned_data)
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             form = TokenForm()
     now = timezone.now()
     rows = [
@@ -85,11 +82,8 @@ def _state(is_revoked: bool, is_over: bool) -> str:
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """The token opens nothing from now on."""
     token = token_for(user=request.user, pk=pk)
-    try:
+    with told(request):
         token_revoke(actor=request.user, token=token)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(request, _("“%(name)s” is revoked.") % {"name": token.name})
     return redirect("tokens:tokens")
 

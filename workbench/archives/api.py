@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 from workbench.api.conditions import address_of_object, created
 from workbench.api.reauthentication import asks_again, asks_again_to_read
 from workbench.documents.models import Collection
@@ -91,7 +91,6 @@ class CollectionArchiveViewSet(ApiViewSet[Collection]):
         return response
 
     @extend_schema(
-        parameters=[IDEMPOTENCY],
         request={"multipart/form-data": ArchiveSerializer},
         responses={200: ArchiveFiguresSerializer, 201: ArchiveFiguresSerializer},
     )

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection
+from workbench.infra.leases import Retried
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -59,7 +60,7 @@ class TransferQuerySet(models.QuerySet["Transfer"]):
         return self.filter(leaves | Q(direction=Direction.IN, requested_by=user))
 
 
-class Transfer(models.Model):
+class Transfer(Retried):
     """One archive on its way; ``collection`` is the one that leaves, or the one that was made of what arrived."""
 
     direction = models.CharField(max_length=3, choices=Direction.choices)
@@ -77,9 +78,6 @@ class Transfer(models.Model):
     #: :class:`workbench.archives.services.ArchiveFigures`, once they are known.
     figures = models.JSONField(null=True, blank=True)
     failure = models.TextField(blank=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    lease_owner = models.CharField(max_length=80, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
     changed_at = models.DateTimeField(db_default=Now(), help_text="When the state changed last.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib import messages
 from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,6 +13,7 @@ from workbench.accounts.permissions import Permission
 from workbench.accounts.reauthentication import ask_who_it_is, asks_again, shown_lately
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
 from workbench.review.blindness import after_blind_decisions, require_sight_of_collection
 
 from . import presenters, transfers
@@ -43,10 +43,8 @@ def sent(request: HttpRequest) -> HttpResponse:
     and they said so."""
     form = ArchiveForm(request.POST, request.FILES) if request.method == "POST" else ArchiveForm()
     if request.method == "POST" and form.is_valid():
-        try:
+        with refused_in(form, "file"):
             return redirect(transfers.archive_upload(actor=request.user, file=form.cleaned_data["file"]))
-        except WorkbenchError as error:
-            form.add_error("file", error.message)
     context = presenters.sent_page(user=request.user, form=form)
     return render(request, "archives/sent.html", context, status=422 if form.errors else 200)
 
@@ -67,11 +65,9 @@ def take_in(request: HttpRequest, pk: int) -> HttpResponse:
     transfer = transfer_for(user=request.user, pk=pk, direction=Direction.IN)
     form = TakeInForm(request.POST)
     if form.is_valid():
-        try:
+        with refused_in(form, "slug"):
             transfers.archive_confirm(actor=request.user, transfer=transfer, slug=form.cleaned_data["slug"])
             return redirect(transfer)
-        except WorkbenchError as error:
-            form.add_error("slug", error.message)
     context = presenters.archive_page(transfer=transfer, form=form)
     return render(request, "archives/archive.html", context, status=422)
 
@@ -80,10 +76,8 @@ def take_in(request: HttpRequest, pk: int) -> HttpResponse:
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     """Removes the file before its time."""
     transfer = transfer_for(user=request.user, pk=pk)
-    try:
+    with told(request):
         transfers.archive_remove(actor=request.user, transfer=transfer)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
     return redirect(transfer)
 
 

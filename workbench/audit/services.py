@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from django.db import DatabaseError, connection, models, transaction
+
+from workbench.accounts.models import User
 
 from .actions import Action
 from .chain import SELECT_EVENT, canonical_event
@@ -15,9 +17,6 @@ from .models import ActorKind, AuditEvent, AuditSeal, AuditVerification, object_
 from .redaction import redacted, redacted_reason
 from .verifier import GENESIS, event_hash, link_hash
 from .verify import VERIFIED_AT_ONCE, VerifyReport, audit_verify
-
-if TYPE_CHECKING:
-    from workbench.accounts.models import User
 
 logger = structlog.get_logger(__name__)
 
@@ -29,6 +28,7 @@ __all__ = [
     "audit_seal",
     "audit_seal_all",
     "audit_verify",
+    "audit_work",
     "verification_note",
 ]
 
@@ -92,6 +92,11 @@ def audit_record(
     for listener in listeners_of(action):
         listener(event)
     return event
+
+
+def audit_work(**event: Any) -> AuditEvent:
+    """:func:`audit_record` of what a worker did by itself."""
+    return audit_record(actor=User.objects.system(), actor_kind="worker", **event)
 
 
 def audit_seal(*, limit: int = 5000, wait: bool = False) -> int:

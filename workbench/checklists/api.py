@@ -12,7 +12,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 from workbench.api.filtering import between_days, by_key, by_person, by_slug, by_word
 from workbench.documents.models import Document
 from workbench.documents.selectors import collection_for
@@ -151,7 +151,6 @@ class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVi
         return sets.select_related("collection").prefetch_related(_ASKED)
 
     @extend_schema(
-        parameters=[IDEMPOTENCY],
         request=QuestionSetCreateSerializer,
         responses={201: QuestionSetSerializer},
     )
@@ -170,7 +169,7 @@ class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVi
         rounds = reversed(question_set.rounds.all()[:MOST_ROUNDS])
         return Response(RoundCoverageSerializer(coverage(rounds=rounds), many=True).data)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=QuestionsSerializer, responses=QuestionSetSerializer)
+    @extend_schema(request=QuestionsSerializer, responses=QuestionSetSerializer)
     @action(detail=True, methods=["post"])
     def change(self, request: Request, pk: str) -> Response:
         """Replaces the questions for later rounds. Existing rounds are unchanged."""
@@ -198,7 +197,7 @@ class RoundViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
         """Only those visible to the caller."""
         return Round.objects.visible_to(self.request.user).select_related("question_set__collection")
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=RoundCreateSerializer, responses={201: RoundSerializer})
+    @extend_schema(request=RoundCreateSerializer, responses={201: RoundSerializer})
     def create(self, request: Request) -> Response:
         """Asks every question of the set for each given document. Workers fill the grid."""
         given = checked(request, RoundCreateSerializer)
@@ -243,7 +242,7 @@ class CellViewSet(ApiViewSet[Round]):
     queryset = Round.objects.none()
     serializer_class = GridCellSerializer
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: None})
+    @extend_schema(request=None, responses={202: None})
     @action(detail=True, methods=["post"])
     def retry(self, request: Request, pk: str) -> Response:
         """Retries a question that could not be asked or whose run failed."""

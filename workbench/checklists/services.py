@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
-from workbench.audit.services import audit_record
+from workbench.audit.services import audit_record, audit_work
 from workbench.documents.models import Collection, Document
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.infra.dispatch import dispatch_on_commit
@@ -232,9 +232,7 @@ def _finish_one(round_id: int) -> bool:
             return False
         Round.objects.filter(pk=ended.pk).update(finished_at=Now())
         failed = ended.cells.filter(~Q(failure="") | ~Q(run__status=RunStatus.DONE))
-        audit_record(
-            actor=User.objects.system(),
-            actor_kind="worker",
+        audit_work(
             action=Action.QUESTION_SET_FINISHED,
             obj=ended,
             collection_id=ended.question_set.collection_id,

@@ -9,8 +9,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from workbench.accounts.permissions import Permission, permissions_in
-from workbench.errors import WorkbenchError
-from workbench.infra.docx_files import MEDIA_TYPE as DOCX
+from workbench.infra.acts import refused_in, told
+from workbench.infra.exports import download
 
 from . import export, presenters, selectors, services
 from .docx import round_docx
@@ -23,7 +23,7 @@ def set_list(request: HttpRequest) -> HttpResponse:
     form = QuestionSetForm(request.POST or None, user=request.user)
     if request.method == "POST" and form.is_valid():
         cleaned = form.cleaned_data
-        try:
+        with refused_in(form):
             question_set = services.question_set_create(
                 actor=request.user,
                 collection=cleaned["collection"],
@@ -31,9 +31,6 @@ def set_list(request: HttpRequest) -> HttpResponse:
                 description=cleaned["description"],
                 questions=services.questions_in(cleaned["questions"]),
             )
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             return redirect(question_set)
     context = {"sets": selectors.question_sets_visible(user=request.user), "form": form}
     return render(request, "checklists/sets.html", context)
@@ -53,14 +50,12 @@ def set_change(request: HttpRequest, pk: int) -> HttpResponse:
     question_set = selectors.question_set_for(user=request.user, pk=pk)
     form = QuestionsForm(request.POST)
     if form.is_valid():
-        try:
+        with told(request):
             services.question_set_change(
                 actor=request.user,
                 question_set=question_set,
                 questions=services.questions_in(form.cleaned_data["questions"]),
             )
-        except WorkbenchError as error:
-            messages.error(request, error.message)
     else:
         messages.error(request, " ".join(form.errors["questions"]))
     return redirect(question_set)
@@ -74,7 +69,7 @@ def round_start(request: HttpRequest, pk: int) -> HttpResponse:
     if not form.is_valid():
         context = presenters.set_page(question_set=question_set, user=request.user, round_form=form)
         return render(request, "checklists/set.html", context, status=422)
-    try:
+    with told(request):
         started = services.round_start(
             actor=request.user,
             question_set=question_set,
@@ -82,10 +77,8 @@ def round_start(request: HttpRequest, pk: int) -> HttpResponse:
             strategy=form.cleaned_data["strategy"],
             due_on=form.cleaned_data["due_on"],
         )
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect(question_set)
-    return redirect(started)
+        return redirect(started)
+    return redirect(question_set)
 
 
 @require_GET
@@ -101,35 +94,26 @@ def round_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, template, context)
 
 
-_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-
-
 @require_GET
 def round_export(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
     """The grid as CSV, JSON lines, a workbook or a document."""
     round_ = selectors.round_for(user=request.user, pk=pk)
     grid = selectors.grid(round_=round_, today=timezone.localdate(), viewer=request.user)
     if kind == "csv":
-        response = HttpResponse(export.round_csv(grid=grid), content_type="text/csv; charset=utf-8")
+        body: str | bytes = export.round_csv(grid=grid)
     elif kind == "xlsx":
         body = export.round_xlsx(round_=round_, grid=grid)
-        response = HttpResponse(body, content_type=_XLSX)
     elif kind == "docx":
         body = round_docx(round_=round_, grid=grid)
-        response = HttpResponse(body, content_type=DOCX)
     else:
-        lines = export.round_jsonl(round_=round_, grid=grid)
-        response = HttpResponse(lines, content_type="application/x-ndjson; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="round-{round_.pk}.{kind}"'
-    return response
+        body = export.round_jsonl(round_=round_, grid=grid)
+    return download(body, f"round-{round_.pk}.{kind}")
 
 
 @require_POST
 def cell_retry(request: HttpRequest, pk: int) -> HttpResponse:
     """Asks a failed cell again."""
     cell = selectors.cell_for(user=request.user, pk=pk)
-    try:
+    with told(request):
         services.cell_retry(actor=request.user, cell=cell)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
     return redirect(cell.round)

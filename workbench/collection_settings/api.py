@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from arbitration.strategies.rubrics import PROPERTIES
 from workbench.accounts.permissions import Permission
-from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.base import Actions, checked
 from workbench.api.reauthentication import asks_again
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
@@ -65,7 +65,6 @@ class CollectionSettingsActions(Actions):
     @extend_schema(methods=["GET"], responses=CollectionSettingsSerializer)
     @extend_schema(
         methods=["POST"],
-        parameters=[IDEMPOTENCY],
         request=CollectionSettingsSerializer,
         responses=CollectionSettingsSerializer,
     )

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from arbitration.triage import GateProfile
 from workbench.documents.models import Collection
+from workbench.infra.leases import Retried
 
 #: The thresholds of a profile, in the order they are shown.
 THRESHOLDS = ("minimum", "verify", "accept", "gap", "keyword", "query", "alias", "confident")
@@ -133,7 +134,7 @@ class BarState(models.TextChoices):
     FAILED = "failed", _("failed")
 
 
-class BarProposal(models.Model):
+class BarProposal(Retried):
     """The bar that keeps a promise, computed from the collection's own decided questions, with the effect of every bar
     that was tried. Once ready it never changes; applying it is an act of its own."""
 
@@ -159,9 +160,6 @@ class BarProposal(models.Model):
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True, blank=True)
-    lease_owner = models.CharField(max_length=80, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
         ordering = ["-id"]

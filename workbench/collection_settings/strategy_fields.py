@@ -122,11 +122,6 @@ class StrategyFields(forms.Form):
         """The fields of pointwise."""
         return self.settings_of("pointwise")
 
-    @property
-    def has_settings(self) -> bool:
-        """Whether any of them was filled in."""
-        return any(self[name].value() for name in StrategyFields.base_fields if name in self.fields)
-
     def options_by_strategy(self) -> dict[str, dict[str, Any]]:
         """What was filled in, by strategy. Valid forms only."""
         return {name: given for name in SETTABLE if (given := self.options_of(name))}

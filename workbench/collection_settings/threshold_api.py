@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from arbitration.triage import OPEN_GATES, GateProfile
 from workbench.accounts.permissions import Permission
-from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.base import Actions, checked
 from workbench.api.reauthentication import asks_again
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
@@ -96,7 +96,6 @@ class CollectionThresholdActions(Actions):
     @extend_schema(methods=["GET"], responses=ThresholdsSerializer)
     @extend_schema(
         methods=["POST"],
-        parameters=[IDEMPOTENCY],
         request=ThresholdsApplySerializer,
         responses=ThresholdsSerializer,
     )
@@ -120,7 +119,7 @@ class CollectionThresholdActions(Actions):
         )
         return _in_use(collection)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=ActSerializer, responses=ThresholdsSerializer)
+    @extend_schema(request=ActSerializer, responses=ThresholdsSerializer)
     @action(detail=True, methods=["post"], url_path="thresholds/remove")
     @asks_again
     def remove_thresholds(self, request: Request, slug: str) -> Response:

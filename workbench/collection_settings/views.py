@@ -18,6 +18,7 @@ from workbench.documents.erasure import hold_set, retention_set
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
+from workbench.infra.acts import told
 
 from . import presenters, services
 from .forms import (
@@ -138,7 +139,7 @@ def apply_proposal(request: HttpRequest, slug: str) -> HttpResponse:
         messages.error(request, _("Say why, and choose one of the proposals."))
         return redirect("collection_settings:settings", slug=slug)
     proposal = form.cleaned_data["proposal"]
-    try:
+    with told(request, _("The thresholds are in use from the next question on.")):
         services.gates_apply(
             actor=request.user,
             collection=collection,
@@ -147,10 +148,6 @@ def apply_proposal(request: HttpRequest, slug: str) -> HttpResponse:
             proposal=proposal,
             reason=form.cleaned_data["reason"],
         )
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
-        messages.success(request, _("The thresholds are in use from the next question on."))
     return redirect("collection_settings:settings", slug=slug)
 
 
@@ -163,10 +160,6 @@ def remove_thresholds(request: HttpRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, _("Say why the thresholds are removed."))
         return redirect("collection_settings:settings", slug=slug)
-    try:
+    with told(request, _("Everything is verified from the next question on.")):
         services.gates_remove(actor=request.user, collection=collection, **form.cleaned_data)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
-        messages.success(request, _("Everything is verified from the next question on."))
     return redirect("collection_settings:settings", slug=slug)

@@ -12,7 +12,7 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.accounts.reauthentication import asks_again
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in
 
 from .forms import GroupRoleForm
 from .groups import group_role_add, group_role_remove, group_roles_of
@@ -27,18 +27,13 @@ def groups(request: HttpRequest, slug: str) -> HttpResponse:
         return _page(request, collection, GroupRoleForm())
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form = GroupRoleForm(request.POST)
-    if not form.is_valid():
-        return _page(request, collection, form, status=422)
-    try:
-        row = group_role_add(actor=request.user, collection=collection, **form.cleaned_data)
-    except WorkbenchError as error:
-        form.add_error(None, error.message)
-        return _page(request, collection, form, status=422)
-    messages.success(
-        request,
-        _("Members of %(group)s are now %(role)s.") % {"group": row.group, "role": row.get_role_display()},
-    )
-    return redirect("directory:groups", slug=slug)
+    if form.is_valid():
+        with refused_in(form):
+            row = group_role_add(actor=request.user, collection=collection, **form.cleaned_data)
+            said = _("Members of %(group)s are now %(role)s.")
+            messages.success(request, said % {"group": row.group, "role": row.get_role_display()})
+            return redirect("directory:groups", slug=slug)
+    return _page(request, collection, form, status=422)
 
 
 @require_POST

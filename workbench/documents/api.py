@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 from workbench.api.filtering import between_days, by_person, by_slug, one_of
 from workbench.errors import WorkbenchError
 
@@ -199,7 +199,7 @@ class DocumentViewSet(
         document = document_cancel(actor=request.user, document=document_for(user=request.user, pk=int(pk)))
         return Response(DocumentSerializer(document).data)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=DescriptionSerializer, responses=DocumentSerializer)
+    @extend_schema(request=DescriptionSerializer, responses=DocumentSerializer)
     @action(detail=True, methods=["post"])
     def describe(self, request: Request, pk: str) -> Response:
         """Replaces type, parties, issuer, jurisdiction, date, tags and custom fields. Questions can be filtered by
@@ -219,9 +219,7 @@ class DocumentViewSet(
         seen = versions_seen(document=document, user=request.user)
         return Response(VersionsSerializer({"versions": seen, "offer": offer}).data)
 
-    @extend_schema(
-        parameters=[IDEMPOTENCY], request=VersionDecisionSerializer, responses=VersionOfferSerializer
-    )
+    @extend_schema(request=VersionDecisionSerializer, responses=VersionOfferSerializer)
     @action(detail=True, methods=["post"], url_path="version-decision")
     def version_decision(self, request: Request, pk: str) -> Response:
         """Accepts or declines the suggestion that the document is a new version of another one."""

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
-from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.base import Actions, checked
 from workbench.api.reauthentication import asks_again
 
 from .erasure import (
@@ -80,7 +80,7 @@ class KeepingChangeSerializer(serializers.Serializer[Any]):
 class DocumentErasureActions(Actions):
     """Deleting a document; admins of its collection."""
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=DeletionReasonSerializer, responses=DeletionSerializer)
+    @extend_schema(request=DeletionReasonSerializer, responses=DeletionSerializer)
     @action(detail=True, methods=["post"], url_path="delete", url_name="remove")
     @asks_again
     def remove(self, request: Request, pk: str) -> Response:
@@ -92,7 +92,7 @@ class DocumentErasureActions(Actions):
             DeletionSerializer(document_delete(actor=request.user, document=document, **given)).data
         )
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=DeletionReasonSerializer, responses=DeletionSerializer)
+    @extend_schema(request=DeletionReasonSerializer, responses=DeletionSerializer)
     @action(detail=True, methods=["post"])
     @asks_again
     def keep(self, request: Request, pk: str) -> Response:
@@ -116,7 +116,6 @@ class CollectionKeepingActions(Actions):
     @extend_schema(methods=["GET"], responses=KeepingSerializer)
     @extend_schema(
         methods=["POST"],
-        parameters=[IDEMPOTENCY],
         request=KeepingChangeSerializer,
         responses=KeepingSerializer,
     )

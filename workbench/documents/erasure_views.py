@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from workbench.accounts.permissions import Permission
 from workbench.accounts.reauthentication import asks_again
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import told
 
 from . import erasure, presenters, selectors
 from .forms import DeletionForm, ReasonForm
@@ -56,8 +56,6 @@ def _carried_out(
             document=document, user=request.user, query=request.GET, deletion=form
         )
         return render(request, "documents/document.html", context, status=422)
-    try:
+    with told(request):
         messages.success(request, act(document, form.cleaned_data["reason"]))
-    except WorkbenchError as error:
-        messages.error(request, error.message)
     return redirect(document)

@@ -11,7 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.base import Actions, checked
 from workbench.api.reauthentication import asks_again
 
 from .describing import LONGEST_TAG, MOST_AT_ONCE, MOST_PARTIES, MOST_TAGS, Changes, documents_describe
@@ -108,9 +108,7 @@ class CollectionFieldActions(Actions):
         rows = collection_for(user=request.user, slug=slug).fields.all()[:MOST_FIELDS]
         return Response(CollectionFieldSerializer(rows, many=True).data)
 
-    @extend_schema(
-        parameters=[IDEMPOTENCY], request=FieldAddSerializer, responses={201: CollectionFieldSerializer}
-    )
+    @extend_schema(request=FieldAddSerializer, responses={201: CollectionFieldSerializer})
     @action(detail=True, methods=["post"], url_path="fields/add")
     @asks_again
     def field_add(self, request: Request, slug: str) -> Response:
@@ -119,7 +117,7 @@ class CollectionFieldActions(Actions):
         added = field_add(actor=request.user, collection=collection, **checked(request, FieldAddSerializer))
         return Response(CollectionFieldSerializer(added).data, status=201)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=FieldRemoveSerializer, responses={204: None})
+    @extend_schema(request=FieldRemoveSerializer, responses={204: None})
     @action(detail=True, methods=["post"], url_path="fields/remove")
     @asks_again
     def field_remove(self, request: Request, slug: str) -> Response:
@@ -128,7 +126,7 @@ class CollectionFieldActions(Actions):
         field_remove(actor=request.user, collection=collection, **checked(request, FieldRemoveSerializer))
         return Response(status=204)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=BulkDescriptionSerializer, responses=DescribedSerializer)
+    @extend_schema(request=BulkDescriptionSerializer, responses=DescribedSerializer)
     @action(detail=True, methods=["post"], url_path="describe-documents")
     def describe_documents(self, request: Request, slug: str) -> Response:
         """Updates tags and fields of several documents, all or nothing. Each document gets its own audit event."""

@@ -27,7 +27,7 @@ from arbitration.errors import LLMFailure, ParseFailure
 from arbitration.parsing.isolation import OnRecognised, ParseLimits, parse_isolated
 from workbench.accounts.models import User
 from workbench.audit.actions import Action
-from workbench.audit.services import audit_record
+from workbench.audit.services import audit_work
 from workbench.infra.copying import copy_into
 from workbench.infra.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
 from workbench.infra.storable import storable
@@ -354,9 +354,7 @@ def _finish(
         index_epoch_bump(collection_ids=[document.collection_id])
         version_offer(document_id=document.pk)
         document_sketch(document=document, hashes=hashes)
-        audit_record(
-            actor=User.objects.system(),
-            actor_kind="worker",
+        audit_work(
             action=Action.DOCUMENT_READY,
             obj=document,
             collection_id=document.collection_id,
@@ -385,9 +383,7 @@ def _fail(document: Document, code: str, reason: str, *, owner: str, seconds: fl
             lease_until=None,
         )
         if changed:
-            audit_record(
-                actor=User.objects.system(),
-                actor_kind="worker",
+            audit_work(
                 action=Action.DOCUMENT_FAILED,
                 obj=document,
                 collection_id=document.collection_id,

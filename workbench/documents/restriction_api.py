@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
-from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.base import Actions, checked
 from workbench.api.reauthentication import asks_again
 
 from .models import Document
@@ -57,7 +57,6 @@ class DocumentRestrictionActions(Actions):
     @extend_schema(methods=["GET"], responses=RestrictionSerializer)
     @extend_schema(
         methods=["POST"],
-        parameters=[IDEMPOTENCY],
         request=RestrictionChangeSerializer,
         responses=RestrictionSerializer,
     )

@@ -17,7 +17,7 @@ from arbitration.text import normalise
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
-from workbench.audit.services import audit_record
+from workbench.audit.services import audit_record, audit_work
 from workbench.errors import Conflict, NotAllowed
 from workbench.infra.dispatch import dispatch_on_commit
 
@@ -56,9 +56,7 @@ def version_offer(*, document_id: int) -> VersionOffer | None:
     if older is None:
         return None
     offer = VersionOffer.objects.create(document=document, older=older)
-    audit_record(
-        actor=User.objects.system(),
-        actor_kind="worker",
+    audit_work(
         action=Action.VERSION_OFFERED,
         obj=document,
         collection_id=document.collection_id,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.accounts.reauthentication import asks_again
 from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
 from workbench.infra.addresses import number_in
 
 from . import beside, citing, describing, drawings, field_page, fields, presenters, selectors, services
@@ -31,11 +34,8 @@ def collection_list(request: HttpRequest) -> HttpResponse:
     """The collections a person belongs to; creating one."""
     form = CollectionForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refused_in(form, "name"):
             collection = services.collection_create(actor=request.user, **form.cleaned_data)
-        except WorkbenchError as error:
-            form.add_error("name", error.message)
-        else:
             return redirect("documents:collection", slug=collection.slug)
     context = {"collections": selectors.collections_with_counts(user=request.user), "form": form}
     return render(request, "documents/collections.html", context)
@@ -120,24 +120,19 @@ def _row(request: HttpRequest, document: Document) -> HttpResponse:
 @require_POST
 def document_retry(request: HttpRequest, pk: int) -> HttpResponse:
     """Retries a failed document."""
-    document = selectors.document_for(user=request.user, pk=pk, permission=Permission.UPLOAD)
-    try:
-        services.document_retry(actor=request.user, document=document)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    if request.htmx:
-        return _row(request, selectors.document_for(user=request.user, pk=pk))
-    return redirect(document.collection)
+    return _done_with(request, pk, services.document_retry)
 
 
 @require_POST
 def document_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     """Cancels processing of a document."""
+    return _done_with(request, pk, services.document_cancel)
+
+
+def _done_with(request: HttpRequest, pk: int, act: Callable[..., object]) -> HttpResponse:
     document = selectors.document_for(user=request.user, pk=pk, permission=Permission.UPLOAD)
-    try:
-        services.document_cancel(actor=request.user, document=document)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
+    with told(request):
+        act(actor=request.user, document=document)
     if request.htmx:
         return _row(request, selectors.document_for(user=request.user, pk=pk))
     return redirect(document.collection)
@@ -149,11 +144,8 @@ def document_describe(request: HttpRequest, pk: int) -> HttpResponse:
     document = selectors.document_for(user=request.user, pk=pk, permission=Permission.UPLOAD)
     form = DescribeForm(request.POST, own=list(document.collection.fields.all()))
     if form.is_valid():
-        try:
+        with refused_in(form):
             describing.document_describe(actor=request.user, document=document, **form.description())
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             messages.success(request, _("The document is described. New questions use it."))
             return redirect(document)
     context = presenters.document_page(document=document, user=request.user, query=request.GET, describe=form)
@@ -167,13 +159,10 @@ def documents_describe(request: HttpRequest, slug: str) -> HttpResponse:
     form = BulkForm(request.POST, own=list(collection.fields.all()), auto_id="id_bulk_%s")
     keys = [key for raw in request.POST.getlist("document") if (key := number_in(raw)) is not None]
     if form.is_valid():
-        try:
+        with refused_in(form):
             changed = describing.documents_describe(
                 actor=request.user, collection=collection, documents=keys, changes=form.changes()
             )
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             said = ngettext("%(n)d document changed.", "%(n)d documents changed.", changed)
             messages.success(request, said % {"n": changed})
             return redirect(f"{collection.get_absolute_url()}?{request.GET.urlencode()}")
@@ -215,11 +204,8 @@ def document_restrict(request: HttpRequest, pk: int) -> HttpResponse:
     if form.is_valid():
         given = form.cleaned_data
         readers = given["readers"] if given["is_restricted"] else None
-        try:
+        with refused_in(form):
             restriction_set(actor=request.user, document=document, readers=readers, reason=given["reason"])
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             messages.success(
                 request, _("Saved. This applies from now on, also to everything that rests on the document.")
             )

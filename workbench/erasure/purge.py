@@ -22,10 +22,9 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from workbench.accounts.models import User
 from workbench.archives.transfers import archive_under_way, archives_erase
 from workbench.audit.actions import Action
-from workbench.audit.services import audit_record
+from workbench.audit.services import audit_work
 from workbench.documents.erasure import locked_rows
 from workbench.documents.lexical import index_forget
 from workbench.documents.models import Document, DocumentStatus
@@ -118,9 +117,7 @@ def _entomb(document: Document, figures: dict[str, int]) -> None:
     # What a source called it: the hash of its place there stays, so that it does not come in again.
     SourceFile.objects.filter(document=document).update(key="", name="", facts={})
     index_epoch_bump(collection_ids=[document.collection_id])
-    audit_record(
-        actor=User.objects.system(),
-        actor_kind="worker",
+    audit_work(
         action=Action.DOCUMENT_ERASED,
         obj=document,
         before={
@@ -201,9 +198,7 @@ def _settle(document: Document) -> bool:
             pk=document.pk, status=DocumentStatus.ERASED, settled_at__isnull=True
         ).update(settled_at=Now())
         if changed:
-            audit_record(
-                actor=User.objects.system(),
-                actor_kind="worker",
+            audit_work(
                 action=Action.DOCUMENT_ERASURE_SETTLED,
                 obj=document,
                 after={"sha256": document.sha256},

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 from workbench.api.filtering import between_days, by_key, by_person, by_slug, one_of
 from workbench.documents.selectors import collection_for
 from workbench.runs.selectors import run_for
@@ -101,9 +101,7 @@ class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
         rows = Export.objects.visible_to(self.request.user).listed().select_related("collection")
         return rows.prefetch_related("files")
 
-    @extend_schema(
-        request=ExportCreateSerializer, responses={202: ExportSerializer}, parameters=[IDEMPOTENCY]
-    )
+    @extend_schema(request=ExportCreateSerializer, responses={202: ExportSerializer})
     def create(self, request: Request) -> Response:
         """Requests an export. A worker creates it."""
         given = checked(request, ExportCreateSerializer)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
 from workbench.infra.addresses import address_of, public_address
 from workbench.runs.selectors import run_for
 
@@ -42,11 +42,8 @@ def links(request: HttpRequest, pk: int) -> HttpResponse:
     form = LinkForm(request.POST or None)
     changes: dict[str, Any] = {}
     if request.method == "POST" and form.is_valid():
-        try:
+        with refused_in(form):
             _made, token = service.link_make(actor=request.user, run=run, **form.cleaned_data)
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             changes = {"address": public_address(reverse("exports:shared", args=[token]), request)}
             form = LinkForm()
     context = presenters.links_page(run=run, user=request.user, form=form) | changes
@@ -57,12 +54,8 @@ def links(request: HttpRequest, pk: int) -> HttpResponse:
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """The link opens nothing from now on."""
     link = service.link_for(user=request.user, pk=pk)
-    try:
+    with told(request, _("The link is revoked.")):
         service.link_revoke(actor=request.user, link=link)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
-        messages.success(request, _("The link is revoked."))
     return redirect("exports:links", pk=link.run_id)
 
 

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection
 from workbench.documents.restrictions import collection_open_to
+from workbench.infra.leases import Retried
 from workbench.review.models import Signature
 from workbench.runs.models import Run
 from workbench.runs.restrictions import runs_open_to
@@ -60,7 +61,7 @@ class ExportQuerySet(models.QuerySet["Export"]):
         return self.exclude(kind=ExportKind.LINK)
 
 
-class Export(models.Model):
+class Export(Retried):
     """One run, or the runs and the trail of a collection in a period (``until`` excluded), as files."""
 
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="exports")
@@ -82,9 +83,6 @@ class Export(models.Model):
         db_default="",
         help_text="Key of the signature (keys.py); empty: not signed.",
     )
-    attempts = models.PositiveSmallIntegerField(default=0)
-    lease_owner = models.CharField(max_length=80, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -26,8 +26,6 @@ from .models import ReportLink
 from .period_figures import period_figures
 from .services import require_period
 
-LINK_STATES = ("open", "preparing", "revoked", "expired", "reopened", "restricted", "removed")
-
 
 class MissedEvidenceSerializer(serializers.Serializer[Any]):
     """Evidence found in a random sample of discarded passages."""

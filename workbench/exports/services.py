@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
-from workbench.audit.services import audit_record
+from workbench.audit.services import audit_record, audit_work
 from workbench.documents.models import Collection
 from workbench.documents.restrictions import hidden_documents
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -244,9 +244,7 @@ def _finish(export: Export, owner: str, files: list[ExportFile], *, signed_by: s
         if not changed:
             raise LeaseLost
         ExportFile.objects.bulk_create(files)
-        audit_record(
-            actor=User.objects.system(),
-            actor_kind="worker",
+        audit_work(
             action=Action.EXPORT_MADE,
             obj=export,
             collection_id=export.collection_id,
@@ -260,9 +258,7 @@ def _fail(export: Export, owner: str, failure: str) -> None:
             state=ExportState.FAILED, failure=storable(failure), finished_at=Now()
         )
         if changed:
-            audit_record(
-                actor=User.objects.system(),
-                actor_kind="worker",
+            audit_work(
                 action=Action.EXPORT_FAILED,
                 obj=export,
                 collection_id=export.collection_id,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from django.contrib import messages
 from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from workbench.accounts.models import User
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
 from workbench.review.blindness import after_blind_decisions, require_sight, require_sight_of_collection
 from workbench.runs.selectors import run_for
 
@@ -31,13 +30,10 @@ def export_list(request: HttpRequest) -> HttpResponse:
     form = PeriodForm(request.POST or None, user=request.user, initial=last_month())
     if request.method == "POST" and form.is_valid():
         since, until = form.period()
-        try:
+        with refused_in(form):
             export = services.period_export(
                 actor=request.user, collection=form.cleaned_data["collection"], since=since, until=until
             )
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             return redirect(export)
     context = presenters.export_list(user=request.user, form=form)
     return render(request, "exports/exports.html", context)
@@ -81,10 +77,8 @@ def last_month() -> dict[str, date]:
 def run_export(request: HttpRequest, pk: int) -> HttpResponse:
     """Asks for a run's report as HTML, PDF and DOCX."""
     run = run_for(user=request.user, pk=pk)
-    try:
+    with told(request):
         return redirect(services.run_export(actor=request.user, run=run))
-    except WorkbenchError as error:
-        messages.error(request, error.message)
     return redirect(run)
 
 

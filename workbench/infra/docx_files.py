@@ -10,7 +10,9 @@ from docx.shared import Length, Mm
 
 from workbench.direction import shown
 
-MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+from .exports import MEDIA_TYPES
+
+MEDIA_TYPE = MEDIA_TYPES["docx"]
 #: What XML cannot hold; the rest of Unicode may stand in a file.
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127, 0xFFFE, 0xFFFF))
 

@@ -45,6 +45,25 @@ class LeaseLost(Exception):
     """Another worker holds the row now; this one must stop without writing."""
 
 
+class Leased(models.Model):
+    """A table whose rows workers claim: who holds a row, and until when."""
+
+    lease_owner = models.CharField(max_length=80, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class Retried(Leased):
+    """One whose attempts are counted."""
+
+    attempts = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        abstract = True
+
+
 def new_owner() -> str:
     """A name for one attempt at one row: host, process, random part."""
     return f"{socket.gethostname()[:HOST_CHARACTERS]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"

@@ -15,6 +15,8 @@ from typing import Literal
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
+from .figures import percent
+
 
 @dataclass(frozen=True, slots=True)
 class Bar:
@@ -81,7 +83,7 @@ def bar_plot(
     steps = [scale * step / 4 for step in range(5)]
     ticks = tuple((place(at), f"{at:.0%}" if is_share else f"{at:.{digits - 1}f}") for at in steps)
     words = "; ".join(
-        f"{bar.label} {100 * bar.value:.1f} %" if is_share else f"{bar.label} {bar.value:.{digits}f}"
+        f"{bar.label} {percent(bar.value)}" if is_share else f"{bar.label} {bar.value:.{digits}f}"
         for bar in bars
     )
     return BarPlot(
@@ -171,11 +173,6 @@ def heat_map(
 
 def _cut(label: str, longest: int) -> str:
     return label if len(label) <= longest else f"{label[: longest - 1]}…"
-
-
-def _spoken(value: float, digits: int) -> str:
-    """A number for people, with the decimal mark of their language; rounded here, as Django's own only cuts."""
-    return number_format(f"{value:.{digits}f}")
 
 
 # --- lines, bars and dots over two axes ---------------------------------------------------------------

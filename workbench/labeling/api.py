@@ -17,12 +17,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission, member_condition_any
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 from workbench.api.conditions import created
 from workbench.api.filtering import between_days, by_key, by_person, by_slug
 from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
+from workbench.infra.exports import download
 
 from . import adjudication, work
 from . import serializers as shapes
@@ -65,7 +66,6 @@ class LabelingProjectViewSet(
         return projects.select_related("collection")
 
     @extend_schema(
-        parameters=[IDEMPOTENCY],
         request=shapes.ProjectCreateSerializer,
         responses={201: shapes.ProjectSerializer},
     )
@@ -88,7 +88,6 @@ class LabelingProjectViewSet(
         return Response(shapes.SuppliedSerializer(supplied).data)
 
     @extend_schema(
-        parameters=[IDEMPOTENCY],
         request=shapes.ElusionDrawSerializer,
         responses={201: shapes.ElusionSampleSerializer},
     )
@@ -183,7 +182,7 @@ class DeskViewSet(mixins.RetrieveModelMixin, ApiViewSet[Slot]):
         own = Slot.objects.visible_to(self.request.user, Permission.LABEL).filter(person=self.request.user)
         return own.select_related("pair__document", "pair__project__collection")
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=shapes.RoleSerializer, responses=shapes.DeskSerializer)
+    @extend_schema(request=shapes.RoleSerializer, responses=shapes.DeskSerializer)
     @action(detail=True, methods=["post"])
     def answer(self, request: Request, pk: str) -> Response:
         """Submits the caller's role for the pair. Repeating it has no effect."""
@@ -235,9 +234,7 @@ class DisputeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
             pairs = Pair.objects.visible_to(self.request.user, Permission.REVIEW)
         return pairs.select_related("collection", "document", "project")
 
-    @extend_schema(
-        parameters=[IDEMPOTENCY], request=shapes.AdjudicateSerializer, responses=shapes.DisputeSerializer
-    )
+    @extend_schema(request=shapes.AdjudicateSerializer, responses=shapes.DisputeSerializer)
     @action(detail=True, methods=["post"])
     def adjudicate(self, request: Request, pk: str) -> Response:
         """Sets the final role: one of the two given, or another if both are wrong."""
@@ -288,11 +285,8 @@ class CollectionLabelViewSet(LabelExchange, ApiViewSet[Collection]):
     def export(self, request: Request, slug: str) -> HttpResponse:
         """Downloads all labels as CSV: one column per judge, plus the effective label."""
         collection = self.get_object()
-        response = HttpResponse(
-            labels_csv(actor=request.user, collection=collection), content_type="text/csv; charset=utf-8"
-        )
-        response["Content-Disposition"] = f'attachment; filename="labels-{collection.slug}.csv"'
-        return response
+        body = labels_csv(actor=request.user, collection=collection)
+        return download(body, f"labels-{collection.slug}.csv")
 
 
 def _agreement(figures: CollectionAgreement) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.base import Actions, checked
+from workbench.infra.exports import download
 
 from . import dataset, label_studio, transfer, trec
 from .matching import match_by_worker
@@ -103,7 +104,6 @@ class PairExchange(Actions):
     """Files of a labelling project; ``get_object`` gives one that the caller sees."""
 
     @extend_schema(
-        parameters=[IDEMPOTENCY],
         request={"multipart/form-data": PairFileSerializer},
         responses=LabelImportSerializer,
     )
@@ -129,7 +129,9 @@ class LabelExchange(Actions):
     def qrels(self, request: Request, slug: str) -> HttpResponse:
         """Downloads TREC qrels with the effective label of every pair, graded 2 (primary), 1 (supporting) or 0."""
         collection = self.get_object()
-        return _file(trec.qrels_text(actor=request.user, collection=collection), f"{collection.slug}.qrels")
+        return download(
+            trec.qrels_text(actor=request.user, collection=collection), f"{collection.slug}.qrels"
+        )
 
     @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
     @action(detail=True, methods=["get"])
@@ -138,9 +140,7 @@ class LabelExchange(Actions):
         library."""
         collection = self.get_object()
         body = dataset.labels_dataset(actor=request.user, collection=collection)
-        response = HttpResponse(body, content_type="application/zip")
-        response["Content-Disposition"] = f'attachment; filename="labels-{collection.slug}.zip"'
-        return response
+        return download(body, f"labels-{collection.slug}.zip")
 
     @extend_schema(responses=_TEXT, parameters=[_STRATEGY])
     @action(detail=True, methods=["get"])
@@ -148,7 +148,7 @@ class LabelExchange(Actions):
         """Downloads the TREC topics of the qrels and runs: name, tab, question."""
         collection = self.get_object()
         strategy = request.query_params.get("strategy", "")
-        return _file(
+        return download(
             trec.topics_text(collection=collection, strategy=strategy), f"{collection.slug}-topics.tsv"
         )
 
@@ -164,10 +164,9 @@ class LabelExchange(Actions):
         collection = self.get_object()
         strategy = request.query_params.get("strategy", "")
         text = trec.run_text(actor=request.user, collection=collection, strategy=strategy)
-        return _file(text, f"{collection.slug}.run")
+        return download(text, f"{collection.slug}.run")
 
     @extend_schema(
-        parameters=[IDEMPOTENCY],
         request={"multipart/form-data": LabelFileSerializer},
         responses=LabelImportSerializer,
     )
@@ -195,9 +194,3 @@ def _reader(file_format: str, topics: Any) -> transfer.Reader:
     if file_format == "trec":
         return partial(trec.qrels_rows, topics=topics.read(transfer.MAX_BYTES + 1))
     return label_studio.task_rows if file_format == "label-studio" else transfer.table_rows
-
-
-def _file(text: str, name: str) -> HttpResponse:
-    response = HttpResponse(text, content_type="text/plain; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response

@@ -12,6 +12,7 @@ from workbench.accounts.permissions import Permission
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
+from workbench.infra.exports import download
 from workbench.review.blindness import after_blind_decisions
 
 from . import adjudication as disputed
@@ -74,8 +75,5 @@ def agreement(request: HttpRequest) -> HttpResponse:
 def export(request: HttpRequest, slug: str) -> HttpResponse:
     """All labels of a collection as CSV, one column a judge."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
-    response = HttpResponse(
-        labels_csv(actor=request.user, collection=collection), content_type="text/csv; charset=utf-8"
-    )
-    response["Content-Disposition"] = f'attachment; filename="labels-{collection.slug}.csv"'
-    return response
+    body = labels_csv(actor=request.user, collection=collection)
+    return download(body, f"labels-{collection.slug}.csv")

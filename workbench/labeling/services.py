@@ -10,7 +10,7 @@ from arbitration.contracts import Role
 from training.labels import LabelSource
 from workbench.accounts.models import User
 from workbench.audit.actions import Action
-from workbench.audit.services import audit_record
+from workbench.audit.services import audit_record, audit_work
 from workbench.review.models import Adjudication, Review, ReviewAction, SecondReview
 from workbench.runs.models import Candidate, Run, Verdict
 
@@ -87,9 +87,7 @@ def labels_from_verdicts(*, run: Run, verdicts: Iterable[Verdict]) -> int:
     if not labels:
         return 0
     Label.objects.bulk_create(labels)
-    audit_record(
-        actor=User.objects.system(),
-        actor_kind="worker",
+    audit_work(
         action=Action.LABELS_RECORDED,
         obj=run,
         collection_id=run.collection_id,

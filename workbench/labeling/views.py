@@ -14,6 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
 from workbench.infra.addresses import number_in
 from workbench.runs.models import RoleChoice
 
@@ -39,11 +40,8 @@ def projects(request: HttpRequest) -> HttpResponse:
     """The projects; for admins the form that starts one."""
     form = ProjectForm(request.POST or None, user=request.user)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refused_in(form):
             project = project_acts.project_create(actor=request.user, project=form.project())
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             return redirect(project)
     may_create = form.fields["collection"].queryset.exists()
     context = presenters.projects_page(user=request.user, form=form if may_create else None)
@@ -68,16 +66,13 @@ def fill(request: HttpRequest, pk: int) -> HttpResponse:
     found = presenters.project_for(user=request.user, pk=pk)
     form = FillForm(request.POST, project=found)
     if form.is_valid():
-        try:
+        with refused_in(form):
             supplied = supply.pairs_add_from_runs(
                 actor=request.user,
                 project=found,
                 limit=form.cleaned_data["limit"],
                 question_set=form.cleaned_data["question_set"],
             )
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             messages.success(request, _supplied(supplied))
             return redirect(found)
     return _project(request, found, status=422, **_shown(request, found, fill_form=form))
@@ -89,13 +84,10 @@ def supply_change(request: HttpRequest, pk: int) -> HttpResponse:
     found = presenters.project_for(user=request.user, pk=pk)
     form = SupplyForm(request.POST)
     if form.is_valid():
-        try:
+        with refused_in(form):
             project_acts.project_supply(
                 actor=request.user, project=found, keep_waiting=form.cleaned_data["keep_waiting"]
             )
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             messages.success(request, _("Saved."))
             return redirect(found)
     return _project(request, found, status=422, **_shown(request, found, supply_form=form))
@@ -107,7 +99,7 @@ def elusion(request: HttpRequest, pk: int) -> HttpResponse:
     found = presenters.project_for(user=request.user, pk=pk)
     form = ElusionForm(request.POST, project=found, prefix="elusion")
     if form.is_valid():
-        try:
+        with refused_in(form):
             sample = supply.elusion_draw(
                 actor=request.user,
                 project=found,
@@ -115,9 +107,6 @@ def elusion(request: HttpRequest, pk: int) -> HttpResponse:
                 question_set=form.cleaned_data["question_set"],
                 seed=secrets.randbits(32),
             )
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             drawn = sample.pairs.count()
             messages.success(
                 request,
@@ -138,13 +127,10 @@ def guidelines(request: HttpRequest, pk: int) -> HttpResponse:
     found = presenters.project_for(user=request.user, pk=pk)
     form = GuidelineForm(request.POST)
     if form.is_valid():
-        try:
+        with refused_in(form):
             version = project_acts.guideline_write(
                 actor=request.user, project=found, body=form.cleaned_data["body"]
             )
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             messages.success(request, _("Version %(n)d is published.") % {"n": version.number})
             return redirect(found)
     return _project(request, found, status=422, **_shown(request, found, guideline_form=form))
@@ -198,10 +184,8 @@ def _shown(request: HttpRequest, project: Project, **forms: object) -> dict[str,
 def set_open(request: HttpRequest, pk: int) -> HttpResponse:
     """Closes the project, or opens it again."""
     found = presenters.project_for(user=request.user, pk=pk)
-    try:
+    with told(request):
         project_acts.project_close(actor=request.user, project=found, is_open=request.POST.get("open") == "1")
-    except WorkbenchError as error:
-        messages.error(request, error.message)
     return redirect(found)
 
 
@@ -213,12 +197,10 @@ def work(request: HttpRequest, pk: int) -> HttpResponse:
     """The desk with the pair that lies on it; posting takes the next."""
     found = presenters.project_for(user=request.user, pk=pk, permission=Permission.LABEL)
     if request.method == "POST":
-        try:
+        with told(request):
             desk_work.slot_claim_next(actor=request.user, project=found)
-        except WorkbenchError as error:
-            messages.error(request, error.message)
-            return redirect(found)
-        return redirect("labeling:work", pk=pk)
+            return redirect("labeling:work", pk=pk)
+        return redirect(found)
     context = presenters.work_page(
         project=found, user=request.user, page_num=number_in(request.GET.get("page"))
     )
@@ -269,10 +251,8 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
 def release(request: HttpRequest, pk: int) -> HttpResponse:
     """Clears the desk."""
     slot = presenters.slot_for(user=request.user, pk=pk)
-    try:
+    with told(request):
         desk_work.slot_release(actor=request.user, slot=slot)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
     return redirect(slot.pair.project)
 
 

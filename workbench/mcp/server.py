@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
@@ -35,42 +36,46 @@ SEARCH = "rrf"
 Label = Literal["primary", "supporting", "tangential", "discarded"]
 
 
-def make_server(*, address: str, token: str | None) -> MCPServer[Any]:
-    """The server for one installation. With ``token`` None, every request brings its own."""
-    server: MCPServer[Any] = MCPServer(
-        "arbiter-workbench", title="Arbiter Workbench", instructions=INSTRUCTIONS, version=version()
-    )
+@dataclass(frozen=True)
+class Tools:
+    """The tools of one installation. Their names, parameters and docstrings are what agents see. With ``token`` None,
+    every request brings its own."""
 
-    def product(context: Context[Any, Any]) -> Product:
-        return Product(address=address, token=token or _token_of(context))
+    address: str
+    token: str | None
 
-    @server.tool()
-    async def list_collections(context: Context[Any, Any]) -> list[dict[str, Any]]:
+    def _product(self, context: Context[Any, Any]) -> Product:
+        return Product(address=self.address, token=self.token or _token_of(context))
+
+    async def list_collections(self, context: Context[Any, Any]) -> list[dict[str, Any]]:
         """Lists the document collections that you can ask."""
-        async with product(context) as api:
+        async with self._product(context) as api:
             return [
                 shown.collection(row) for row in (await api.get("collections/", page_size=100))["results"]
             ]
 
-    @server.tool()
     async def list_documents(
-        context: Context[Any, Any], collection: str, cursor: str | None = None
+        self, context: Context[Any, Any], collection: str, cursor: str | None = None
     ) -> dict[str, Any]:
         """Lists the documents of a collection, page by page. Pass ``next_cursor`` as ``cursor`` to get the next
         page."""
-        async with product(context) as api:
+        async with self._product(context) as api:
             page = await api.get("documents/", collection=collection, cursor=cursor, page_size=100)
             return {
                 "documents": [shown.document(row) for row in page["results"]],
                 "next_cursor": _cursor(page.get("next")),
             }
 
-    @server.tool()
     async def search(
-        context: Context[Any, Any], collection: str, text: str, document: int | None = None, limit: int = 10
+        self,
+        context: Context[Any, Any],
+        collection: str,
+        text: str,
+        document: int | None = None,
+        limit: int = 10,
     ) -> dict[str, Any]:
         """Searches passages by words and meaning, without judging them. The search is recorded as a run."""
-        async with product(context) as api:
+        async with self._product(context) as api:
             found = await _asked(api, collection, text, document=document, strategy=SEARCH)
             if "passages" not in found:
                 return found
@@ -80,8 +85,8 @@ def make_server(*, address: str, token: str | None) -> MCPServer[Any]:
             ]
             return {"run": found["id"], "passages": ranked}
 
-    @server.tool()
     async def ask(
+        self,
         context: Context[Any, Any],
         collection: str,
         question: str,
@@ -90,20 +95,19 @@ def make_server(*, address: str, token: str | None) -> MCPServer[Any]:
     ) -> dict[str, Any]:
         """Asks a question about a collection or one document. Returns an answer with citations, and the evidence with
         role and reason. If the run has not finished in time, returns its status; call read_run later."""
-        async with product(context) as api:
+        async with self._product(context) as api:
             return await _asked(api, collection, question, document=document, strategy=strategy)
 
-    @server.tool()
     async def read_run(
-        context: Context[Any, Any], run: int, include_discarded: bool = False
+        self, context: Context[Any, Any], run: int, include_discarded: bool = False
     ) -> dict[str, Any]:
         """Returns the current state of a run, including people's decisions: answer, evidence and provenance."""
-        async with product(context) as api:
+        async with self._product(context) as api:
             row = await api.get(f"runs/{run}/")
             return await _finding(api, row, everything=include_discarded)
 
-    @server.tool()
     async def propose_label(
+        self,
         context: Context[Any, Any],
         collection: str,
         question: str,
@@ -126,7 +130,7 @@ def make_server(*, address: str, token: str | None) -> MCPServer[Any]:
             "line_from": line_from,
             "line_to": line_to,
         }
-        async with product(context) as api:
+        async with self._product(context) as api:
             report = await api.send_file(
                 f"labels/{collection}/import/",
                 content=json.dumps(row).encode(),
@@ -137,6 +141,22 @@ def make_server(*, address: str, token: str | None) -> MCPServer[Any]:
             raise ToolError(report["bad"][0]["problem"])
         return {"added": report["added"], "already_there": report["known"]}
 
+
+def make_server(*, address: str, token: str | None) -> MCPServer[Any]:
+    """The server for one installation. With ``token`` None, every request brings its own."""
+    server: MCPServer[Any] = MCPServer(
+        "arbiter-workbench", title="Arbiter Workbench", instructions=INSTRUCTIONS, version=version()
+    )
+    tools = Tools(address, token)
+    for tool in (
+        tools.list_collections,
+        tools.list_documents,
+        tools.search,
+        tools.ask,
+        tools.read_run,
+        tools.propose_label,
+    ):
+        server.add_tool(tool)
     return server
 
 

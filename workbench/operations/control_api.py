@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 from workbench.api.reauthentication import asks_again
 from workbench.infra.model_endpoints import model_endpoints
 from workbench.runs.gateway import endpoint_configured, endpoint_name, llm_control, spent_this_month
@@ -66,21 +66,21 @@ class LanguageModelsViewSet(ApiViewSet[LLMControl]):
             raise PermissionDenied
         return _state()
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=ReasonSerializer, responses=LanguageModelsSerializer)
+    @extend_schema(request=ReasonSerializer, responses=LanguageModelsSerializer)
     @asks_again
     def stop(self, request: Request) -> Response:
         """Stops all calls to language models. Everything else continues."""
         llm_stop(actor=request.user, reason=checked(request, ReasonSerializer)["reason"])
         return _state()
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=ReasonSerializer, responses=LanguageModelsSerializer)
+    @extend_schema(request=ReasonSerializer, responses=LanguageModelsSerializer)
     @asks_again
     def resume(self, request: Request) -> Response:
         """Resumes calls to language models."""
         llm_resume(actor=request.user, reason=checked(request, ReasonSerializer)["reason"])
         return _state()
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=BudgetsSerializer, responses=LanguageModelsSerializer)
+    @extend_schema(request=BudgetsSerializer, responses=LanguageModelsSerializer)
     @asks_again
     def budgets(self, request: Request) -> Response:
         """Sets both budgets. Null removes a budget."""

@@ -11,7 +11,7 @@ from rest_framework import mixins, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 
 from .jobs import job_start
 from .models import Job, JobKind
@@ -57,7 +57,7 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Jo
             raise PermissionDenied
         return Job.objects.all()
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=JobStartSerializer, responses={202: JobSerializer})
+    @extend_schema(request=JobStartSerializer, responses={202: JobSerializer})
     def create(self, request: Request) -> Response:
         """Starts a job. If one of the same kind is under way, returns that job."""
         if not may_operate(request.user):

@@ -7,6 +7,8 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from workbench.infra.leases import Retried
+
 
 class JobKind(models.TextChoices):
     """What is done."""
@@ -23,7 +25,7 @@ class JobState(models.TextChoices):
     FAILED = "failed", _("failed")
 
 
-class Job(models.Model):
+class Job(Retried):
     """One request. Of each kind one is under way at a time: the same request again is that one."""
 
     kind = models.CharField(max_length=8, choices=JobKind.choices)
@@ -35,9 +37,6 @@ class Job(models.Model):
     total = models.PositiveBigIntegerField(default=0)
     result = models.JSONField(default=dict, blank=True)
     failure = models.TextField(blank=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    lease_owner = models.CharField(max_length=80, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True, blank=True)
 

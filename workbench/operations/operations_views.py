@@ -13,8 +13,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from workbench.accounts.permissions import Permission, administers
 from workbench.accounts.reauthentication import asks_again
-from workbench.errors import Conflict, WorkbenchError
+from workbench.errors import Conflict
+from workbench.infra.acts import refused_in, told
 from workbench.infra.addresses import number_in
+from workbench.infra.exports import download
 from workbench.runs.models import RunStatus
 from workbench.runs.selectors import run_for
 from workbench.runs.services import question_repeat
@@ -104,11 +106,8 @@ def _switch(request: HttpRequest, service: Callable[..., None], done: str) -> Ht
     _require_administrator(request)
     form = SwitchForm(request.POST, auto_id="id_switch_%s")
     if form.is_valid():
-        try:
+        with refused_in(form):
             service(actor=request.user, reason=form.cleaned_data["reason"])
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             messages.success(request, done)
             return redirect("ops:operations")
     return _page(request, switch=form, status=422)
@@ -121,11 +120,8 @@ def budgets(request: HttpRequest) -> HttpResponse:
     _require_administrator(request)
     form = BudgetsForm(request.POST)
     if form.is_valid():
-        try:
+        with refused_in(form):
             control.budgets_change(actor=request.user, **form.cleaned_data)
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             messages.success(request, _("The budgets apply from the next call on."))
             return redirect("ops:operations")
     return _page(request, budgets=form, status=422)
@@ -135,11 +131,8 @@ def budgets(request: HttpRequest) -> HttpResponse:
 @asks_again
 def mail_trial(request: HttpRequest) -> HttpResponse:
     """A mail to the administrator who asks."""
-    try:
+    with told(request):
         address = mail_try(actor=request.user)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(request, _("The mail server took a mail to %(address)s.") % {"address": address})
     return redirect("ops:operations")
 
@@ -153,14 +146,12 @@ def _require_administrator(request: HttpRequest) -> None:
 def run_retry(request: HttpRequest, pk: int) -> HttpResponse:
     """Asks the question of a failed run again; a run of its own."""
     run = run_for(user=request.user, pk=pk, permission=Permission.ASK)
-    try:
+    with told(request):
         if run.status not in (RunStatus.FAILED, RunStatus.CANCELLED):
             raise Conflict(_("Only a failed or stopped run is asked again from here."))
         outcome = question_repeat(actor=request.user, run=run)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect("ops:operations" if may_operate(request.user) else run)
-    return redirect(outcome.run)
+        return redirect(outcome.run)
+    return redirect("ops:operations" if may_operate(request.user) else run)
 
 
 @require_safe
@@ -177,9 +168,7 @@ def cost_export(request: HttpRequest) -> HttpResponse:
     _require_operator(request)
     first = costs.month_in(request.GET.get("month"))
     body = costs.costs_csv(user=request.user, first=first)
-    response = HttpResponse(body, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="costs-{first:%Y-%m}.csv"'
-    return response
+    return download(body, f"costs-{first:%Y-%m}.csv")
 
 
 @require_safe

@@ -11,7 +11,7 @@ from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 from workbench.api.reauthentication import asks_again
 from workbench.infra.model_endpoints import is_local, model_endpoints
 from workbench.runs.models import ModelPrice
@@ -111,14 +111,14 @@ class ModelPriceViewSet(ApiViewSet[ModelPrice]):
         }
         return Response(PricesSerializer(value).data)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=ModelPriceSetSerializer, responses=ModelPriceSerializer)
+    @extend_schema(request=ModelPriceSetSerializer, responses=ModelPriceSerializer)
     @asks_again
     def change(self, request: Request) -> Response:
         """Sets the price of a model, starting with the next call."""
         given = checked(request, ModelPriceSetSerializer)
         return Response(ModelPriceSerializer(price_set(actor=request.user, **given)).data)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=ModelPriceRemovalSerializer, responses={204: None})
+    @extend_schema(request=ModelPriceRemovalSerializer, responses={204: None})
     @asks_again
     def remove(self, request: Request) -> Response:
         """Removes the price of a model. Later calls have an unknown cost."""

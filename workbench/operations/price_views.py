@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from workbench.accounts.permissions import administers
 from workbench.accounts.reauthentication import asks_again
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in
 from workbench.runs.models import ModelPrice
 from workbench.runs.prices import (
     models_without_price,
@@ -61,11 +61,8 @@ def _carried_out(request: HttpRequest, form: Form, act: Callable[[], object], do
     if not administers(request.user):
         raise PermissionDenied
     if form.is_valid():
-        try:
+        with refused_in(form):
             act()
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             messages.success(request, done)
             return redirect("ops:prices")
     return _page(request, form=form, status=422)

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from training.bars import Decides
 from workbench.accounts.permissions import Permission
-from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.base import Actions, checked
 from workbench.api.reauthentication import asks_again
 from workbench.collection_settings.bars import (
     GREATEST_PROMISE,
@@ -119,9 +119,7 @@ class CollectionRiskActions(Actions):
         """Returns the risk thresholds in use with their promises, and the newest 20 computations of each kind."""
         return _shown(collection_for(user=request.user, slug=slug, permission=Permission.AUDIT))
 
-    @extend_schema(
-        parameters=[IDEMPOTENCY], request=PromiseSerializer, responses={202: BarProposalSerializer}
-    )
+    @extend_schema(request=PromiseSerializer, responses={202: BarProposalSerializer})
     @action(detail=True, methods=["post"], url_path="risk/compute")
     def compute_risk(self, request: Request, slug: str) -> Response:
         """Starts computing the threshold that keeps a promised share. It does not apply the threshold. Poll ``risk/``
@@ -132,7 +130,7 @@ class CollectionRiskActions(Actions):
         proposal.refresh_from_db()
         return Response(BarProposalSerializer(proposal).data, status=202)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=BarApplySerializer, responses=RiskSerializer)
+    @extend_schema(request=BarApplySerializer, responses=RiskSerializer)
     @action(detail=True, methods=["post"], url_path="risk/apply")
     @asks_again
     def apply_risk(self, request: Request, slug: str) -> Response:
@@ -151,7 +149,7 @@ class CollectionRiskActions(Actions):
         )
         return _shown(collection)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=BarRemoveSerializer, responses=RiskSerializer)
+    @extend_schema(request=BarRemoveSerializer, responses=RiskSerializer)
     @action(detail=True, methods=["post"], url_path="risk/remove")
     @asks_again
     def remove_risk(self, request: Request, slug: str) -> Response:

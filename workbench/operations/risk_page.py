@@ -17,6 +17,7 @@ from workbench.accounts.permissions import Permission, permissions_in
 from workbench.collection_settings.bars import bars_in_use, proposals_of, why_none
 from workbench.collection_settings.models import BarProposal, BarState, CollectionBar
 from workbench.documents.models import Collection
+from workbench.infra.figures import figure, percent
 from workbench.infra.plots import Chart, Mark, Series, chart
 from workbench.runs.reranking import reranker_state
 
@@ -102,13 +103,15 @@ def bar_words(decides: Decides, measure: Measure, seen: float) -> str:
             return _("everything that was found is kept for people")
         return _("at most %(n)d of the nearest passages are kept for people") % {"n": seen}
     if decides is Decides.DISCARD:
-        return _("passages with a match of %(share)s %% or less are discarded") % {"share": _percent(seen)}
-    return _("passages with a match of %(share)s %% or more are accepted") % {"share": _percent(seen)}
+        return _("passages with a match of %(share)s %% or less are discarded") % {
+            "share": figure(100 * seen)
+        }
+    return _("passages with a match of %(share)s %% or more are accepted") % {"share": figure(100 * seen)}
 
 
 def _short(measure: Measure, seen: float) -> str:
     if measure is not Measure.NEAREST:
-        return f"{_percent(seen)} %"
+        return percent(seen)
     return _("all") if seen >= EngineSettings().pool_size else number_format(int(seen))
 
 
@@ -118,7 +121,7 @@ def _used(row: CollectionBar, state: str) -> dict[str, Any]:
     return {
         "row": row,
         "words": bar_words(decides, measure, ways.get(row.bar, row.bar)),
-        "promised": _percent(row.proposal.promised),
+        "promised": figure(100 * row.proposal.promised),
         # A bar of the rules waits while a model serves, and the other way round.
         "is_idle": (measure is Measure.MODEL) is (state == "rules"),
         "is_old": measure is Measure.MODEL and row.proposal.reranker != state,
@@ -167,7 +170,7 @@ def _proposal(proposal: BarProposal, in_use: list[CollectionBar], state: str) ->
     is_old = proposal.reranker != state
     return {
         "row": proposal,
-        "promised": _percent(proposal.promised),
+        "promised": figure(100 * proposal.promised),
         "words": bar_words(decides, measure, _seen(proposal)) if chosen else "",
         "effect": chosen,
         "why_none": "" if chosen else why_none(proposal),
@@ -224,11 +227,11 @@ def _reads(cards: float) -> str:
         if cards > 0
         else _("people read %(n)s fewer passages a question")
     )
-    return said % {"n": _number(abs(cards))}
+    return said % {"n": figure(abs(cards))}
 
 
 def _loses(decides: Decides, lost: float) -> str:
-    share = {"share": _number(abs(lost))}
+    share = {"share": figure(abs(lost))}
     if decides is Decides.DISCARD:
         if not lost:
             return _("as many questions lose evidence")
@@ -282,13 +285,3 @@ def _plot(decides: Decides, proposal: BarProposal, rows: list[EffectRow]) -> Cha
         limit_label=_("promised"),
         unit=" %",
     )
-
-
-def _percent(share: float) -> str:
-    return _number(100 * share)
-
-
-def _number(value: float) -> str:
-    """With one digit behind the mark where there is one to show."""
-    text = f"{value:.1f}"
-    return number_format(text.removesuffix(".0"))

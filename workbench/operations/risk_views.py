@@ -16,7 +16,7 @@ from workbench.collection_settings.bars import bar_apply, bar_remove, bar_reques
 from workbench.collection_settings.models import BarProposal
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import told
 from workbench.runs.reranking import reranker_state
 
 from .forms import BarApplyForm, BarRemoveForm, PromiseForm
@@ -44,15 +44,13 @@ def compute(request: HttpRequest, slug: str) -> HttpResponse:
     form = PromiseForm(request.POST)
     if not form.is_valid():
         return _refused(request, collection, form)
-    try:
+    with told(request):
         bar_request(
             actor=request.user,
             collection=collection,
             decides=form.cleaned_data["decides"],
             promised=form.share,
         )
-    except WorkbenchError as error:
-        messages.error(request, error.message)
     return _back(collection)
 
 
@@ -65,17 +63,13 @@ def apply(request: HttpRequest, slug: str) -> HttpResponse:
     form.fields["proposal"].queryset = BarProposal.objects.filter(collection=collection)
     if not form.is_valid():
         return _refused(request, collection, form)
-    try:
+    with told(request, _("In use from the next question on. Earlier runs stay as they are.")):
         bar_apply(
             actor=request.user,
             collection=collection,
             reranker=reranker_state(),
             **form.cleaned_data,
         )
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
-        messages.success(request, _("In use from the next question on. Earlier runs stay as they are."))
     return _back(collection)
 
 
@@ -87,12 +81,8 @@ def remove(request: HttpRequest, slug: str) -> HttpResponse:
     form = BarRemoveForm(request.POST)
     if not form.is_valid():
         return _refused(request, collection, form)
-    try:
+    with told(request, _("The shipped default is in use from the next question on.")):
         bar_remove(actor=request.user, collection=collection, **form.cleaned_data)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
-        messages.success(request, _("The shipped default is in use from the next question on."))
     return _back(collection)
 
 

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from workbench.accounts.models import MemberRole, User
 from workbench.accounts.permissions import Permission
 from workbench.accounts.selectors import member_for, members_of, person_now, roles_here
-from workbench.api.base import IDEMPOTENCY, KEY, Actions, ApiViewSet, checked
+from workbench.api.base import KEY, Actions, ApiViewSet, checked
 from workbench.api.conditions import created
 from workbench.api.reauthentication import asks_again
 from workbench.documents.models import Collection
@@ -79,7 +79,6 @@ class CollectionPeopleActions(Actions):
     @extend_schema(methods=["GET"], responses=PersonSerializer(many=True))
     @extend_schema(
         methods=["POST"],
-        parameters=[IDEMPOTENCY],
         request=InvitationSerializer,
         responses={201: PersonSerializer},
     )
@@ -102,7 +101,7 @@ class CollectionPeopleActions(Actions):
         shown = PersonSerializer(person_now(user=membership.user, collection=collection)).data
         return created(shown, at=reverse("api:collection-people", args=[slug]))
 
-    @extend_schema(parameters=[PERSON, IDEMPOTENCY], request=MemberRoleSerializer, responses=PersonSerializer)
+    @extend_schema(parameters=[PERSON], request=MemberRoleSerializer, responses=PersonSerializer)
     @action(detail=True, methods=["post"], url_path=f"{_ONE}/grant", url_name="person-grant")
     @asks_again
     def grant_role(self, request: Request, slug: str, person: str) -> Response:
@@ -113,9 +112,7 @@ class CollectionPeopleActions(Actions):
         membership_grant(actor=request.user, user=user, collection=collection, **given)
         return _person(user, collection)
 
-    @extend_schema(
-        parameters=[PERSON, IDEMPOTENCY], request=MemberRoleTakenSerializer, responses=PersonSerializer
-    )
+    @extend_schema(parameters=[PERSON], request=MemberRoleTakenSerializer, responses=PersonSerializer)
     @action(detail=True, methods=["post"], url_path=f"{_ONE}/revoke", url_name="person-revoke")
     @asks_again
     def revoke_role(self, request: Request, slug: str, person: str) -> Response:
@@ -126,7 +123,7 @@ class CollectionPeopleActions(Actions):
         membership_revoke(actor=request.user, user=user, collection=collection, **given)
         return _person(user, collection)
 
-    @extend_schema(parameters=[PERSON, IDEMPOTENCY], request=None, responses={202: PersonSerializer})
+    @extend_schema(parameters=[PERSON], request=None, responses={202: PersonSerializer})
     @action(detail=True, methods=["post"], url_path=f"{_ONE}/invite", url_name="person-invite")
     @asks_again
     def invite_again(self, request: Request, slug: str, person: str) -> Response:
@@ -173,7 +170,7 @@ class LanguageViewSet(ApiViewSet[User]):
         """Returns the caller's language."""
         return Response(OwnLanguageSerializer({"language": request.user.language}).data)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=LanguageSerializer, responses=OwnLanguageSerializer)
+    @extend_schema(request=LanguageSerializer, responses=OwnLanguageSerializer)
     def choose(self, request: Request) -> Response:
         """Sets the caller's language. A read-only token is not enough."""
         language_choose(user=request.user, **checked(request, LanguageSerializer))

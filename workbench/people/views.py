@@ -20,6 +20,7 @@ from workbench.accounts.selectors import member_for, people_of
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
 from workbench.infra.addresses import public_address
 
 from . import services
@@ -52,23 +53,18 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
     """Gives a role by e-mail address; makes the account of somebody new."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form = InvitationForm(request.POST)
-    if not form.is_valid():
-        return _page(request, collection, form, status=422)
-    try:
-        membership = services.user_invite(
-            actor=request.user,
-            collection=collection,
-            build_url=partial(public_address, request=request),
-            **form.cleaned_data,
-        )
-    except WorkbenchError as error:
-        form.add_error(None, error.message)
-        return _page(request, collection, form, status=422)
-    messages.success(
-        request,
-        _("%(person)s is now %(role)s.") % {"person": membership.user, "role": membership.get_role_display()},
-    )
-    return redirect("accounts:people", slug=slug)
+    if form.is_valid():
+        with refused_in(form):
+            made = services.user_invite(
+                actor=request.user,
+                collection=collection,
+                build_url=partial(public_address, request=request),
+                **form.cleaned_data,
+            )
+            said = _("%(person)s is now %(role)s.")
+            messages.success(request, said % {"person": made.user, "role": made.get_role_display()})
+            return redirect("accounts:people", slug=slug)
+    return _page(request, collection, form, status=422)
 
 
 @require_POST
@@ -91,16 +87,13 @@ def invite_again(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Sends the message to somebody who has not set a password yet."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     user = member_for(collection=collection, pk=pk)
-    try:
+    with told(request):
         services.invitation_send(
             actor=request.user,
             user=user,
             collection=collection,
             build_url=partial(public_address, request=request),
         )
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(request, _("The invitation is on its way to %(email)s.") % {"email": user.email})
     return redirect("accounts:people", slug=slug)
 
@@ -115,11 +108,8 @@ def _change(
         messages.error(request, _("Choose one of the roles."))
         return redirect("accounts:people", slug=slug)
     details = form.cleaned_data if with_reason else {"role": form.cleaned_data["role"]}
-    try:
+    with told(request):
         service(actor=request.user, user=user, collection=collection, **details)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
         messages.success(request, _("The roles of %(person)s have changed.") % {"person": user})
     return redirect("accounts:people", slug=slug)
 

@@ -22,7 +22,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked, number_parameter
+from workbench.api.base import ApiViewSet, checked, number_parameter
 from workbench.api.filtering import between_days, by_key, by_person, one_of
 from workbench.api.reauthentication import asks_again
 from workbench.labeling.models import Label
@@ -113,9 +113,7 @@ class ModelViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersView
         """Returns the champion model and the shadow model."""
         return _serving()
 
-    @extend_schema(
-        parameters=[IDEMPOTENCY], request=shapes.RollBackSerializer, responses=shapes.ServingSerializer
-    )
+    @extend_schema(request=shapes.RollBackSerializer, responses=shapes.ServingSerializer)
     @action(detail=True, methods=["post"], url_path="roll-back")
     @asks_again
     def roll_back(self, request: Request, number: str) -> Response:
@@ -126,7 +124,7 @@ class ModelViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersView
         )
         return _serving()
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=shapes.ServingSerializer)
+    @extend_schema(request=None, responses=shapes.ServingSerializer)
     @action(detail=True, methods=["post"])
     @asks_again
     def shadow(self, request: Request, number: str) -> Response:
@@ -135,7 +133,7 @@ class ModelViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersView
         services.model_shadow(actor=request.user, version=selectors.version_for(number=int(number)))
         return _serving()
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=shapes.ServingSerializer, filters=False)
+    @extend_schema(request=None, responses=shapes.ServingSerializer, filters=False)
     @action(detail=False, methods=["post"], url_path="end-shadow", pagination_class=None)
     @asks_again
     def end_shadow(self, request: Request) -> Response:
@@ -177,13 +175,13 @@ class TrainingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersV
         """All."""
         return selectors.trainings_all()
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: shapes.TrainingSerializer})
+    @extend_schema(request=None, responses={202: shapes.TrainingSerializer})
     def create(self, request: Request) -> Response:
         """Starts a training. A worker runs it, and the gate decides whether to deploy the model."""
         run = services.training_start(actor=request.user)
         return Response(_training(run.pk), status=status.HTTP_202_ACCEPTED)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=shapes.TrainingSerializer)
+    @extend_schema(request=None, responses=shapes.TrainingSerializer)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: str) -> Response:
         """Cancels the training. The worker stops at its next step."""
@@ -217,9 +215,7 @@ class ScheduleViewSet(ReadersViewSet[TrainingSchedule]):
         """Returns the training schedule."""
         return _schedule()
 
-    @extend_schema(
-        parameters=[IDEMPOTENCY], request=shapes.ScheduleChangeSerializer, responses=shapes.ScheduleSerializer
-    )
+    @extend_schema(request=shapes.ScheduleChangeSerializer, responses=shapes.ScheduleSerializer)
     @asks_again
     def change(self, request: Request) -> Response:
         """Replaces the schedule. Missed trainings are not made up."""

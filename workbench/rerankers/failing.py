@@ -6,9 +6,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from workbench.accounts.models import User
 from workbench.audit.actions import Action
-from workbench.audit.services import audit_record
+from workbench.audit.services import audit_work
 from workbench.infra.storable import storable
 
 from .models import ACTIVE_STATES, RunState, TrainingRun
@@ -28,9 +27,7 @@ def training_fail(*, run_id: int, reason: str, owner: str | None = None) -> bool
             lease_until=None,
         )
         if changed:
-            audit_record(
-                actor=User.objects.system(),
-                actor_kind="worker",
+            audit_work(
                 action=Action.TRAINING_FAILED,
                 obj=TrainingRun.objects.get(pk=run_id),
                 reason=reason[:300],

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from workbench.infra.leases import Retried
 from workbench.labeling.models import Label
 from workbench.runs.models import Candidate
 
@@ -208,7 +209,7 @@ class Trigger(models.TextChoices):
     COMMAND = "command", _("a command")
 
 
-class TrainingRun(models.Model):
+class TrainingRun(Retried):
     """One attempt to make a better model. A worker that dies leaves it to the sweeper, which fails it on record."""
 
     model_name = models.CharField(max_length=20, default=RERANKER)
@@ -221,9 +222,6 @@ class TrainingRun(models.Model):
     snapshot = models.ForeignKey(Snapshot, on_delete=models.PROTECT, null=True, related_name="runs")
     challenger = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, null=True, related_name="runs")
     failure_reason = models.TextField(blank=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    lease_owner = models.CharField(max_length=80, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

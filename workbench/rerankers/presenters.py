@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import permissions_anywhere
 from workbench.infra.choices import options_of
 from workbench.infra.dates import day_in_words, days_between, month_in_words
 from workbench.infra.plots import Chart, Series, bar_plot, chart, over
@@ -433,9 +432,3 @@ def label_page(*, label: Label) -> dict[str, Any]:
         .select_related("overturned_by")
         .first(),
     }
-
-
-def may_see_models(user: User) -> bool:
-    """Whether the top bar leads there: those who train and those who audit."""
-    may = permissions_anywhere(user=user)
-    return user.is_staff or "manage" in may or "audit" in may

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from workbench.accounts.reauthentication import asks_again
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import told
 from workbench.labeling.models import Label
 from workbench.review.blindness import of_hidden_card
 
@@ -97,12 +96,10 @@ def label(request: HttpRequest, pk: int) -> HttpResponse:
 @for_readers
 def start(request: HttpRequest) -> HttpResponse:
     """Retrain now."""
-    try:
+    with told(request):
         run = services.training_start(actor=request.user)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect("models:models")
-    return redirect(run)
+        return redirect(run)
+    return redirect("models:models")
 
 
 @require_http_methods(["GET"])
@@ -117,9 +114,8 @@ def plan(request: HttpRequest) -> HttpResponse:
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     """Stop a training."""
     run = selectors.training_for(pk=pk)
-    _tell(
-        request, lambda: services.training_cancel(actor=request.user, run=run), _("The training was stopped.")
-    )
+    with told(request, _("The training was stopped.")):
+        services.training_cancel(actor=request.user, run=run)
     return redirect(run)
 
 
@@ -133,13 +129,8 @@ def roll_back(request: HttpRequest, pk: int) -> HttpResponse:
     if not form.is_valid():
         context = presenters.version_page(version=found, user=request.user, reason_form=form)
         return render(request, "rerankers/version.html", context, status=422)
-    _tell(
-        request,
-        lambda: services.model_roll_back(
-            actor=request.user, version=found, reason=form.cleaned_data["reason"]
-        ),
-        _("%(version)s serves again.") % {"version": found},
-    )
+    with told(request, _("%(version)s serves again.") % {"version": found}):
+        services.model_roll_back(actor=request.user, version=found, reason=form.cleaned_data["reason"])
     return redirect(found)
 
 
@@ -150,11 +141,11 @@ def shadow(request: HttpRequest, pk: int) -> HttpResponse:
     """Put a model in shadow, or take it out."""
     found = selectors.version_for(number=pk)
     ends = request.POST.get("end") == "1"
-    _tell(
-        request,
-        lambda: services.model_shadow(actor=request.user, version=None if ends else found),
-        _("No model is in shadow now.") if ends else _("%(version)s scores in shadow.") % {"version": found},
+    done = (
+        _("No model is in shadow now.") if ends else _("%(version)s scores in shadow.") % {"version": found}
     )
+    with told(request, done):
+        services.model_shadow(actor=request.user, version=None if ends else found)
     return redirect(found)
 
 
@@ -165,23 +156,8 @@ def schedule(request: HttpRequest) -> HttpResponse:
     """When to train, and what the gate demands."""
     form = ScheduleForm.of(services.schedule_current(), request.POST)
     if form.is_valid():
-        changed = _tell(
-            request,
-            lambda: services.schedule_change(actor=request.user, **form.cleaned_data),
-            _("The schedule was changed."),
-        )
-        if changed:
+        with told(request, _("The schedule was changed.")):
+            services.schedule_change(actor=request.user, **form.cleaned_data)
             return redirect("models:models")
     context = presenters.models_page(user=request.user, schedule_form=form)
     return render(request, "rerankers/models.html", context, status=422)
-
-
-def _tell(request: HttpRequest, act: Callable[[], object], done: str) -> bool:
-    """Does it and says so, or says why not."""
-    try:
-        act()
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return False
-    messages.success(request, done)
-    return True

@@ -19,13 +19,13 @@ from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
 from workbench.api.base import (
-    IDEMPOTENCY,
     ApiViewSet,
     checked,
     idempotency_key,
 )
 from workbench.api.conditions import address_of_object, created
 from workbench.api.filtering import between_days, by_key, by_person, by_slug, by_word, one_of
+from workbench.api.schema import IDEMPOTENCY
 from workbench.documents.selectors import collection_for, document_for
 from workbench.infra.streams import MEDIA_TYPE, EventStreamRenderer, event_stream, require_asked_for
 from workbench.runs.estimates import question_estimate
@@ -205,9 +205,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
         shape = shapes.CandidateSerializer(made, context=self.get_serializer_context())
         return created(shape.data, at=address_of_object("candidate", made.pk))
 
-    @extend_schema(
-        parameters=[IDEMPOTENCY], request=shapes.NotFoundSerializer, responses={201: shapes.ReviewSerializer}
-    )
+    @extend_schema(request=shapes.NotFoundSerializer, responses={201: shapes.ReviewSerializer})
     @action(detail=True, methods=["post"], url_path="not-found", url_name="not-found")
     def absence(self, request: Request, pk: str) -> Response:
         """Confirms that the documents contain no answer, or refutes it. To refute, give the location in the comment or
@@ -225,7 +223,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
             made = not_found_refute(actor=request.user, run=run, comment=given["comment"], candidate=near)
         return created(shapes.ReviewSerializer(made).data, at=address_of_object("review", made.pk))
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={201: shapes.ReviewSerializer})
+    @extend_schema(request=None, responses={201: shapes.ReviewSerializer})
     @action(detail=True, methods=["post"], url_path="not-found/undo", url_name="not-found-undo")
     def absence_undo(self, request: Request, pk: str) -> Response:
         """Undoes the caller's latest decision on a not-found result. The undo is stored as a new row."""

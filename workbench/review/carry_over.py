@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from arbitration.versions import AnchorMatch, VersionText, text_key
 from workbench.accounts.models import User
 from workbench.audit.actions import Action
-from workbench.audit.services import audit_record
+from workbench.audit.services import audit_work
 from workbench.documents.models import Document, OfferState, VersionOffer
 from workbench.runs.models import Candidate
 
@@ -140,9 +140,7 @@ def _take(anchor: DecidedAnchor, *, newer: Document, key: str, match: AnchorMatc
             return 0
         if state in REOPENED_WHY:
             item_reopen(run=anchor.candidate.run, candidate=anchor.candidate, why=REOPENED_WHY[state])
-        audit_record(
-            actor=User.objects.system(),
-            actor_kind="worker",
+        audit_work(
             action=Action.ANCHOR_CARRIED if state == CarriedState.CARRIED else Action.ANCHOR_REOPENED,
             obj=anchor.candidate,
             collection_id=newer.collection_id,

@@ -11,7 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 from workbench.api.filtering import between_days, by_key, by_person, one_of
 from workbench.runs.models import Run
 from workbench.runs.selectors import run_for
@@ -129,7 +129,6 @@ class NotificationViewSet(mixins.ListModelMixin, ApiViewSet[Notification]):
     @extend_schema(methods=["GET"], responses=WishSerializer)
     @extend_schema(
         methods=["POST"],
-        parameters=[IDEMPOTENCY],
         request=WishSerializer,
         responses=WishSerializer,
     )

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import told
 from workbench.infra.addresses import number_in
 from workbench.runs.selectors import run_for
 
@@ -31,17 +31,15 @@ def comment(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect(back)
     name = form.cleaned_data["candidate"]
     candidate = get_object_or_404(run.candidates, candidate_id=name) if name else None
-    try:
+    with told(request):
         outcome = comments.comment_add(
             actor=request.user, run=run, body=form.cleaned_data["body"], candidate=candidate
         )
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect(back)
-    if outcome.unknown:
-        names = ", ".join(f"@{name}" for name in outcome.unknown)
-        messages.warning(request, _("Nobody here is named %(names)s.") % {"names": names})
-    return redirect(f"{back}#comment-{outcome.comment.pk}")
+        if outcome.unknown:
+            names = ", ".join(f"@{name}" for name in outcome.unknown)
+            messages.warning(request, _("Nobody here is named %(names)s.") % {"names": names})
+        return redirect(f"{back}#comment-{outcome.comment.pk}")
+    return redirect(back)
 
 
 @require_http_methods(["GET", "POST"])

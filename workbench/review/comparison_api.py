@@ -12,7 +12,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 from workbench.api.conditions import created
 from workbench.api.filtering import between_days, by_key, by_person, by_slug, by_word
 from workbench.documents.selectors import collection_for, document_for
@@ -113,7 +113,6 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
         return comparisons.select_related("collection").prefetch_related("runs")
 
     @extend_schema(
-        parameters=[IDEMPOTENCY],
         request=ComparisonCreateSerializer,
         responses={201: ComparisonSerializer},
     )
@@ -140,7 +139,6 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
         return Response(ComparedSerializer(shown).data)
 
     @extend_schema(
-        parameters=[IDEMPOTENCY],
         request=ComparisonDecisionSerializer,
         responses={201: ReviewSerializer(many=True)},
     )

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Document
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
 from workbench.runs.models import Run
 from workbench.runs.selectors import run_for
 from workbench.runs.services import documents_asked
@@ -39,7 +39,7 @@ def lines(request: HttpRequest, pk: int, document: int) -> HttpResponse:
     form = LinesForm(request.POST or None, initial=evidence_page.initial_of(request.GET))
     if request.method == "POST" and form.is_valid():
         cleaned = form.cleaned_data
-        try:
+        with refused_in(form):
             candidate = evidence.evidence_add(
                 actor=request.user,
                 run=run,
@@ -49,9 +49,6 @@ def lines(request: HttpRequest, pk: int, document: int) -> HttpResponse:
                 role=cleaned["role"],
                 reason=cleaned["reason"],
             )
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             messages.success(request, _("These lines are evidence now. The answer may be stale."))
             return redirect(candidate.get_absolute_url())
     context = evidence_page.lines_page(
@@ -72,10 +69,7 @@ def _document(run: Run, pk: int, user: User) -> Document:
 def regenerate(request: HttpRequest, pk: int) -> HttpResponse:
     """Requests a new version of a stale answer. Older versions are kept."""
     run = run_for(user=request.user, pk=pk)
-    try:
+    with told(request):
         regeneration.answer_regenerate(actor=request.user, run=run)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
         messages.info(request, _("A new version of the answer is being written."))
     return redirect(run)

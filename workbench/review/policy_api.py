@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
-from workbench.api.base import IDEMPOTENCY, Actions, checked
+from workbench.api.base import Actions, checked
 from workbench.api.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
 
@@ -40,7 +40,6 @@ class CollectionPolicyActions(Actions):
     @extend_schema(methods=["GET"], responses=ReviewSharesSerializer)
     @extend_schema(
         methods=["POST"],
-        parameters=[IDEMPOTENCY],
         request=SharesSerializer,
         responses=ReviewSharesSerializer,
     )

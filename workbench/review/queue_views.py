@@ -17,6 +17,7 @@ from workbench.accounts.permissions import Permission
 from workbench.accounts.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
+from workbench.infra.acts import told
 from workbench.infra.addresses import number_in
 from workbench.runs.models import Run
 from workbench.runs.selectors import run_for
@@ -63,10 +64,8 @@ def queue_claim(request: HttpRequest, pk: int) -> HttpResponse:
     item = _item(request, pk)
     if "left" in request.POST:
         return _go_back(request, item)
-    try:
+    with told(request):
         queue.queue_claim(actor=request.user, item=item)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
     return redirect("review:item", pk=pk)
 
 
@@ -89,10 +88,8 @@ def _go_back(request: HttpRequest, item: QueueItem) -> HttpResponse:
 def queue_release(request: HttpRequest, pk: int) -> HttpResponse:
     """Releases an item; admins of the collection can release anybody's."""
     item = _item(request, pk, SEE_WHAT_IS_HELD)
-    try:
+    with told(request):
         queue.queue_release(actor=request.user, item=item)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
     is_admins = request.POST.get("next") == reverse("review:claims")
     return redirect("review:claims" if is_admins else "review:queue")
 
@@ -102,14 +99,12 @@ def run_claim(request: HttpRequest, pk: int) -> HttpResponse:
     """Claims all matching cards of a question, and opens the first."""
     run, filters = _run(request, pk), QueueFilter.of(request.GET.dict())
     kept = f"?{filters.query}" if filters.query else ""
-    try:
+    with told(request):
         taken = queue.queue_claim_run(actor=request.user, run=run, filters=filters)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect(reverse("review:queue") + kept)
-    said = ngettext("%(n)d card is yours.", "%(n)d cards are yours.", len(taken)) % {"n": len(taken)}
-    messages.success(request, said)
-    return redirect(reverse("review:item", args=[taken[0].pk]) + kept)
+        said = ngettext("%(n)d card is yours.", "%(n)d cards are yours.", len(taken)) % {"n": len(taken)}
+        messages.success(request, said)
+        return redirect(reverse("review:item", args=[taken[0].pk]) + kept)
+    return redirect(reverse("review:queue") + kept)
 
 
 @require_POST
@@ -136,13 +131,11 @@ def queue_hand_over(request: HttpRequest, pk: int) -> HttpResponse:
     if person is None:
         messages.error(request, _("Choose a reviewer of the collection."))
         return redirect("review:item", pk=pk)
-    try:
+    with told(request):
         queue.queue_hand_over(actor=request.user, item=item, to=person, note=form.cleaned_data["note"])
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect("review:item", pk=pk)
-    messages.success(request, _("Handed over to %(name)s.") % {"name": person})
-    return redirect("review:queue")
+        messages.success(request, _("Handed over to %(name)s.") % {"name": person})
+        return redirect("review:queue")
+    return redirect("review:item", pk=pk)
 
 
 @require_GET
@@ -157,7 +150,7 @@ def bulk_approval(request: HttpRequest) -> HttpResponse:
     filters = QueueFilter.of(request.GET.dict())
     if request.method == "POST":
         ticked = {number_in(key) for key in request.POST.getlist("item")}
-        try:
+        with told(request):
             started = bulk.bulk_start(
                 actor=request.user,
                 filters=filters,
@@ -165,9 +158,6 @@ def bulk_approval(request: HttpRequest) -> HttpResponse:
                 reason=request.POST.get("reason", "")[:2000],
                 chosen=ticked - {None},
             )
-        except WorkbenchError as error:
-            messages.error(request, error.message)
-        else:
             return redirect("review:bulk-checks", pk=started.pk)
     return render(request, "review/bulk.html", queue_page.bulk_page(user=request.user, filters=filters))
 
@@ -179,16 +169,14 @@ def bulk_checks(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "GET":
         context = queue_page.checks_page(user=request.user, bulk=started)
         return render(request, "review/bulk_checks.html", context)
-    try:
+    with told(request):
         outcome = bulk.bulk_finish(actor=request.user, bulk=started)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect("review:bulk-checks", pk=pk)
-    count = outcome.approved
-    messages.success(request, ngettext("%(n)d approved.", "%(n)d approved.", count) % {"n": count})
-    for reason, number in outcome.refused.items():
-        messages.warning(request, f"{number}: {reason}")
-    return redirect(f"{reverse('review:queue')}?{started.query}")
+        count = outcome.approved
+        messages.success(request, ngettext("%(n)d approved.", "%(n)d approved.", count) % {"n": count})
+        for reason, number in outcome.refused.items():
+            messages.warning(request, f"{number}: {reason}")
+        return redirect(f"{reverse('review:queue')}?{started.query}")
+    return redirect("review:bulk-checks", pk=pk)
 
 
 @require_POST
@@ -199,14 +187,12 @@ def view_save(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("Give the view a name of at most 60 characters."))
         return redirect("review:queue")
     filters = QueueFilter.of(QueryDict(form.cleaned_data["query"]).dict())
-    try:
+    with told(request):
         view, _is_new = saved_views.view_save(
             user=request.user, name=form.cleaned_data["name"], filters=filters
         )
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect(f"{reverse('review:queue')}?{filters.query}")
-    return redirect(f"{reverse('review:queue')}?{view.query}")
+        return redirect(f"{reverse('review:queue')}?{view.query}")
+    return redirect(f"{reverse('review:queue')}?{filters.query}")
 
 
 @require_POST

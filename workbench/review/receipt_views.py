@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,8 +11,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from workbench.direction import shown_in_json
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import told
 from workbench.infra.addresses import number_in
+from workbench.infra.exports import download
 from workbench.runs.models import Run
 from workbench.runs.selectors import run_for
 from workbench.runs.similar import same_filters
@@ -58,9 +58,7 @@ def receipt_json(request: HttpRequest, pk: int) -> HttpResponse:
     candidate = candidate_for(user=request.user, pk=pk)
     require_sight(user=request.user, runs=[candidate.run])
     body = json.dumps(receipt_of(candidate), ensure_ascii=False, indent=2)
-    response = HttpResponse(body, content_type="application/json; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="receipt-{pk}.json"'
-    return response
+    return download(body, f"receipt-{pk}.json")
 
 
 @require_http_methods(["GET", "POST"])
@@ -69,12 +67,10 @@ def against(request: HttpRequest, pk: int) -> HttpResponse:
     """GET compares this run with another of the same question. POST repeats it and redirects there."""
     run = run_for(user=request.user, pk=pk)
     if request.method == "POST":
-        try:
+        with told(request):
             again = rerun.run_again(actor=request.user, run=run)
-        except WorkbenchError as error:
-            messages.error(request, error.message)
-            return redirect(run)
-        return redirect(f"{reverse('review:against', args=[pk])}?with={again.pk}")
+            return redirect(f"{reverse('review:against', args=[pk])}?with={again.pk}")
+        return redirect(run)
     after = _other(request, run)
     require_sight(user=request.user, runs=[run, after])
     context = rerun.against_page(before=run, after=after)

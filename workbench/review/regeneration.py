@@ -22,7 +22,7 @@ from arbitration.written_answers import answer_with_model
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_any_permission
 from workbench.audit.actions import Action
-from workbench.audit.services import audit_record
+from workbench.audit.services import audit_record, audit_work
 from workbench.documents.embedding import active_space
 from workbench.documents.store import DatabaseCandidateStore
 from workbench.errors import Conflict, NotAllowed
@@ -162,9 +162,7 @@ def _store_answer(regeneration: Regeneration, owner: str, written: WrittenAnswer
             is_stale=evidence_hash(candidates_of(run)) != evidence,
         )
         held.update(state=RegenerationState.DONE, answer=answer, finished_at=Now())
-        audit_record(
-            actor=User.objects.system(),
-            actor_kind="worker",
+        audit_work(
             action=Action.ANSWER_REGENERATED,
             obj=run,
             collection_id=run.collection_id,
@@ -181,9 +179,7 @@ def _fail(regeneration: Regeneration, owner: str, failure: str) -> None:
             pk=regeneration.pk, lease_owner=owner, state=RegenerationState.WAITING
         ).update(state=RegenerationState.FAILED, failure=failure, finished_at=Now())
         if changed:
-            audit_record(
-                actor=User.objects.system(),
-                actor_kind="worker",
+            audit_work(
                 action=Action.ANSWER_FAILED,
                 obj=regeneration.run,
                 collection_id=regeneration.run.collection_id,

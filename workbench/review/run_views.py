@@ -18,7 +18,9 @@ from workbench.collection_settings.strategy_fields import StrategyFields
 from workbench.documents.models import Collection
 from workbench.documents.picker import picker
 from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
 from workbench.infra.addresses import words_in
+from workbench.infra.exports import download
 from workbench.runs import selectors, services
 from workbench.runs.estimates import Estimate, question_estimate
 from workbench.runs.forms import AskForm, CompareDecisionForm, CompareForm, ScopeFields
@@ -45,7 +47,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         cleaned = form.cleaned_data
-        try:
+        with refused_in(form):
             outcome = services.question_ask(
                 actor=request.user,
                 collection=cleaned["collection"],
@@ -59,9 +61,6 @@ def ask(request: HttpRequest) -> HttpResponse:
                 options=form.options(),
                 follows=cleaned["follows"],
             )
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             if outcome.is_cached:
                 messages.info(
                     request,
@@ -158,9 +157,7 @@ def run_json(request: HttpRequest, pk: int) -> HttpResponse:
     run = selectors.run_for(user=request.user, pk=pk)
     require_sight(user=request.user, runs=[run])
     body = json.dumps(run_tabs.record(run), ensure_ascii=False, indent=2)
-    response = HttpResponse(body, content_type="application/json; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="run-{run.pk}.json"'
-    return response
+    return download(body, f"run-{run.pk}.json")
 
 
 @require_GET
@@ -197,11 +194,8 @@ def compare(request: HttpRequest) -> HttpResponse:
     }
     form = CompareForm(request.POST or None, user=request.user, collection=collection, initial=initial)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refused_in(form):
             started = comparison.comparison_start(actor=request.user, **form.cleaned_data)
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             return redirect(started)
     return render(request, "runs/compare.html", {"form": form})
 
@@ -225,8 +219,6 @@ def comparison_decide(request: HttpRequest, pk: int) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, _("Choose a candidate and a role."))
         return redirect(found)
-    try:
+    with told(request):
         comparison.comparison_decide(actor=request.user, comparison=found, **form.cleaned_data)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
     return redirect(f"{found.get_absolute_url()}#{dom_id_of(form.cleaned_data['candidate_id'])}")

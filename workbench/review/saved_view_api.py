@@ -15,7 +15,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 
 from .filters import QueueFilter
 from .models import SavedView
@@ -76,7 +76,6 @@ class SavedViewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiView
         return views_of(user=self.request.user)
 
     @extend_schema(
-        parameters=[IDEMPOTENCY],
         request=SavedViewCreateSerializer,
         responses={201: SavedViewSerializer, 200: SavedViewSerializer},
     )
@@ -88,7 +87,7 @@ class SavedViewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiView
         code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
         return Response(SavedViewSerializer(view).data, status=code)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={204: None})
+    @extend_schema(request=None, responses={204: None})
     @action(detail=True, methods=["post"])
     def remove(self, request: Request, pk: str) -> Response:
         """Deletes the saved view."""

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
 from workbench.runs.selectors import run_for
 
 from . import signing, signing_page
@@ -23,11 +23,8 @@ def sign(request: HttpRequest, pk: int) -> HttpResponse:
     run = run_for(user=request.user, pk=pk)
     form = SignForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refused_in(form):
             signing.run_sign(actor=request.user, run=run, **form.cleaned_data)
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             messages.success(request, _("Signed."))
             return redirect(run)
     context = signing_page.sign_page(run=run, user=request.user, form=form)
@@ -39,12 +36,10 @@ def reopen(request: HttpRequest, pk: int) -> HttpResponse:
     """Sets the signature aside, with a reason."""
     run = run_for(user=request.user, pk=pk)
     form = ReasonForm(request.POST)
-    try:
+    with told(request):
         signing.run_reopen(
             actor=request.user, run=run, reason=form.cleaned_data["reason"] if form.is_valid() else ""
         )
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect("review:sign", pk=pk)
-    messages.success(request, _("The run is open for decisions again."))
-    return redirect(run)
+        messages.success(request, _("The run is open for decisions again."))
+        return redirect(run)
+    return redirect("review:sign", pk=pk)

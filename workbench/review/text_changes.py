@@ -19,7 +19,7 @@ from arbitration.contracts import Role
 from arbitration.versions import AnchorMatch, VersionLine, VersionText, text_key
 from workbench.accounts.models import User
 from workbench.audit.actions import Action
-from workbench.audit.services import audit_record
+from workbench.audit.services import audit_work
 from workbench.documents.models import Document, DocumentStatus
 from workbench.documents.versions import versions_of
 from workbench.runs.models import Candidate, ReviewState, Run
@@ -128,9 +128,7 @@ def _mark(run_id: int, *, versions: _Versions, accepted_by: User) -> bool:
         for one in changes:
             item_reopen(run=run, candidate=one.candidate, why=REOPENED_WHY[one.state])
         Run.objects.filter(pk=run.pk).update(text_changed_at=Coalesce("text_changed_at", Now()))
-        audit_record(
-            actor=User.objects.system(),
-            actor_kind="worker",
+        audit_work(
             action=Action.RUN_TEXT_CHANGED,
             obj=run,
             collection_id=run.collection_id,

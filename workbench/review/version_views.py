@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 from workbench.accounts.permissions import Permission
 from workbench.documents.selectors import document_for
 from workbench.documents.versions import version_accept, version_decline
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import told
 
 from . import version_page
 
@@ -33,9 +33,7 @@ def decide(request: HttpRequest, pk: int) -> HttpResponse:
     if act is None:
         messages.error(request, _("Choose whether this is a new version."))
         return redirect(document)
-    try:
+    with told(request):
         act(actor=request.user, document=document)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect(document)
-    return redirect("documents:versions", pk=pk) if decision == "accept" else redirect(document)
+        return redirect("documents:versions", pk=pk) if decision == "accept" else redirect(document)
+    return redirect(document)

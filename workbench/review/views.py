@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseLocation, trigger_client_event
 
 from workbench.errors import WorkbenchError
+from workbench.infra.acts import told
 from workbench.infra.addresses import number_in
 from workbench.runs.models import Candidate, Run
 from workbench.runs.selectors import run_for
@@ -237,7 +238,7 @@ def not_found(request: HttpRequest, pk: int) -> HttpResponse:
     if given["decision"] == "refute" and not given["near"] and not given["comment"].strip():
         messages.info(request, _("Select the lines that answer."))
         return redirect("review:documents", pk=run.pk)
-    try:
+    with told(request):
         if given["decision"] == "confirm":
             made = services.not_found_confirm(actor=request.user, run=run, comment=given["comment"])
         else:
@@ -245,12 +246,10 @@ def not_found(request: HttpRequest, pk: int) -> HttpResponse:
             made = services.not_found_refute(
                 actor=request.user, run=run, comment=given["comment"], candidate=near
             )
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect(_back(request, run))
-    if _goes_on(request):
-        return _open_next(request, made=made, subject=run)
-    return redirect(_next(request) or run)
+        if _goes_on(request):
+            return _open_next(request, made=made, subject=run)
+        return redirect(_next(request) or run)
+    return redirect(_back(request, run))
 
 
 @require_POST
@@ -259,10 +258,8 @@ def not_found_undo(request: HttpRequest, pk: int) -> HttpResponse:
     run = run_for(user=request.user, pk=pk)
     target = _next(request)
     act = queue_undo_not_found if _is_of_queue(target) else services.not_found_undo
-    try:
+    with told(request):
         act(actor=request.user, run=run)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
     return redirect(target or run)
 
 

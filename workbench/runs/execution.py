@@ -32,9 +32,8 @@ from arbitration.strategies.base import StrategyServices, Verdict
 from arbitration.strategies.registry import get_strategy
 from arbitration.triage import SAME_IN_OTHER_WORDS
 from arbitration.written_answers import answer_with_model
-from workbench.accounts.models import User
 from workbench.audit.actions import Action
-from workbench.audit.services import audit_record
+from workbench.audit.services import audit_work
 from workbench.collection_settings.selectors import criteria_weights_of, gates_of
 from workbench.documents.distribution import NodeAway, node_was_away, require_whole
 from workbench.documents.embedding import active_space, current_embedder, require_encoder_of
@@ -187,9 +186,7 @@ def _fail(run: Run, owner: str, reason: str) -> None:
             lease_until=None,
         )
         if changed:
-            audit_record(
-                actor=User.objects.system(),
-                actor_kind="worker",
+            audit_work(
                 action=Action.RUN_FAILED,
                 obj=run,
                 collection_id=run.collection_id,
@@ -507,9 +504,7 @@ def _answer(run: Run, owner: str, heartbeat: Heartbeat) -> None:
         )
         candidates = list(run.candidates.select_related("verdict", "run"))
         run_finished.publish(RunFinished(Run.objects.get(pk=run.pk), candidates))
-        audit_record(
-            actor=User.objects.system(),
-            actor_kind="worker",
+        audit_work(
             action=Action.RUN_FINISHED,
             obj=run,
             collection_id=run.collection_id,

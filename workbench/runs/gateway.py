@@ -26,7 +26,6 @@ from arbitration.adapters.endpoints import (
     Endpoint,
     EndpointCapabilities,
     LedgerEntry,
-    Price,
     ReplyCache,
 )
 from arbitration.adapters.openai_chat import OpenAIChat, reply_of_body
@@ -228,12 +227,6 @@ def _endpoint(choice: ModelChoice, *, strategy: str = "") -> Endpoint:
         effort=cast("Effort | None", reasoning.effort),
         thinking_tokens=reasoning.tokens or 0,
     )
-
-
-def collection_price(collection: Collection) -> Price | None:
-    """The price of the collection's model; None if unknown."""
-    choice = model_choice(collection)
-    return _endpoint(choice).price if choice else None
 
 
 def _probed(endpoint: Endpoint, hooks: _Hooks) -> Endpoint:

@@ -17,6 +17,7 @@ from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection, Document
 from workbench.documents.narrowing import ScopeFilter, filter_words
 from workbench.documents.restrictions import open_to
+from workbench.infra.leases import Retried
 
 from .restrictions import runs_open_to
 
@@ -121,7 +122,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.filter(member_condition(user, permission, prefix="collection"), runs_open_to(user))
 
 
-class Run(models.Model):
+class Run(Retried):
     """One question answered once by one strategy, on the documents as they were then."""
 
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="runs")
@@ -151,9 +152,6 @@ class Run(models.Model):
         help_text="The run whose question this one follows up, of the same collection.",
     )
     idempotency_key = models.CharField(max_length=80, null=True, blank=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    lease_owner = models.CharField(max_length=80, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
     stages = models.JSONField(default=list)  # [{stage, ms, detail, ended_at}] in order, for the page
     question_edits = models.JSONField(null=True, blank=True, help_text="A person's keywords for this run.")
     rubric_edits = models.JSONField(null=True, blank=True, help_text="A person's criteria for this run.")

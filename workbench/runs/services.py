@@ -71,13 +71,7 @@ def question_ask(
     :class:`NotAllowed`, :class:`Conflict` (document not ready) or :class:`WorkbenchError` (no question, no documents,
     unknown strategy).
     """
-    if not has_permission(actor, collection, Permission.ASK):
-        raise NotAllowed(_("You may not ask questions in this collection."))
-    if follows is not None and follows.collection_id != collection.pk:
-        raise WorkbenchError(
-            _("A follow-up stays in the collection of the question that it follows."),
-            code="follows_elsewhere",
-        )
+    _check_may_ask(actor=actor, collection=collection, follows=follows)
     text = _checked_text(text)
     state = answer_state(collection=collection, document=document)
     hidden = hidden_documents(user=actor, collection=collection)
@@ -86,21 +80,32 @@ def question_ask(
     strategy = strategy_for(collection=collection, wanted=strategy)
     _check_rubric(strategy=strategy, rubric=rubric)
     chosen = options_for(collection=collection, strategy=strategy, given=options)
-    asked = _Request(
-        actor.pk,
-        collection.pk,
-        document.pk if document else None,
-        _stored(filters),
-        text,
-        strategy,
-        follows.pk if follows else None,
+    run = Run(
+        question=Question(
+            collection=collection,
+            document=document,
+            filters=_stored(filters),
+            text=text,
+            normalised=normalise(text).casefold(),
+            asked_by=actor,
+        ),
+        collection=collection,
+        strategy=strategy,
+        requested_by=actor,
+        use_cache=use_cache,
+        idempotency_key=idempotency_key,
+        question_edits=edits.model_dump(mode="json") if edits else None,
+        rubric_edits=rubric.model_dump(mode="json", exclude_none=True) if rubric else None,
+        strategy_options=chosen or None,
+        follows=follows,
     )
-    if idempotency_key is not None and (made := _run_made(asked, idempotency_key)):
+    if made := _run_made(run):
         return AskOutcome(made, is_cached=False)
     settings = engine_settings(collection=collection, bars=state.bars).model_copy(
         update={"follow_references": follow_references, "forced_methods": _in_order(methods)}
     )
-    key = cache_key(
+    run.settings = settings.model_dump(mode="json")
+    run.cache_key = cache_key(
         collection=collection,
         document=document,
         text=text,
@@ -112,134 +117,87 @@ def question_ask(
         matching=matching,
         options=chosen,
     )
-    earlier = run_with_key(cache_key=key) if use_cache else None
+    earlier = run_with_key(cache_key=run.cache_key) if use_cache else None
     if earlier is not None:
         earlier.collection = collection  # its key includes the collection
         _record_repeat(actor=actor, run=earlier)
         return AskOutcome(earlier, is_cached=True)
+    return AskOutcome(_run_create(run, methods=settings.forced_methods), is_cached=False)
+
+
+def _check_may_ask(*, actor: User, collection: Collection, follows: Run | None) -> None:
+    if not has_permission(actor, collection, Permission.ASK):
+        raise NotAllowed(_("You may not ask questions in this collection."))
+    if follows is not None and follows.collection_id != collection.pk:
+        raise WorkbenchError(
+            _("A follow-up stays in the collection of the question that it follows."),
+            code="follows_elsewhere",
+        )
+
+
+def _run_create(run: Run, *, methods: Sequence[MethodName]) -> Run:
+    """Saves the run and its question, and sends it to a worker. Of two identical requests at the same time, one creates
+    the run and both return it."""
     try:
         with transaction.atomic():
-            run = _run_create(
-                actor=actor,
-                collection=collection,
-                document=document,
-                filters=filters,
-                text=text,
-                strategy=strategy,
-                key=key,
-                use_cache=use_cache,
-                idempotency_key=idempotency_key,
-                edits=edits,
-                rubric=rubric,
-                settings=settings,
-                options=chosen,
-                follows=follows,
-            )
+            run.question.save()
+            run.save()
+            _record_question(run, methods)
+            dispatch_on_commit("questions.detect", run_id=run.pk)
     except IntegrityError:
-        if idempotency_key is None:
-            raise
-        # Two identical requests at the same time: the other one created the run.
-        made = _run_made(asked, idempotency_key)
+        made = _run_made(run)
         if made is None:
             raise
-        return AskOutcome(made, is_cached=False)
-    return AskOutcome(run, is_cached=False)
-
-
-def _run_create(
-    *,
-    actor: User,
-    collection: Collection,
-    document: Document | None,
-    filters: ScopeFilter | None,
-    text: str,
-    strategy: str,
-    key: str,
-    use_cache: bool,
-    idempotency_key: str | None,
-    edits: QuestionEdits | None,
-    rubric: Rubric | None,
-    settings: EngineSettings,
-    options: dict[str, Any],
-    follows: Run | None,
-) -> Run:
-    question = Question.objects.create(
-        collection=collection,
-        document=document,
-        filters=_stored(filters),
-        text=text,
-        normalised=normalise(text).casefold(),
-        asked_by=actor,
-    )
-    run = Run.objects.create(
-        question=question,
-        collection=collection,
-        strategy=strategy,
-        requested_by=actor,
-        settings=settings.model_dump(mode="json"),
-        cache_key=key,
-        use_cache=use_cache,
-        idempotency_key=idempotency_key,
-        question_edits=edits.model_dump(mode="json") if edits else None,
-        rubric_edits=rubric.model_dump(mode="json", exclude_none=True) if rubric else None,
-        strategy_options=options or None,
-        follows=follows,
-    )
-    audit_record(
-        actor=actor,
-        action=Action.QUESTION_ASKED,
-        obj=run,
-        collection_id=collection.pk,
-        after={
-            "question": question.pk,
-            "document": document.pk if document else None,
-            "strategy": strategy,
-            "run": run.pk,
-            **({"filters": _stored(filters)} if filters else {}),
-            **({"methods": list(settings.forced_methods)} if settings.forced_methods else {}),
-            **({"follows": follows.pk} if follows else {}),
-        },
-    )
-    dispatch_on_commit("questions.detect", run_id=run.pk)
+        return made
     return run
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """The fields of a request that an idempotency key identifies."""
+def _record_question(run: Run, methods: Sequence[MethodName]) -> None:
+    question = run.question
+    audit_record(
+        actor=run.requested_by,
+        action=Action.QUESTION_ASKED,
+        obj=run,
+        collection_id=run.collection_id,
+        after={
+            "question": question.pk,
+            "document": question.document_id,
+            "strategy": run.strategy,
+            "run": run.pk,
+            **({"filters": question.filters} if question.filters is not None else {}),
+            **({"methods": list(methods)} if methods else {}),
+            **({"follows": run.follows_id} if run.follows_id else {}),
+        },
+    )
 
-    actor_id: int
-    collection_id: int
-    document_id: int | None
-    filters: dict[str, Any] | None
-    text: str
-    strategy: str
-    follows_id: int | None
 
-
-def _run_made(asked: _Request, idempotency_key: str) -> Run | None:
+def _run_made(run: Run) -> Run | None:
     """The run that the same request created earlier. Raises Conflict if another request used the key."""
-    run = (
+    if run.idempotency_key is None:
+        return None
+    made = (
         Run.objects.select_related("question", "collection")
-        .filter(requested_by=asked.actor_id, idempotency_key=idempotency_key)
+        .filter(requested_by=run.requested_by, idempotency_key=run.idempotency_key)
         .first()
     )
-    if run is None:
-        return None
+    if made is not None and _asked_by_key(made) != _asked_by_key(run):
+        raise Conflict(
+            _("This idempotency key belongs to another question. Use a new one."), code="idempotency_reused"
+        )
+    return made
+
+
+def _asked_by_key(run: Run) -> tuple[object, ...]:
+    """The fields of a request that an idempotency key identifies."""
     question = run.question
-    if asked != _Request(
-        asked.actor_id,
+    return (
         run.collection_id,
         question.document_id,
         question.filters,
         question.text,
         run.strategy,
         run.follows_id,
-    ):
-        raise Conflict(
-            _("This idempotency key belongs to another question. Use a new one."), code="idempotency_reused"
-        )
-    return run
+    )
 
 
 def _record_repeat(*, actor: User, run: Run) -> None:

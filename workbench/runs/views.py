@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -11,6 +10,7 @@ from arbitration.questions.assisted import QuestionEdits
 from arbitration.strategies.rubrics import Rubric
 from workbench.accounts.permissions import Permission
 from workbench.errors import WorkbenchError
+from workbench.infra.acts import told
 
 from . import rubrics, scoreboard, selectors, services
 from .forms import KeywordsForm
@@ -21,15 +21,13 @@ from .models import Run
 def run_again(request: HttpRequest, pk: int) -> HttpResponse:
     """Asks the same question again with a person's keywords or criteria, in a new run."""
     run = selectors.run_for(user=request.user, pk=pk)
-    try:
+    with told(request):
         changes: dict[str, object] = (
             {"rubric": _criteria(request, run)} if _edits_criteria(request) else {"edits": _keywords(request)}
         )
         outcome = services.question_repeat(actor=request.user, run=run, **changes)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect(f"{run.get_absolute_url()}?tab=provenance")
-    return redirect(outcome.run)
+        return redirect(outcome.run)
+    return redirect(f"{run.get_absolute_url()}?tab=provenance")
 
 
 def _edits_criteria(request: HttpRequest) -> bool:
@@ -57,10 +55,8 @@ def _criteria(request: HttpRequest, run: Run) -> Rubric:
 def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     """Cancels a run."""
     run = selectors.run_for(user=request.user, pk=pk, permission=Permission.ASK)
-    try:
+    with told(request):
         services.run_cancel(actor=request.user, run=run)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
     return redirect("questions:run", pk=pk)
 
 

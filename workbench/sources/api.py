@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 from workbench.api.filtering import between_days, by_key, by_slug, one_of
 from workbench.api.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
@@ -90,7 +90,7 @@ class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
         source = services.source_create(actor=request.user, collection=collection, **given)
         return Response(SourceSerializer(source).data, status=status.HTTP_201_CREATED)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=SourceSerializer)
+    @extend_schema(request=None, responses=SourceSerializer)
     @action(detail=True, methods=["post"])
     @asks_again
     def pause(self, request: Request, pk: str) -> Response:
@@ -99,7 +99,7 @@ class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
         services.source_pause(actor=request.user, source=source)
         return Response(SourceSerializer(source).data)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=SourceSerializer)
+    @extend_schema(request=None, responses=SourceSerializer)
     @action(detail=True, methods=["post"])
     @asks_again
     def resume(self, request: Request, pk: str) -> Response:
@@ -108,7 +108,7 @@ class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
         services.source_resume(actor=request.user, source=source)
         return Response(SourceSerializer(source).data)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={204: None})
+    @extend_schema(request=None, responses={204: None})
     @action(detail=True, methods=["post"])
     @asks_again
     def remove(self, request: Request, pk: str) -> Response:
@@ -116,7 +116,7 @@ class SourceViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
         services.source_remove(actor=request.user, source=self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: SourceSerializer})
+    @extend_schema(request=None, responses={202: SourceSerializer})
     @action(detail=True, methods=["post"])
     def look(self, request: Request, pk: str) -> Response:
         """Checks the source as soon as a worker is free."""
@@ -143,7 +143,7 @@ class SourceFileViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
         """As for sources."""
         return SourceFile.objects.visible_to(self.request.user).select_related("source__collection")
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: SourceFileSerializer})
+    @extend_schema(request=None, responses={202: SourceFileSerializer})
     @action(detail=True, methods=["post"])
     def retry(self, request: Request, pk: str) -> Response:
         """Retries a failed file."""

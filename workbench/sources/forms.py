@@ -46,9 +46,3 @@ class SourceForm(forms.Form):
             "settings": {setting.name: values[f"set_{setting.name}"] for setting in self.kind.settings},
             "secret": values.get("secret", ""),
         }
-
-
-class SwitchForm(forms.Form):
-    """What is to become of a source."""
-
-    act = forms.ChoiceField(choices=[(name, name) for name in ("pause", "resume", "remove")])

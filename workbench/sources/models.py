@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection, Document
+from workbench.infra.leases import Leased
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -35,7 +36,7 @@ class SourceQuerySet(models.QuerySet["Source"]):
         return rows.exclude(state=SourceState.REMOVED)
 
 
-class Source(models.Model):
+class Source(Leased):
     """A place that documents of a collection come from by themselves. ``secret`` is encrypted (``secrets.py``)."""
 
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="sources")
@@ -51,8 +52,6 @@ class Source(models.Model):
     #: Why the last look failed; empty after one that did not.
     error = models.CharField(max_length=500, blank=True)
     failures = models.PositiveSmallIntegerField(default=0)
-    lease_owner = models.CharField(max_length=80, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(installation.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
 

@@ -12,9 +12,10 @@ from workbench.accounts.permissions import Permission
 from workbench.accounts.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
 
 from . import presenters, services
-from .forms import SourceForm, SwitchForm
+from .forms import SourceForm
 from .kinds import kind_named
 from .selectors import source_file_for, source_for
 
@@ -33,11 +34,8 @@ def sources(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("sources:sources", slug=slug)
         form = SourceForm(kind, request.POST)
         if form.is_valid():
-            try:
+            with refused_in(form):
                 made = services.source_create(actor=request.user, collection=collection, **form.given())
-            except WorkbenchError as error:
-                form.add_error(None, error.message)
-            else:
                 messages.success(request, _("The source was added and is being checked."))
                 return redirect(made)
     context = presenters.sources_page(collection=collection, form=form)
@@ -56,36 +54,30 @@ def source(request: HttpRequest, pk: int) -> HttpResponse:
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
     """Pauses, resumes or removes."""
     found = source_for(user=request.user, pk=pk)
-    form = SwitchForm(request.POST)
     acts = {
-        "pause": services.source_pause,
-        "resume": services.source_resume,
-        "remove": services.source_remove,
+        "pause": (services.source_pause, _("The source is paused.")),
+        "resume": (services.source_resume, _("The source is active again.")),
+        "remove": (services.source_remove, _("The source was removed. Its documents stay.")),
     }
-    if not form.is_valid():
+    name = request.POST.get("act", "")
+    if name not in acts:
         messages.error(request, _("Choose what to do with the source."))
         return redirect(found)
-    act = form.cleaned_data["act"]
-    try:
-        acts[act](actor=request.user, source=found)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect(found)
-    said = {"pause": _("The source is paused."), "resume": _("The source is active again.")}
-    messages.success(request, said.get(act, _("The source was removed. Its documents stay.")))
-    return redirect(found) if act != "remove" else redirect("sources:sources", slug=found.collection.slug)
+    act, done = acts[name]
+    with told(request, done):
+        act(actor=request.user, source=found)
+        return (
+            redirect(found) if name != "remove" else redirect("sources:sources", slug=found.collection.slug)
+        )
+    return redirect(found)
 
 
 @require_POST
 def look(request: HttpRequest, pk: int) -> HttpResponse:
     """Looks now."""
     found = source_for(user=request.user, pk=pk)
-    try:
+    with told(request, _("The check has started. Reload this page in a moment.")):
         services.source_look_now(actor=request.user, source=found)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
-        messages.success(request, _("The check has started. Reload this page in a moment."))
     return redirect(found)
 
 
@@ -93,10 +85,6 @@ def look(request: HttpRequest, pk: int) -> HttpResponse:
 def retry(request: HttpRequest, pk: int) -> HttpResponse:
     """Takes a file again that failed."""
     file = source_file_for(user=request.user, pk=pk)
-    try:
+    with told(request, _("The file is being tried again.")):
         services.source_file_retry(actor=request.user, file=file)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
-        messages.success(request, _("The file is being tried again."))
     return redirect(file.source)

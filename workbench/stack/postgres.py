@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 
 from . import accounts
-from .console import say, tail
+from .console import say
 from .errors import StackError
 from .home import Home, Secrets
 from .ports import LOOPBACK
@@ -246,8 +246,3 @@ def _shared_memory_bytes() -> int:
         return shutil.disk_usage("/dev/shm").total  # noqa: S108
     except OSError:
         return SHARED_MEMORY_NEEDED_BYTES
-
-
-def explain_failure(home: Home) -> str:
-    """The last words of the server's log."""
-    return tail(home.log("postgres"))

@@ -11,7 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 from workbench.api.filtering import between_days, by_person, by_slug, one_of
 from workbench.documents.selectors import collection_for
 
@@ -60,7 +60,7 @@ class VocabularyViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
         """Only those visible to the caller."""
         return DictionaryEntry.objects.visible_to(self.request.user).select_related("collection")
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=EntryCreateSerializer, responses={201: EntrySerializer})
+    @extend_schema(request=EntryCreateSerializer, responses={201: EntrySerializer})
     def create(self, request: Request) -> Response:
         """Adds an active synonym pair. A proposed or rejected pair is approved."""
         given = checked(request, EntryCreateSerializer)
@@ -68,13 +68,13 @@ class VocabularyViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
         entry = entry_add(actor=request.user, collection=collection, **given)
         return Response(EntrySerializer(entry).data, status=status.HTTP_201_CREATED)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=EntrySerializer)
+    @extend_schema(request=None, responses=EntrySerializer)
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: str) -> Response:
         """Activates a synonym pair."""
         return Response(EntrySerializer(entry_approve(actor=request.user, entry=self.get_object())).data)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=EntrySerializer)
+    @extend_schema(request=None, responses=EntrySerializer)
     @action(detail=True, methods=["post"])
     def reject(self, request: Request, pk: str) -> Response:
         """Deactivates a synonym pair. It is not proposed again."""

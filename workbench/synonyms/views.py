@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from workbench.documents.selectors import collection_for
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
+from workbench.infra.exports import download
 
 from . import presenters, selectors, services, transfer
 from .forms import EntryDecisionForm, EntryForm, ImportForm
@@ -23,11 +24,8 @@ def vocabulary(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         form = EntryForm(request.POST)
         if form.is_valid():
-            try:
+            with refused_in(form):
                 services.entry_add(actor=request.user, collection=collection, **form.cleaned_data)
-            except WorkbenchError as error:
-                form.add_error(None, error.message)
-            else:
                 messages.success(request, _("The pair is in use from the next question on."))
                 return redirect("vocabulary:vocabulary", slug=slug)
         changes["entry_form"] = form
@@ -44,14 +42,12 @@ def import_entries(request: HttpRequest, slug: str) -> HttpResponse:
     form = ImportForm(request.POST, request.FILES)
     report = None
     if form.is_valid():
-        try:
+        with refused_in(form, "file"):
             report = transfer.entries_import(
                 actor=request.user,
                 collection=collection,
                 content=form.cleaned_data["file"].read(transfer.MAX_BYTES + 1),
             )
-        except WorkbenchError as error:
-            form.add_error("file", error.message)
     context = presenters.vocabulary_page(
         collection=collection,
         user=request.user,
@@ -67,9 +63,7 @@ def export_entries(request: HttpRequest, slug: str) -> HttpResponse:
     """The whole dictionary as CSV."""
     collection = collection_for(user=request.user, slug=slug)
     body = transfer.entries_csv(collection=collection)
-    response = HttpResponse(body, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="vocabulary-{collection.slug}.csv"'
-    return response
+    return download(body, f"vocabulary-{collection.slug}.csv")
 
 
 @require_POST
@@ -80,10 +74,8 @@ def decide(request: HttpRequest, pk: int) -> HttpResponse:
     if form.is_valid():
         approves = form.cleaned_data["decision"] == "approve"
         act = services.entry_approve if approves else services.entry_reject
-        try:
+        with told(request):
             act(actor=request.user, entry=entry)
-        except WorkbenchError as error:
-            messages.error(request, error.message)
     else:
         messages.error(request, _("Approve or reject the pair."))
     return redirect("vocabulary:vocabulary", slug=entry.collection.slug)

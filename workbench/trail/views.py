@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from workbench.audit.export import audit_anchor
 from workbench.audit.services import VERIFIED_AT_ONCE, VerifyReport, audit_verify
 from workbench.errors import Conflict
+from workbench.infra.exports import download
 
 from .forms import TrailFilterForm
 from .presenters import filters_of, pager_of
@@ -42,10 +43,7 @@ def anchor(request: HttpRequest) -> HttpResponse:
         messages.error(request, error.message)
         return redirect("audit:trail")
     body = "".join(json.dumps(each) + "\n" for each in anchors)
-    response = HttpResponse(body, content_type="application/x-ndjson; charset=utf-8")
-    name = f"audit-anchor-{anchors[-1]['position']}.jsonl"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return download(body, f"audit-anchor-{anchors[-1]['position']}.jsonl")
 
 
 def _trail(request: HttpRequest, *, verification: bool = False) -> HttpResponse:

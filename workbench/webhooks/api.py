@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.accounts.permissions import Permission
-from workbench.api.base import IDEMPOTENCY, ApiViewSet, checked
+from workbench.api.base import ApiViewSet, checked
 from workbench.api.conditions import address_of_object, created
 from workbench.api.filtering import between_days, by_key, by_slug, one_of
 from workbench.api.reauthentication import asks_again
@@ -130,7 +130,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
         webhook, secret = services.webhook_create(actor=request.user, collection=collection, **given)
         return _with_secret(webhook, secret, status.HTTP_201_CREATED)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=WebhookChangeSerializer, responses=WebhookSerializer)
+    @extend_schema(request=WebhookChangeSerializer, responses=WebhookSerializer)
     @action(detail=True, methods=["post"])
     @asks_again
     def change(self, request: Request, pk: str) -> Response:
@@ -149,7 +149,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
         secret = services.webhook_secret_renew(actor=request.user, webhook=webhook)
         return _with_secret(webhook, secret, status.HTTP_200_OK)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=WebhookSerializer)
+    @extend_schema(request=None, responses=WebhookSerializer)
     @action(detail=True, methods=["post"])
     @asks_again
     def pause(self, request: Request, pk: str) -> Response:
@@ -158,7 +158,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
         services.webhook_pause(actor=request.user, webhook=webhook)
         return Response(WebhookSerializer(webhook).data)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses=WebhookSerializer)
+    @extend_schema(request=None, responses=WebhookSerializer)
     @action(detail=True, methods=["post"])
     @asks_again
     def resume(self, request: Request, pk: str) -> Response:
@@ -167,7 +167,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
         services.webhook_resume(actor=request.user, webhook=webhook)
         return Response(WebhookSerializer(webhook).data)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={204: None})
+    @extend_schema(request=None, responses={204: None})
     @action(detail=True, methods=["post"])
     @asks_again
     def remove(self, request: Request, pk: str) -> Response:
@@ -175,7 +175,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
         services.webhook_remove(actor=request.user, webhook=self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: DeliverySerializer})
+    @extend_schema(request=None, responses={202: DeliverySerializer})
     @action(detail=True, methods=["post"])
     def test(self, request: Request, pk: str) -> Response:
         """Sends a test event."""
@@ -184,7 +184,7 @@ class WebhookViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
         at = address_of_object("webhook-delivery", delivery.pk)
         return created(DeliverySerializer(delivery).data, at=at, code=status.HTTP_202_ACCEPTED)
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: RepeatedSerializer})
+    @extend_schema(request=None, responses={202: RepeatedSerializer})
     @action(detail=True, methods=["post"], url_path="repeat-missed")
     def repeat_missed(self, request: Request, pk: str) -> Response:
         """Redelivers messages that failed or were never sent."""
@@ -211,7 +211,7 @@ class WebhookDeliveryViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, A
         rows = Delivery.objects.visible_to(self.request.user, permission)
         return rows.select_related("webhook__collection").prefetch_related("log")
 
-    @extend_schema(parameters=[IDEMPOTENCY], request=None, responses={202: DeliverySerializer})
+    @extend_schema(request=None, responses={202: DeliverySerializer})
     @action(detail=True, methods=["post"])
     def repeat(self, request: Request, pk: str) -> Response:
         """Redelivers the message with the same ID."""

@@ -40,9 +40,3 @@ class WebhookForm(forms.Form):
     def clean_format(self) -> str:
         """JSON where nothing was chosen."""
         return self.cleaned_data["format"] or WebhookFormat.JSON
-
-
-class SwitchForm(forms.Form):
-    """What is to become of a webhook."""
-
-    act = forms.ChoiceField(choices=[(name, name) for name in ("pause", "resume", "remove")])

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection
+from workbench.infra.leases import Retried
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -132,7 +133,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(webhook__in=Webhook.objects.visible_to(user, permission).order_by().values("pk"))
 
 
-class Delivery(models.Model):
+class Delivery(Retried):
     """One message to one webhook, written in the transaction of the event it tells of (transactional outbox)."""
 
     webhook = models.ForeignKey(Webhook, on_delete=models.PROTECT, related_name="deliveries")
@@ -141,10 +142,7 @@ class Delivery(models.Model):
     action = models.CharField(max_length=80)
     payload = models.JSONField()
     state = models.CharField(max_length=10, choices=DeliveryState.choices, default=DeliveryState.WAITING)
-    attempts = models.PositiveSmallIntegerField(default=0)
     next_attempt_at = models.DateTimeField(db_default=Now())
-    lease_owner = models.CharField(max_length=80, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True, blank=True)
 

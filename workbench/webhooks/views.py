@@ -15,10 +15,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from workbench.accounts.permissions import Permission
 from workbench.accounts.reauthentication import asks_again
 from workbench.documents.selectors import collection_for
-from workbench.errors import WorkbenchError
+from workbench.infra.acts import refused_in, told
 
 from . import presenters, services
-from .forms import SwitchForm, WebhookForm
+from .forms import WebhookForm
 from .models import Webhook
 from .selectors import delivery_for, webhook_for
 
@@ -35,13 +35,10 @@ def webhooks(request: HttpRequest, slug: str) -> HttpResponse:
         form = WebhookForm(request.POST)
         changes["form"] = form
         if form.is_valid():
-            try:
+            with refused_in(form):
                 _made, key = services.webhook_create(
                     actor=request.user, collection=collection, **form.cleaned_data
                 )
-            except WorkbenchError as error:
-                form.add_error(None, error.message)
-            else:
                 changes = {"secret": key}
     context = presenters.webhooks_page(collection=collection, user=request.user, **changes)
     return render(request, "webhooks/webhooks.html", context, status=422 if "form" in changes else 200)
@@ -61,11 +58,8 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
     found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
     form = WebhookForm(request.POST)
     if form.is_valid():
-        try:
+        with refused_in(form):
             services.webhook_change(actor=request.user, webhook=found, **form.cleaned_data)
-        except WorkbenchError as error:
-            form.add_error(None, error.message)
-        else:
             messages.success(request, _("The webhook has changed."))
             return redirect(found)
     return _page(request, found, status=422, form=form)
@@ -85,36 +79,30 @@ def secret(request: HttpRequest, pk: int) -> HttpResponse:
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
     """Pauses, resumes or removes."""
     found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
-    form = SwitchForm(request.POST)
     acts = {
-        "pause": services.webhook_pause,
-        "resume": services.webhook_resume,
-        "remove": services.webhook_remove,
+        "pause": (services.webhook_pause, _("Paused. It receives no events.")),
+        "resume": (services.webhook_resume, _("It receives events again.")),
+        "remove": (services.webhook_remove, _("The webhook was removed.")),
     }
-    if not form.is_valid():
+    name = request.POST.get("act", "")
+    if name not in acts:
         messages.error(request, _("Choose what to do with the webhook."))
         return redirect(found)
-    act = form.cleaned_data["act"]
-    try:
-        acts[act](actor=request.user, webhook=found)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-        return redirect(found)
-    said = {"pause": _("Paused. It receives no events."), "resume": _("It receives events again.")}
-    messages.success(request, said.get(act, _("The webhook was removed.")))
-    return redirect(found) if act != "remove" else redirect("webhooks:webhooks", slug=found.collection.slug)
+    act, done = acts[name]
+    with told(request, done):
+        act(actor=request.user, webhook=found)
+        return (
+            redirect(found) if name != "remove" else redirect("webhooks:webhooks", slug=found.collection.slug)
+        )
+    return redirect(found)
 
 
 @require_POST
 def test(request: HttpRequest, pk: int) -> HttpResponse:
     """Sends a test."""
     found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
-    try:
+    with told(request, _("A test is on its way. Look at the log in a moment.")):
         services.webhook_test(actor=request.user, webhook=found)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
-        messages.success(request, _("A test is on its way. Look at the log in a moment."))
     return redirect(found)
 
 
@@ -122,11 +110,8 @@ def test(request: HttpRequest, pk: int) -> HttpResponse:
 def repeat_missed(request: HttpRequest, pk: int) -> HttpResponse:
     """Sends again whatever did not arrive."""
     found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
-    try:
+    with told(request):
         number = services.deliveries_repeat_missed(actor=request.user, webhook=found)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
         said = ngettext("%(n)d delivery is sent again.", "%(n)d deliveries are sent again.", number)
         messages.success(request, said % {"n": number})
     return redirect(found)
@@ -136,12 +121,8 @@ def repeat_missed(request: HttpRequest, pk: int) -> HttpResponse:
 def repeat(request: HttpRequest, pk: int) -> HttpResponse:
     """Sends one delivery again."""
     delivery = delivery_for(user=request.user, pk=pk, permission=Permission.MANAGE)
-    try:
+    with told(request, _("The delivery is sent again.")):
         services.delivery_repeat(actor=request.user, delivery=delivery)
-    except WorkbenchError as error:
-        messages.error(request, error.message)
-    else:
-        messages.success(request, _("The delivery is sent again."))
     return redirect(delivery.webhook)
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django import template
-from django.template.defaultfilters import floatformat
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
+
+from workbench.infra.figures import percent
 
 register = template.Library()
 
 
-@register.filter
-def percent(share: float) -> str:
-    """A share in [0, 1] as people read it: ``92.2 %``."""
-    return f"{floatformat(100 * share, -1)} %"
+register.filter("percent", percent)
 
 
 @register.filter

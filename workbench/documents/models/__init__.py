@@ -1,0 +1,30 @@
+"""The tables of documents."""
+
+from ..restrictions import Restriction as Restriction
+from .documents import DELETED_STATUSES as DELETED_STATUSES
+from .documents import WORKING_STATUSES as WORKING_STATUSES
+from .documents import Collection as Collection
+from .documents import CollectionField as CollectionField
+from .documents import CollectionQuerySet as CollectionQuerySet
+from .documents import Document as Document
+from .documents import DocumentField as DocumentField
+from .documents import DocumentQuerySet as DocumentQuerySet
+from .documents import DocumentStatus as DocumentStatus
+from .documents import FieldKind as FieldKind
+from .documents import OfferState as OfferState
+from .documents import Particular as Particular
+from .documents import VersionOffer as VersionOffer
+from .search_index import EmbeddingSpace as EmbeddingSpace
+from .search_index import IndexedDocument as IndexedDocument
+from .search_index import IndexedPart as IndexedPart
+from .search_index import IndexedText as IndexedText
+from .search_index import Likeness as Likeness
+from .search_index import PassageTokens as PassageTokens
+from .search_index import PassageVector as PassageVector
+from .search_index import Sketch as Sketch
+from .text import DrawingState as DrawingState
+from .text import Line as Line
+from .text import Page as Page
+from .text import PageDrawing as PageDrawing
+from .text import Passage as Passage
+from .text import Section as Section

@@ -1,0 +1,33 @@
+"""The tables of review."""
+
+from .conversation import Comment as Comment
+from .conversation import EmailWish as EmailWish
+from .conversation import Notification as Notification
+from .conversation import NotificationKind as NotificationKind
+from .conversation import NotificationQuerySet as NotificationQuerySet
+from .conversation import NotificationWish as NotificationWish
+from .decisions import Adjudication as Adjudication
+from .decisions import CarriedAnchor as CarriedAnchor
+from .decisions import CarriedState as CarriedState
+from .decisions import ReasonCode as ReasonCode
+from .decisions import Regeneration as Regeneration
+from .decisions import RegenerationState as RegenerationState
+from .decisions import Review as Review
+from .decisions import ReviewAction as ReviewAction
+from .decisions import SecondReview as SecondReview
+from .queue import AGE_DAYS as AGE_DAYS
+from .queue import CHECK_SHARE as CHECK_SHARE
+from .queue import BulkApproval as BulkApproval
+from .queue import BulkState as BulkState
+from .queue import ItemStage as ItemStage
+from .queue import ItemState as ItemState
+from .queue import QueueItem as QueueItem
+from .queue import QueueItemQuerySet as QueueItemQuerySet
+from .queue import QueueOrder as QueueOrder
+from .queue import ReviewPolicy as ReviewPolicy
+from .queue import SavedView as SavedView
+from .queue import default_blind_share as default_blind_share
+from .signatures import Reopening as Reopening
+from .signatures import Signature as Signature
+from .signatures import SignatureMeaning as SignatureMeaning
+from .signatures import TextChange as TextChange
