@@ -14,7 +14,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from arbitration.detectors.base import Anchor, DetectorContext, Span, StoreSession, section_span, subtree_span
+from arbitration.detectors.base import (
+    Anchor,
+    DetectorContext,
+    Span,
+    StoreSession,
+    section_span,
+    span_of,
+    subtree_span,
+)
 from arbitration.protocols import LineRow, SectionRow
 from arbitration.settings import EngineSettings
 from arbitration.text import word_count
@@ -77,12 +85,6 @@ class Unit:
         for anchor in self.anchors:
             best[anchor.method] = max(best.get(anchor.method, anchor.score), anchor.score)
         return best
-
-
-def span_of(lines: Sequence[LineRow]) -> Span:
-    """The span from the first to the last of some lines of one document."""
-    first, last = lines[0], lines[-1]
-    return Span(first.document_id, first.page_num, first.line_num, last.page_num, last.line_num)
 
 
 def aggregate(anchors: Sequence[Anchor], context: DetectorContext) -> list[Unit]:

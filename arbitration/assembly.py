@@ -106,7 +106,7 @@ def _audited(
         methods_run=[method for method in pool.plan.methods_run if method not in failed],
         methods_skipped=[*pool.plan.methods_skipped, *failed],
         skipped_reasons=pool.plan.skipped_reasons | failed,
-        parsed_question=_question_record(pool),
+        parsed_question=question_record(pool),
         conflicts=list(decision.conflicts) or None,
         unknown_ids=list(decision.unknown_ids),
         repeated_ids=list(decision.repeated_ids),
@@ -119,7 +119,7 @@ def _audited(
     )
 
 
-def _question_record(pool: CandidatePool) -> dict[str, Any]:
+def question_record(pool: CandidatePool) -> dict[str, Any]:
     """The parsed question as plain JSON, with why each method ran."""
     record: dict[str, Any] = pool.question.model_dump(mode="json")
     record["method_reasons"] = dict(pool.plan.reasons)

@@ -62,6 +62,12 @@ class Span:
         return self.document_id == other.document_id and self.start <= other.end and other.start <= self.end
 
 
+def span_of(lines: Sequence[LineRow]) -> Span:
+    """The span from the first to the last of some lines of one document."""
+    first, last = lines[0], lines[-1]
+    return Span(first.document_id, first.page_num, first.line_num, last.page_num, last.line_num)
+
+
 @dataclass(frozen=True, slots=True)
 class Anchor:
     """One place a detector points at, with the score it gives and the one-line reason why it fired.

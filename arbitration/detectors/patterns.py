@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from arbitration.detectors.base import Anchor, DetectorContext, Span, section_span
+from arbitration.detectors.base import Anchor, DetectorContext, Span, section_span, span_of
 from arbitration.protocols import LineRow, SectionRow
 from arbitration.questions.model import DocumentFact, SectionReference
 from arbitration.questions.references import match_address, section_address
@@ -100,7 +100,7 @@ class PatternDetector:
         anchors = []
         for span, lines in zip(spans, context.session.lines_of_spans(spans), strict=True):
             anchors += [
-                Anchor(self.method, _span_of(part), 0.5, f"the question names page {span.page_start}",
+                Anchor(self.method, span_of(part), 0.5, f"the question names page {span.page_start}",
                        section_id=part[0].section_id, pattern_kind="reference")
                 for part in _runs_by_words(lines)
             ]  # fmt: skip
@@ -119,7 +119,7 @@ class PatternDetector:
         return [
             Anchor(
                 self.method,
-                _span_of(piece),
+                span_of(piece),
                 OPENING_SCORES["first"] if index == first else OPENING_SCORES["other"],
                 f"the question asks for the document's own {fact}; this is its opening",
                 section_id=piece[0].section_id,
@@ -159,7 +159,7 @@ class PatternDetector:
         return [
             Anchor(
                 self.method,
-                _span_of(part),
+                span_of(part),
                 1.0,
                 why,
                 section_id=part[0].section_id,
@@ -211,11 +211,6 @@ def _near(left: LineRow, right: LineRow) -> bool:
 def _stretched(run: Sequence[LineRow]) -> Span:
     first, last = run[0], run[-1]
     return Span(first.document_id, first.page_num, first.line_num, last.page_num, last.line_num + 2)
-
-
-def _span_of(lines: Sequence[LineRow]) -> Span:
-    first, last = lines[0], lines[-1]
-    return Span(first.document_id, first.page_num, first.line_num, last.page_num, last.line_num)
 
 
 def _runs_by_words(

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.conf import settings
 from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
 
+from workbench.infra.middleware import Middleware
 
-class LanguageMiddleware:
+
+class LanguageMiddleware(Middleware):
     """The language a person has chosen goes before cookie and browser, which Django has read already."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated and request.user.language:
@@ -29,15 +26,12 @@ ACTED_AT = "acted_at"
 _WRITTEN_EVERY = 60
 
 
-class IdleLockMiddleware:
+class IdleLockMiddleware(Middleware):
     """Ends a session in which nobody did anything for a while (SESSION_IDLE_SECONDS).
 
     A page that asks for news by itself (htmx, GET) does not keep the session alive: an unattended desk locks although
     a run's page is open on it.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, TypeVar
 
+from django.db import models
 from django.db.models import Q
 
 from .memberships import remembers_roles, roles_by_collection
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     from .models import User
     from .protocols import Collection
+
+
+Row = TypeVar("Row", bound=models.Model)
 
 
 class Permission(StrEnum):
@@ -108,6 +112,14 @@ def collections_of_member(*, user: User, permission: Permission) -> list[int] | 
         return None
     allowed = set(roles_with(permission))
     return sorted(key for key, roles in roles_by_collection(user=user).items() if roles & allowed)
+
+
+class OfCollectionQuerySet(models.QuerySet[Row]):
+    """Rows with a ``collection``, filtered by what a user may do."""
+
+    def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> Self:
+        """Those in collections where the user holds the permission."""
+        return self.filter(member_condition(user, permission, prefix="collection"))
 
 
 def member_condition_any(user: User | AnonymousUser, permissions: Iterable[Permission]) -> Q:

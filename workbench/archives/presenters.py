@@ -11,7 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from workbench.accounts.models import User
+from workbench.collection_settings.presenters import settings_step
 from workbench.documents.models import DELETED_STATUSES, Collection
+from workbench.infra.crumbs import crumbs
 
 from .forms import ArchiveForm, TakeInForm
 from .models import AT_WORK, Direction, Transfer, TransferState
@@ -40,15 +42,12 @@ def collection_page(*, collection: Collection, user: User, error: str = "") -> d
         "size": filesizeformat(sum(sizes)),
         "kept": _kept(),
         "rows": [_row(transfer) for transfer in transfers_of(user=user, collection=collection)],
-        "crumbs": [
-            {"label": _("Collections"), "url": reverse("documents:collections")},
-            {"label": collection.name, "url": collection.get_absolute_url()},
-            {
-                "label": _("Settings"),
-                "url": reverse("collection_settings:settings", kwargs={"slug": collection.slug}),
-            },
-            {"label": _("Archive")},
-        ],
+        "crumbs": crumbs(
+            (_("Collections"), reverse("documents:collections")),
+            collection,
+            settings_step(collection),
+            here=_("Archive"),
+        ),
     }
 
 
@@ -58,10 +57,7 @@ def sent_page(*, user: User, form: ArchiveForm) -> dict[str, Any]:
         "form": form,
         "kept": _kept(),
         "rows": [_row(transfer) for transfer in transfers_sent(user=user)],
-        "crumbs": [
-            {"label": _("Collections"), "url": reverse("documents:collections")},
-            {"label": _("Import an archive")},
-        ],
+        "crumbs": crumbs((_("Collections"), reverse("documents:collections")), here=_("Import an archive")),
     }
 
 
@@ -86,11 +82,11 @@ def archive_page(*, transfer: Transfer, form: TakeInForm | None = None) -> dict[
         "size": filesizeformat(transfer.size),
         "form": form or TakeInForm(initial={"slug": transfer.slug}),
         "kept": _kept(),
-        "crumbs": [
-            {"label": _("Collections"), "url": reverse("documents:collections")},
-            {"label": _("Archive") if leaves else _("Import an archive"), "url": above},
-            {"label": transfer.file_name},
-        ],
+        "crumbs": crumbs(
+            (_("Collections"), reverse("documents:collections")),
+            (_("Archive") if leaves else _("Import an archive"), above),
+            here=transfer.file_name,
+        ),
     }
 
 

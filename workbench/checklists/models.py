@@ -11,20 +11,12 @@ from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
-from workbench.accounts.permissions import Permission, member_condition
+from workbench.accounts.permissions import OfCollectionQuerySet, Permission, member_condition
 from workbench.documents.models import Collection, Document
 from workbench.runs.models import Run
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
-
-
-class QuestionSetQuerySet(models.QuerySet["QuestionSet"]):
-    """Question sets, filtered by what a user may do."""
-
-    def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> QuestionSetQuerySet:
-        """Those in collections where the user holds the permission."""
-        return self.filter(member_condition(user, permission, prefix="collection"))
 
 
 class QuestionSet(models.Model):
@@ -36,7 +28,7 @@ class QuestionSet(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
 
-    objects = QuestionSetQuerySet.as_manager()
+    objects = OfCollectionQuerySet.as_manager()
 
     class Meta:
         ordering = ["name"]

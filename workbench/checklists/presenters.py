@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
+from workbench.infra.crumbs import crumbs
 from workbench.infra.dates import day_in_words
 from workbench.infra.plots import Chart, chart, over
 
@@ -53,10 +54,7 @@ def set_page(*, question_set: QuestionSet, user: User, round_form: RoundForm | N
         "may_ask": may_ask,
         "questions_form": QuestionsForm(initial={"questions": questions}) if may_ask else None,
         "round_form": (round_form or RoundForm(question_set=question_set, user=user)) if may_ask else None,
-        "crumbs": [
-            {"label": _("Question sets"), "url": reverse("question_sets:sets")},
-            {"label": question_set.name},
-        ],
+        "crumbs": crumbs((_("Question sets"), reverse("question_sets:sets")), here=question_set.name),
     }
 
 
@@ -110,11 +108,11 @@ def round_page(*, round_: Round, grid: Grid, may_ask: bool, query: QueryDict) ->
         "total": grid.total,
         "shown": shown,
         "poll_url": address if going else "",
-        "crumbs": [
-            {"label": _("Question sets"), "url": reverse("question_sets:sets")},
-            {"label": round_.question_set.name, "url": round_.question_set.get_absolute_url()},
-            {"label": _("Round %(pk)d") % {"pk": round_.pk}},
-        ],
+        "crumbs": crumbs(
+            (_("Question sets"), reverse("question_sets:sets")),
+            round_.question_set,
+            here=_("Round %(pk)d") % {"pk": round_.pk},
+        ),
     }
 
 

@@ -21,7 +21,7 @@ from workbench.review.models import ItemState, QueueItem, Review, ReviewAction
 from workbench.runs.models import ENDED, Candidate, ReviewState, RoleChoice, RunStatus
 from workbench.runs.restrictions import runs_open_to
 
-from .models import Cell, Entry, QuestionSet, QuestionSetQuerySet, Round
+from .models import Cell, Entry, QuestionSet, Round
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -50,7 +50,7 @@ def cell_for(*, user: User, pk: int, permission: Permission = Permission.ASK) ->
     return get_object_or_404(cells.select_related("round__question_set__collection"), pk=pk)
 
 
-def question_sets_visible(*, user: User) -> QuestionSetQuerySet:
+def question_sets_visible(*, user: User) -> QuerySet[QuestionSet]:
     """The user's sets with the number of their questions and rounds."""
     return (
         QuestionSet.objects.visible_to(user)

@@ -14,15 +14,15 @@ from django.utils.translation import ngettext
 
 from training.bars import Decides, Measure, bar_settings
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
-from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.errors import Conflict, WorkbenchError
 from workbench.infra.dispatch import dispatch_on_commit
 
 from .models import BarDecides, BarProposal, BarState, CollectionBar
+from .services import require_manage
 
 #: Shares that may be promised.
 LEAST_PROMISE, GREATEST_PROMISE = 0.01, 0.5
@@ -68,7 +68,7 @@ def bar_request(*, actor: User, collection: Collection, decides: str, promised: 
     Raises :class:`NotAllowed`; :class:`WorkbenchError` for a share out of range; :class:`Conflict` while one is being
     computed.
     """
-    _require_manage(actor, collection)
+    require_manage(actor, collection)
     proposal = proposal_unsaved(actor=actor, collection=collection, decides=decides, promised=promised)
     try:
         with transaction.atomic():
@@ -121,7 +121,7 @@ def bar_apply(
     Raises :class:`NotAllowed`; :class:`WorkbenchError` for a bar of another collection, embedder or model, or where
     there is none, as with too few questions; :class:`Conflict` when somebody changed it meanwhile.
     """
-    _require_manage(actor, collection)
+    require_manage(actor, collection)
     _require_usable(proposal, collection, reranker)
     try:
         with transaction.atomic():
@@ -195,7 +195,7 @@ def bar_remove(
 ) -> None:
     """Back to the shipped default from the next question on. Raises :class:`NotAllowed`, or :class:`Conflict` when it
     is no longer the bar that the admin saw."""
-    _require_manage(actor, collection)
+    require_manage(actor, collection)
     with transaction.atomic():
         rows = CollectionBar.objects.select_for_update().filter(collection=collection, pk=bar)
         current = rows.first()
@@ -225,8 +225,3 @@ def _record(row: CollectionBar) -> dict[str, Any]:
 
 def _changed() -> str:
     return _("Somebody changed this meanwhile. Look at it again before you change it.")
-
-
-def _require_manage(actor: User, collection: Collection) -> None:
-    if not has_permission(actor, collection, Permission.MANAGE):
-        raise NotAllowed(_("Only an admin of this collection changes its settings."))

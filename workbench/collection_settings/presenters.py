@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
@@ -12,6 +13,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.documents.embedding import active_space
 from workbench.documents.models import Collection
+from workbench.infra.crumbs import crumbs
 
 from .forms import (
     LABELS,
@@ -69,11 +71,13 @@ def settings_page(
         or RetentionForm(
             initial={"days": collection.retention_days, "delay_days": collection.erasure_delay_days}
         ),
-        "crumbs": [
-            {"label": collection.name, "url": collection.get_absolute_url()},
-            {"label": _("Settings")},
-        ],
+        "crumbs": crumbs(collection, here=_("Settings")),
     }
+
+
+def settings_step(collection: Collection) -> tuple[str, str]:
+    """The settings page as a step of breadcrumbs."""
+    return _("Settings"), reverse("collection_settings:settings", args=[collection.slug])
 
 
 def general_form(collection: Collection) -> GeneralForm:

@@ -33,7 +33,7 @@ def proposal_create(
 ) -> GateProposal:
     """Keeps what calibration found; nothing is in use by it."""
     if collection is not None:
-        _require_manage(actor, collection)
+        require_manage(actor, collection)
     elif not (actor.is_system or actor.is_staff):
         raise NotAllowed(_("Only an administrator of the installation proposes thresholds for everybody."))
     profile = calibration.profile
@@ -73,7 +73,7 @@ def gates_apply(
     Raises :class:`NotAllowed`; :class:`WorkbenchError` for thresholds of another embedder, or of a proposal for
     another collection; :class:`Conflict` when somebody changed them meanwhile.
     """
-    _require_manage(actor, collection)
+    require_manage(actor, collection)
     space = active_space().name
     if profile.embedding_space != space:
         raise WorkbenchError(
@@ -124,7 +124,7 @@ def _apply(
 
 def gates_remove(*, actor: User, collection: Collection, seen_revision: int, reason: str = "") -> None:
     """Back to no thresholds: everything is verified. Raises as :func:`gates_apply`."""
-    _require_manage(actor, collection)
+    require_manage(actor, collection)
     with transaction.atomic():
         rows = CollectionGates.objects.select_for_update().filter(
             collection=collection, space=active_space().name
@@ -165,7 +165,7 @@ def collection_change(
     Raises :class:`NotAllowed`, or :class:`WorkbenchError` for an unknown strategy, an address that is none, or
     weights that are not those of the properties.
     """
-    _require_manage(actor, collection)
+    require_manage(actor, collection)
     if default_strategy and default_strategy not in STRATEGIES:
         raise WorkbenchError(_("There is no such strategy."), code="strategy_unknown")
     if set(criteria_weights) != set(PROPERTIES) or not all(0 <= w <= 1 for w in criteria_weights.values()):
@@ -247,6 +247,7 @@ def _changed() -> str:
     return _("Somebody changed the thresholds meanwhile. Look at them again before you change them.")
 
 
-def _require_manage(actor: User, collection: Collection) -> None:
+def require_manage(actor: User, collection: Collection) -> None:
+    """Raises :class:`NotAllowed` unless the person is an admin of the collection."""
     if not has_permission(actor, collection, Permission.MANAGE):
         raise NotAllowed(_("Only an admin of this collection changes its settings."))

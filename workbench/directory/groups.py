@@ -12,12 +12,11 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import MemberRole, Membership, User
-from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
-from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.errors import Conflict, WorkbenchError
 from workbench.infra.storable import storable
-from workbench.people.services import membership_grant, membership_revoke
+from workbench.people.services import membership_grant, membership_revoke, require_manage
 
 from .models import MAX_NAME, DirectoryGroup, GroupGrant, GroupRole, GroupSource
 
@@ -99,7 +98,7 @@ def group_role_add(*, actor: User, collection: Collection, group: str, role: str
     Raises :class:`NotAllowed` for who does not manage the collection, :class:`WorkbenchError` for an unknown role or no
     name, :class:`Conflict` for what stands already.
     """
-    _require_manage(actor, collection)
+    require_manage(actor, collection)
     name = _name(group)
     if role not in MemberRole.values:
         raise WorkbenchError(_("Choose one of the roles."), code="unknown_role")
@@ -127,7 +126,7 @@ def group_role_add(*, actor: User, collection: Collection, group: str, role: str
 
 def group_role_remove(*, actor: User, collection: Collection, pk: int) -> None:
     """The group stands for the role no longer; who held it through the group alone loses it."""
-    _require_manage(actor, collection)
+    require_manage(actor, collection)
     with transaction.atomic():
         row = get_object_or_404(GroupRole, collection=collection, pk=pk)
         audit_record(
@@ -221,8 +220,3 @@ def _name(name: str) -> str:
 
 def _system() -> User:
     return User.objects.system()
-
-
-def _require_manage(actor: User, collection: Collection) -> None:
-    if not has_permission(actor, collection, Permission.MANAGE):
-        raise NotAllowed(_("Only an admin of the collection decides who belongs to it."))

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from arbitration.line_differences import Span, differing_words
 from workbench.accounts.models import User
 from workbench.infra.addresses import number_in
+from workbench.infra.crumbs import crumbs
 
 from .citing import position_in
 from .models import Document, Line
@@ -144,12 +145,12 @@ def beside_page(*, pair: Pair, user: User) -> dict[str, Any]:
             )
         ],
         "pages_url": f"{address}?{urlencode(pages)}" if pair.has_places else "",
-        "crumbs": [
-            {"label": _("Collections"), "url": reverse("documents:collections")},
-            {"label": left.document.collection.name, "url": left.document.collection.get_absolute_url()},
-            {"label": str(left.document), "url": left.document.get_absolute_url()},
-            {"label": _("Side by side")},
-        ],
+        "crumbs": crumbs(
+            (_("Collections"), reverse("documents:collections")),
+            left.document.collection,
+            left.document,
+            here=_("Side by side"),
+        ),
     }
 
 

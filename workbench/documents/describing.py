@@ -12,10 +12,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
-from workbench.errors import NotAllowed, WorkbenchError
+from workbench.errors import WorkbenchError
 
 from .fields import (
     LONGEST_VALUE,
@@ -29,7 +28,7 @@ from .fields import (
 )
 from .models import DELETED_STATUSES, Collection, Document, DocumentStatus
 from .restrictions import open_to
-from .services import index_epoch_bump
+from .services import index_epoch_bump, require_upload_right
 
 MOST_TAGS, LONGEST_TAG = 20, 80
 MOST_PARTIES = 20
@@ -110,7 +109,7 @@ def document_describe(
     An audited action. Questions answered with other metadata are answered again. Raises :class:`NotAllowed`, or
     :class:`WorkbenchError` for a deleted document, an unknown field or invalid values.
     """
-    _require(actor, document.collection)
+    require_upload_right(actor, document.collection)
     with transaction.atomic():
         locked = Document.objects.select_for_update().select_related("collection").get(pk=document.pk)
         given = Description(
@@ -127,7 +126,7 @@ def documents_describe(
     """Makes the same changes to several documents of a collection, all or nothing. Returns the number of changed
     documents. Each has its own event. Raises as :func:`document_describe`, and :class:`WorkbenchError` for none, too
     many, or a missing one."""
-    _require(actor, collection)
+    require_upload_right(actor, collection)
     keys = sorted(set(documents))
     if not keys:
         raise WorkbenchError(_("Choose at least one document."), code="none_chosen")
@@ -226,11 +225,6 @@ def _read_again(actor: User, document: Document) -> bool:
         after={"values": found},
     )
     return True
-
-
-def _require(actor: User, collection: Collection) -> None:
-    if not has_permission(actor, collection, Permission.UPLOAD):
-        raise NotAllowed(_("You may not change documents of this collection."))
 
 
 def _each_once(values: Sequence[str]) -> list[str]:

@@ -16,6 +16,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.audit.actions import Action
 from workbench.audit.models import AuditEvent
+from workbench.infra.crumbs import crumbs
 
 from .describing import Description, description_of
 from .fields import Carried, carried
@@ -150,10 +151,7 @@ def fields_page(*, collection: Collection, user: User, form: FieldForm) -> dict[
         "may_manage": Permission.MANAGE in permissions_in(user, collection),
         "rows": rows,
         "form": form,
-        "crumbs": [
-            {"label": collection.name, "url": collection.get_absolute_url()},
-            {"label": _("Fields")},
-        ],
+        "crumbs": crumbs(collection, here=_("Fields")),
     }
 
 

@@ -18,6 +18,18 @@ from .models import CollectionField, FieldKind
 from .restricting import LONGEST_REASON
 
 
+class DatesInOrder(forms.Form):
+    """A form with a first and a last date on which documents take effect."""
+
+    def clean(self) -> dict[str, Any]:
+        """Refuses a first date after the last."""
+        cleaned = super().clean() or {}
+        first, last = cleaned.get("effective_from"), cleaned.get("effective_to")
+        if first and last and first > last:
+            self.add_error("effective_from", _("The first date is after the last."))
+        return cleaned
+
+
 class MultipleFileInput(forms.ClearableFileInput):
     """A real file input that takes many files."""
 

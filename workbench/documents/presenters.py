@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 from arbitration.parsing.kinds import EXTENSIONS
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
+from workbench.infra.crumbs import crumbs
 
 from . import selectors
 from .beside import beside_url
@@ -188,10 +189,7 @@ def collection_page(
         "ask_url": f"{reverse('questions:ask')}?{scope_query(collection, given)}"
         if Permission.ASK in may
         else "",
-        "crumbs": [
-            {"label": _("Collections"), "url": reverse("documents:collections")},
-            {"label": collection.name},
-        ],
+        "crumbs": crumbs((_("Collections"), reverse("documents:collections")), here=collection.name),
         "is_filtered": bool(text or status or given or query.get("before")),
     }
 
@@ -305,11 +303,9 @@ def document_page(
         "ask_url": f"{reverse('questions:ask')}?collection={document.collection.slug}&document={document.pk}"
         if Permission.ASK in may and document.status == DocumentStatus.READY
         else "",
-        "crumbs": [
-            {"label": _("Collections"), "url": reverse("documents:collections")},
-            {"label": document.collection.name, "url": document.collection.get_absolute_url()},
-            {"label": str(document)},
-        ],
+        "crumbs": crumbs(
+            (_("Collections"), reverse("documents:collections")), document.collection, here=str(document)
+        ),
     }
 
 
@@ -330,11 +326,7 @@ def restriction_page(*, document: Document, form: RestrictionForm) -> dict[str, 
     return {
         "document": document,
         "form": form,
-        "crumbs": [
-            {"label": document.collection.name, "url": document.collection.get_absolute_url()},
-            {"label": str(document), "url": document.get_absolute_url()},
-            {"label": _("Who may see it")},
-        ],
+        "crumbs": crumbs(document.collection, document, here=_("Who may see it")),
     }
 
 

@@ -14,7 +14,9 @@ from django.utils.translation import ngettext
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_anywhere, permissions_in
+from workbench.infra.crumbs import crumbs
 from workbench.runs.models import ReviewState, Run
+from workbench.runs.words import run_crumbs
 
 from .forms import LinkForm, PeriodForm
 from .links import link_state, links_of
@@ -50,7 +52,7 @@ def export_page(*, export: Export) -> dict[str, Any]:
 
 def export_crumbs(here: str) -> list[dict[str, str]]:
     """The way back to the list of exports."""
-    return [{"label": _("Exports"), "url": reverse("exports:exports")}, {"label": here}]
+    return crumbs((_("Exports"), reverse("exports:exports")), here=here)
 
 
 def links_page(*, run: Run, user: User, form: LinkForm) -> dict[str, Any]:
@@ -64,11 +66,7 @@ def links_page(*, run: Run, user: User, form: LinkForm) -> dict[str, Any]:
         "form": form if may_make and run.review_state == ReviewState.SIGNED else None,
         "may_make": may_make,
         "links": [_link_row(link) for link in links_of(user=user, run=run)],
-        "crumbs": [
-            {"label": run.collection.name, "url": run.collection.get_absolute_url()},
-            {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},
-            {"label": _("Links for outsiders")},
-        ],
+        "crumbs": run_crumbs(run, here=_("Links for outsiders")),
     }
 
 

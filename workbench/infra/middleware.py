@@ -16,14 +16,16 @@ from workbench.direction import is_steered, shown_in_html, shown_in_json
 
 from .problems import is_api, problem_response
 
-GetResponse = Callable[[HttpRequest], HttpResponse]
 
+class Middleware:
+    """The beginning of each: the rest of the product answers a request by ``get_response``."""
 
-class RequestIdMiddleware:
-    """Returns the request id (bound by django-structlog) to the caller, so that people can quote it."""
-
-    def __init__(self, get_response: GetResponse) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
+
+
+class RequestIdMiddleware(Middleware):
+    """Returns the request id (bound by django-structlog) to the caller, so that people can quote it."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -33,13 +35,10 @@ class RequestIdMiddleware:
         return response
 
 
-class NothingKeptMiddleware:
+class NothingKeptMiddleware(Middleware):
     """Tells browsers and proxies to keep no answer: pages, API, fragments, originals and errors may all hold what
     people said in confidence. A view may name a short private life; nothing here is public but static files, which
     are answered before this."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -49,11 +48,8 @@ class NothingKeptMiddleware:
         return response
 
 
-class DirectionMiddleware:
+class DirectionMiddleware(Middleware):
     """Shows what would change the direction of reading (:mod:`workbench.direction`), in pages, fragments and JSON."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -74,11 +70,8 @@ _SHOWN_AS = {
 _LONGEST_VALUE = 4000
 
 
-class AddressMiddleware:
+class AddressMiddleware(Middleware):
     """Refuses what no page can mean: NUL, which the database cannot hold, and endless values in an address."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         values = [value for _, many in request.GET.lists() for value in many]
@@ -90,12 +83,9 @@ class AddressMiddleware:
         return self.get_response(request)
 
 
-class HtmxSessionExpiryMiddleware:
+class HtmxSessionExpiryMiddleware(Middleware):
     """An expired session must not swap the login page into a fragment: htmx is told to go there, and from there
     back to the page the person was on."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)

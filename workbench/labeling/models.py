@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from workbench.accounts.permissions import Permission, member_condition
+from workbench.accounts.permissions import OfCollectionQuerySet, Permission, member_condition
 from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection, Document
 from workbench.documents.restrictions import open_to
@@ -264,14 +264,6 @@ class QuestionPlace(models.Model):
 # --- the workbench ----------------------------------------------------------------------------------
 
 
-class ProjectQuerySet(models.QuerySet["Project"]):
-    """Projects, filtered by what a user may do."""
-
-    def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> ProjectQuerySet:
-        """Those in collections where the user holds the permission."""
-        return self.filter(member_condition(user, permission, prefix="collection"))
-
-
 class Project(models.Model):
     """A stock of question-passage pairs that annotators work through, and how it is dealt out. Shares are in [0, 1]."""
 
@@ -287,7 +279,7 @@ class Project(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
 
-    objects = ProjectQuerySet.as_manager()
+    objects = OfCollectionQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

@@ -15,6 +15,7 @@ from workbench.accounts.permissions import Permission, permissions_anywhere, per
 from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
 from workbench.documents.viewer import viewer
+from workbench.infra.crumbs import crumbs
 from workbench.runs.models import RoleChoice
 
 from . import progress
@@ -120,7 +121,7 @@ def project_page(*, project: Project, user: User, **changes: Any) -> dict[str, A
         "guideline": newest,
         "guideline_history": history,
         "elusion": elusion_rates(collection=project.collection) if held & set(OVERSEERS) else None,
-        "crumbs": _crumbs({"label": project.name}),
+        "crumbs": _crumbs(here=project.name),
     }
     if manages:
         sets = list(QuestionSet.objects.filter(collection=project.collection_id))
@@ -162,7 +163,7 @@ def work_page(*, project: Project, user: User, page_num: int | None = None) -> d
         "project": project,
         "collection": project.collection,
         "guideline": guideline_current(collection_id=project.collection_id),
-        "crumbs": _crumbs({"label": project.name, "url": project.get_absolute_url()}, {"label": _("Desk")}),
+        "crumbs": _crumbs(project, here=_("Desk")),
     } | desk(project=project, user=user, slot=slot, page_num=page_num)
 
 
@@ -254,10 +255,7 @@ def dispute_page(
         "guideline": guideline_current(collection_id=pair.collection_id),
         "error": error,
         "comment": comment,
-        "crumbs": _crumbs(
-            {"label": _("Adjudication"), "url": reverse("labeling:adjudication")},
-            {"label": _("Disputed pair")},
-        ),
+        "crumbs": _crumbs((_("Adjudication"), reverse("labeling:adjudication")), here=_("Disputed pair")),
     }
 
 
@@ -269,5 +267,5 @@ def _page_url(pair: Pair) -> str:
     return f"{pair.document.get_absolute_url()}?page={pair.page_start}"
 
 
-def _crumbs(*more: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"label": _("Labelling"), "url": reverse("labeling:projects")}, *more]
+def _crumbs(*below: Project | tuple[str, str], here: str) -> list[dict[str, str]]:
+    return crumbs((_("Labelling"), reverse("labeling:projects")), *below, here=here)

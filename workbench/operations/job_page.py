@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from workbench.accounts.models import User
+from workbench.infra.crumbs import crumbs
 
 from .forms import AnchorsForm
 from .jobs import may_start
@@ -45,7 +46,7 @@ def jobs_page(*, user: User, anchors: AnchorsForm | None = None) -> dict[str, An
         "kinds": kinds,
         "is_working": any(kind["progress"] for kind in kinds),
         "elsewhere": [(each.does, reverse(each.at)) for each in ELSEWHERE],
-        "crumbs": [{"label": _("Operations"), "url": reverse("ops:operations")}, {"label": _("Maintenance")}],
+        "crumbs": crumbs((_("Operations"), reverse("ops:operations")), here=_("Maintenance")),
     }
 
 

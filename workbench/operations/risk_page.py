@@ -16,7 +16,9 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.collection_settings.bars import bars_in_use, proposals_of, why_none
 from workbench.collection_settings.models import BarProposal, BarState, CollectionBar
+from workbench.collection_settings.presenters import settings_step
 from workbench.documents.models import Collection
+from workbench.infra.crumbs import crumbs
 from workbench.infra.figures import figure, percent
 from workbench.infra.plots import Chart, Mark, Series, chart
 from workbench.runs.reranking import reranker_state
@@ -38,14 +40,7 @@ def risk_page(*, collection: Collection, user: User) -> dict[str, Any]:
         "url": reverse("ops:risk", args=[collection.slug]),
         "kinds": kinds,
         "is_computing": any(kind["progress"] for kind in kinds),
-        "crumbs": [
-            {"label": collection.name, "url": collection.get_absolute_url()},
-            {
-                "label": _("Settings"),
-                "url": reverse("collection_settings:settings", args=[collection.slug]),
-            },
-            {"label": _("Accepted risk")},
-        ],
+        "crumbs": crumbs(collection, settings_step(collection), here=_("Accepted risk")),
     }
 
 

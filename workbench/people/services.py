@@ -65,7 +65,7 @@ def user_invite(
 
     Raises as :func:`membership_grant` does, and :class:`WorkbenchError` for an address that is none.
     """
-    _require_manage(actor, collection)
+    require_manage(actor, collection)
     with transaction.atomic():
         user = User.objects.filter(email=email.strip().lower()).first()
         if user is None:
@@ -81,7 +81,7 @@ def invitation_send(*, actor: User, user: User, collection: Collection, build_ur
 
     Raises :class:`Conflict` when the person has one.
     """
-    _require_manage(actor, collection)
+    require_manage(actor, collection)
     if user.has_usable_password():
         raise Conflict(_("%(person)s has a password already.") % {"person": user})
     key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
@@ -122,7 +122,7 @@ def membership_grant(*, actor: User, user: User, collection: Collection, role: s
     Raises :class:`NotAllowed` without the right to manage the collection, :class:`WorkbenchError` for an
     unknown role and for an account that nobody logs in to.
     """
-    _require_manage(actor, collection)
+    require_manage(actor, collection)
     if role not in MemberRole.values:
         raise WorkbenchError(_("Choose one of the roles."), code="unknown_role")
     if user.is_system or not user.is_active:
@@ -149,7 +149,7 @@ def membership_revoke(
     Raises :class:`NotAllowed` without the right to manage the collection, :class:`Conflict` when the person
     does not hold the role, or would be the last to manage the collection.
     """
-    _require_manage(actor, collection)
+    require_manage(actor, collection)
     with transaction.atomic():
         # Two admins who remove each other at once would both find the other one there.
         Collection.objects.select_for_update().get(pk=collection.pk)
@@ -269,6 +269,7 @@ def _user_create(
     return user
 
 
-def _require_manage(actor: User, collection: Collection) -> None:
+def require_manage(actor: User, collection: Collection) -> None:
+    """Raises :class:`NotAllowed` unless the person is an admin of the collection."""
     if not has_permission(actor, collection, Permission.MANAGE):
         raise NotAllowed(_("Only an admin of the collection decides who belongs to it."))

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from workbench.accounts.models import User
 from workbench.infra.choices import options_of
+from workbench.infra.crumbs import crumbs
 from workbench.infra.dates import day_in_words, days_between, month_in_words
 from workbench.infra.plots import Chart, Series, bar_plot, chart, over
 from workbench.labeling.models import Label
@@ -195,7 +196,7 @@ def training_page(*, run: TrainingRun, user: User) -> dict[str, Any]:
 
 
 def _crumbs(label: str) -> list[dict[str, str]]:
-    return [{"label": _("Models"), "url": reverse("models:models")}, {"label": label}]
+    return crumbs((_("Models"), reverse("models:models")), here=label)
 
 
 # --- a model's card ---------------------------------------------------------------------------------

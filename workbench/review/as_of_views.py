@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET
 from workbench.infra.addresses import words_in
 from workbench.runs.models import ReviewState
 from workbench.runs.selectors import run_for
+from workbench.runs.words import run_crumbs
 
 from .as_of import run_as_of
 from .blindness import after_blind_decisions, require_sight
@@ -34,11 +35,7 @@ def as_of(request: HttpRequest, pk: int) -> HttpResponse:
         "at_value": then.at.strftime("%Y-%m-%dT%H:%M:%S"),
         "error": _("This is not a time. Write it as 2026-11-22T14:30.") if raw and moment is None else "",
         "review_state": ReviewState(then.review_state).label,
-        "crumbs": [
-            {"label": run.collection.name, "url": run.collection.get_absolute_url()},
-            {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},
-            {"label": _("As of")},
-        ],
+        "crumbs": run_crumbs(run, here=_("As of")),
     }
     return render(request, "review/as_of.html", context, status=422 if context["error"] else 200)
 

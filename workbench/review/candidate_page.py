@@ -17,7 +17,7 @@ from workbench.runs import selectors
 from workbench.runs.models import Candidate
 from workbench.runs.places import lines_range
 from workbench.runs.records import anchor_of, context_of, verdict_of
-from workbench.runs.words import erased_words
+from workbench.runs.words import erased_words, run_crumbs
 
 from . import cards
 from .blindness import hides, is_withheld
@@ -133,9 +133,5 @@ def _ways_on(candidate: Candidate, *, is_withheld: bool) -> dict[str, Any]:
             "next_url": reverse("questions:evidence", args=[after]) if after else "",
         },
         "back_url": candidate.get_absolute_url(),
-        "crumbs": [
-            {"label": run.collection.name, "url": run.collection.get_absolute_url()},
-            {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},
-            {"label": lines_range(anchor_of(candidate)).capitalize()},
-        ],
+        "crumbs": run_crumbs(run, here=lines_range(anchor_of(candidate)).capitalize()),
     }

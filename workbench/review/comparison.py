@@ -17,6 +17,7 @@ from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection, Document
 from workbench.errors import Conflict, WorkbenchError
+from workbench.infra.crumbs import crumbs
 from workbench.runs.matches import marked
 from workbench.runs.models import Candidate, Comparison, RoleChoice, Run, RunStatus
 from workbench.runs.records import anchor_of, verdict_of
@@ -157,10 +158,7 @@ def comparison_page(*, comparison: Comparison, user: User) -> dict[str, Any]:
         "roles": RoleChoice.choices,
         "reason_choices": ReasonCode.choices,
         "poll_url": comparison.get_absolute_url() if going else "",
-        "crumbs": [
-            {"label": comparison.collection.name, "url": comparison.collection.get_absolute_url()},
-            {"label": _("Comparison %(pk)d") % {"pk": comparison.pk}},
-        ],
+        "crumbs": crumbs(comparison.collection, here=_("Comparison %(pk)d") % {"pk": comparison.pk}),
     }
 
 

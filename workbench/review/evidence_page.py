@@ -15,6 +15,7 @@ from workbench.documents.selectors import page_view
 from workbench.documents.viewer import finding_of, page_asked, viewer
 from workbench.infra.addresses import number_in, words_in
 from workbench.runs.models import Run
+from workbench.runs.words import run_crumbs
 
 from .cards import is_reviewable
 from .forms import LinesForm
@@ -37,7 +38,7 @@ def documents_page(*, run: Run, user: User, query: QueryDict) -> dict[str, Any]:
             {"document": row, "url": reverse("review:lines", args=[run.pk, row.pk])}
             for row in rows[:PAGE_SIZE]
         ],
-        "crumbs": _crumbs(run),
+        "crumbs": run_crumbs(run, here=_("Add evidence")),
     }
 
 
@@ -55,7 +56,7 @@ def lines_page(
         "form": form,
         "is_open": is_reviewable(run),
         "viewer": viewer(view, user=user, address=address, finding=finding),
-        "crumbs": _crumbs(run),
+        "crumbs": run_crumbs(run, here=_("Add evidence")),
     }
 
 
@@ -72,11 +73,3 @@ def initial_of(query: QueryDict) -> dict[str, Any]:
         "to_line": to_line,
         "role": "primary",
     }
-
-
-def _crumbs(run: Run) -> list[dict[str, str]]:
-    return [
-        {"label": run.collection.name, "url": run.collection.get_absolute_url()},
-        {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},
-        {"label": _("Add evidence")},
-    ]

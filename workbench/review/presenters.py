@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from workbench.accounts.models import User
 from workbench.infra.addresses import number_in
+from workbench.infra.crumbs import crumbs
 from workbench.runs.models import Candidate, RoleChoice, Run
 from workbench.runs.places import lines_short
 from workbench.runs.records import anchor_of
@@ -106,10 +107,7 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
         "next_url": reverse("review:next") + kept if checked is None else checks_address(checked),
         "skip_url": reverse("review:next") + kept,
         "back_url": reverse("review:claim", args=[back]) + kept if back is not None else "",
-        "crumbs": [
-            {"label": _("Queue"), "url": reverse("review:queue")},
-            {"label": place},
-        ],
+        "crumbs": crumbs((_("Queue"), reverse("review:queue")), here=place),
         "place": place,
         "progress": progress_words(progress_of([item.run_id]).get(item.run_id, Progress())),
         "held": QueueItem.objects.filter(
@@ -152,11 +150,11 @@ def hand_over_page(*, item: QueueItem, user: User) -> dict[str, Any]:
     return {
         "item": item,
         "colleagues": reviewers_of(item=item).exclude(pk=user.pk),
-        "crumbs": [
-            {"label": _("Queue"), "url": reverse("review:queue")},
-            {"label": _place(item), "url": reverse("review:item", args=[item.pk])},
-            {"label": _("Hand over")},
-        ],
+        "crumbs": crumbs(
+            (_("Queue"), reverse("review:queue")),
+            (_place(item), reverse("review:item", args=[item.pk])),
+            here=_("Hand over"),
+        ),
     }
 
 

@@ -16,6 +16,7 @@ from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 from workbench.infra.addresses import number_in
 from workbench.infra.choices import options_of
+from workbench.infra.crumbs import crumbs
 from workbench.runs.models import RoleChoice
 from workbench.runs.places import lines_short
 from workbench.runs.records import anchor_of
@@ -299,10 +300,7 @@ def bulk_page(*, user: User, filters: QueueFilter) -> dict[str, Any]:
         "total": preview.total,
         "checked": len(drawn(preview.items)),
         "query": filters.query,
-        "crumbs": [
-            {"label": _("Queue"), "url": f"{reverse('review:queue')}?{filters.query}"},
-            {"label": _("Bulk approve")},
-        ],
+        "crumbs": crumbs((_("Queue"), f"{reverse('review:queue')}?{filters.query}"), here=_("Bulk approve")),
     }
 
 
@@ -323,11 +321,11 @@ def checks_page(*, user: User, bulk: BulkApproval) -> dict[str, Any]:
         "rest": len(bulk.items) - len(bulk.checks),
         "is_open": bulk.state == BulkState.CHECKING,
         "next_url": check_address(bulk, checks.waiting[0].pk) if waiting else "",
-        "crumbs": [
-            {"label": _("Queue"), "url": f"{reverse('review:queue')}?{bulk.query}"},
-            {"label": _("Bulk approve"), "url": f"{reverse('review:bulk')}?{bulk.query}"},
-            {"label": _("Random check")},
-        ],
+        "crumbs": crumbs(
+            (_("Queue"), f"{reverse('review:queue')}?{bulk.query}"),
+            (_("Bulk approve"), f"{reverse('review:bulk')}?{bulk.query}"),
+            here=_("Random check"),
+        ),
     }
 
 
@@ -362,5 +360,5 @@ def claims_page(*, user: User) -> dict[str, Any]:
             {"collection": collection, "url": reverse("review:policy", args=[collection.slug])}
             for collection in administered
         ],
-        "crumbs": [{"label": _("Queue"), "url": reverse("review:queue")}, {"label": _("Assignments")}],
+        "crumbs": crumbs((_("Queue"), reverse("review:queue")), here=_("Assignments")),
     }

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from workbench.direction import shown_in_json
 from workbench.infra.acts import told
 from workbench.infra.addresses import number_in
+from workbench.infra.crumbs import crumbs
 from workbench.infra.exports import download
 from workbench.runs.models import Run
 from workbench.runs.selectors import run_for
@@ -39,14 +40,11 @@ def receipt(request: HttpRequest, pk: int) -> HttpResponse:
         "receipt": body,
         "features": features_in_words(candidate.features),
         "json_text": shown_in_json(json.dumps(body, ensure_ascii=False, indent=2)),
-        "crumbs": [
-            {"label": run.collection.name, "url": run.collection.get_absolute_url()},
-            {
-                "label": _("Run %(pk)d") % {"pk": run.pk},
-                "url": candidate.get_absolute_url(),
-            },
-            {"label": _("Receipt")},
-        ],
+        "crumbs": crumbs(
+            run.collection,
+            (_("Run %(pk)d") % {"pk": run.pk}, candidate.get_absolute_url()),
+            here=_("Receipt"),
+        ),
     }
     return render(request, "review/receipt.html", context)
 

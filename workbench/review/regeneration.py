@@ -23,17 +23,15 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_any_permission
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record, audit_work
-from workbench.documents.embedding import active_space
-from workbench.documents.store import DatabaseCandidateStore
 from workbench.errors import Conflict, NotAllowed
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
 from workbench.infra.storable import storable, storable_json
 from workbench.runs.decisions import decision_from_rows
+from workbench.runs.execution import store_of
 from workbench.runs.gateway import chat_model, give_connection_back
 from workbench.runs.models import Answer, Candidate, ReviewState, Run, RunPool, RunStatus
 from workbench.runs.records import anchor_of, context_of
-from workbench.runs.services import documents_asked
 from workbench.runs.strategies import needs_model
 
 from .blindness import require_sight
@@ -133,7 +131,7 @@ def _carry_out(regeneration: Regeneration, owner: str, heartbeat: Heartbeat) -> 
     decision = effective_decision(run, rows)
     with chat_model(run=run) as chat:
         options = run.strategy_options or {}
-        services = StrategyServices(chat=chat, store=_store(run), progress=_silent, options=options)
+        services = StrategyServices(chat=chat, store=store_of(run), progress=_silent, options=options)
         give_connection_back()
         write = answer_with_model if needs_model(run.strategy) else write_answer
         written = write(pool=pool, decision=decision, services=services)
@@ -295,16 +293,6 @@ def _pool_candidate(row: Candidate, rank: int) -> PoolCandidate:
         rrf_rank=rank,
         signals=CandidateSignals(),
         brief=CandidateBrief(candidate_id=row.candidate_id, methods=row.methods, snippet=text.snippet),
-    )
-
-
-def _store(run: Run) -> DatabaseCandidateStore:
-    document = run.question.document
-    return DatabaseCandidateStore(
-        collection=run.collection,
-        space=active_space(),
-        documents=[document] if document else None,
-        only=documents_asked(run),
     )
 
 

@@ -16,6 +16,7 @@ from workbench.errors import Conflict
 from workbench.runs.models import Candidate, Run
 from workbench.runs.records import anchor_of, decider_fields, verdict_of
 from workbench.runs.services import question_repeat
+from workbench.runs.words import run_crumbs
 
 from .candidates import candidates_of
 from .results import candidate_role
@@ -147,9 +148,5 @@ def against_page(*, before: Run, after: Run) -> dict[str, Any]:
         "poll_url": ""
         if after.is_ended
         else f"{reverse('review:against', args=[before.pk])}?with={after.pk}",
-        "crumbs": [
-            {"label": before.collection.name, "url": before.collection.get_absolute_url()},
-            {"label": _("Run %(pk)d") % {"pk": before.pk}, "url": before.get_absolute_url()},
-            {"label": _("Run again")},
-        ],
+        "crumbs": run_crumbs(before, here=_("Run again")),
     }

@@ -13,6 +13,7 @@ from arbitration.contracts import CandidateScope, Role
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.documents.beside import Place, beside_url
+from workbench.infra.crumbs import crumbs
 from workbench.runs import selectors
 from workbench.runs.models import Candidate, Run, dom_id_of
 from workbench.runs.progress import run_progress
@@ -50,11 +51,11 @@ def run_page(
         "tabs_label": _("Views of this run"),
         "progress": run_progress(run=run),
         "again_url": _again_url(run) if Permission.ASK in may else "",
-        "crumbs": [
-            {"label": run.collection.name, "url": run.collection.get_absolute_url()},
-            {"label": _("Runs"), "url": f"{reverse('questions:runs')}?collection={run.collection.slug}"},
-            {"label": _("Run %(pk)d") % {"pk": run.pk}},
-        ],
+        "crumbs": crumbs(
+            run.collection,
+            (_("Runs"), f"{reverse('questions:runs')}?collection={run.collection.slug}"),
+            here=_("Run %(pk)d") % {"pk": run.pk},
+        ),
     }
     if not run.is_ended:
         return context

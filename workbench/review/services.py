@@ -38,8 +38,6 @@ def candidate_approve(
         actor=actor,
         candidate=candidate,
         action=ReviewAction.APPROVE,
-        role=None,
-        reason_code="",
         comment=comment,
         seen_review_id=seen_review_id,
     )
@@ -90,7 +88,6 @@ def candidate_choose(
         candidate=candidate,
         action=ReviewAction.OVERRIDE,
         role=role,
-        reason_code="",
         comment=comment,
         seen_review_id=seen_review_id,
         blind=True,
@@ -99,15 +96,7 @@ def candidate_choose(
 
 def candidate_unsure(*, actor: User, candidate: Candidate, comment: str = "") -> Review:
     """Records that the person cannot tell. The item returns to the queue for somebody else."""
-    return _candidate_decide(
-        actor=actor,
-        candidate=candidate,
-        action=ReviewAction.UNSURE,
-        role=None,
-        reason_code="",
-        comment=comment,
-        seen_review_id=None,
-    )
+    return _candidate_decide(actor=actor, candidate=candidate, action=ReviewAction.UNSURE, comment=comment)
 
 
 def _candidate_decide(
@@ -115,10 +104,10 @@ def _candidate_decide(
     actor: User,
     candidate: Candidate,
     action: str,
-    role: str | None,
-    reason_code: str,
     comment: str,
-    seen_review_id: int | None,
+    role: str | None = None,
+    reason_code: str = "",
+    seen_review_id: int | None = None,
     blind: bool = False,
 ) -> Review:
     with transaction.atomic():

@@ -12,6 +12,7 @@ from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.runs.models import Candidate, RoleChoice, Run, RunStatus, dom_id_of
 from workbench.runs.records import anchor_of
+from workbench.runs.words import run_crumbs
 
 from .blindness import withheld_words
 from .candidates import candidates_of
@@ -59,11 +60,7 @@ def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
         and not is_coming
         and run.status == RunStatus.DONE,
         "may_reopen": standing is not None and bool({Permission.REVIEW, Permission.MANAGE} & may),
-        "crumbs": [
-            {"label": run.collection.name, "url": run.collection.get_absolute_url()},
-            {"label": _("Run %(pk)d") % {"pk": run.pk}, "url": run.get_absolute_url()},
-            {"label": _("Signature")},
-        ],
+        "crumbs": run_crumbs(run, here=_("Signature")),
     }
 
 

@@ -26,6 +26,7 @@ from workbench.documents.beside import beside_url
 from workbench.documents.models import Document, Line
 from workbench.documents.presenters import line_url, offer_box
 from workbench.documents.versions import open_offer, versions_seen
+from workbench.infra.crumbs import crumbs
 from workbench.runs.records import anchor_of
 from workbench.runs.words import erased_words
 
@@ -57,11 +58,7 @@ def versions_page(*, document: Document, user: User, query: QueryDict) -> dict[s
         "offer": offer_box(document) if Permission.UPLOAD in may else None,
         **(_compared(older, document, query) if older else {}),
         "anchors": _anchors(document) if older else [],
-        "crumbs": [
-            {"label": document.collection.name, "url": document.collection.get_absolute_url()},
-            {"label": str(document), "url": document.get_absolute_url()},
-            {"label": _("Versions")},
-        ],
+        "crumbs": crumbs(document.collection, document, here=_("Versions")),
     }
 
 

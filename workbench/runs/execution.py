@@ -22,6 +22,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from arbitration.assembly import question_record
 from arbitration.errors import ArbitrationError
 from arbitration.features import FEATURE_NAMES, pool_features
 from arbitration.pipeline import arbitrate, detect, write_answer
@@ -197,7 +198,8 @@ def _fail(run: Run, owner: str, reason: str) -> None:
 # --- detect -----------------------------------------------------------------------------------------
 
 
-def _store(run: Run) -> DatabaseCandidateStore:
+def store_of(run: Run) -> DatabaseCandidateStore:
+    """The documents that a run was asked of."""
     document = run.question.document
     return DatabaseCandidateStore(
         collection=run.collection,
@@ -211,7 +213,7 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
     clock = StageClock(run)
     key = run_cache_key(run=run)  # an alias may have been approved, or a document come, since it was asked
     unread, restricted = _unread_documents(run), _restricted_documents(run)
-    store, embedder = _store(run), current_embedder()
+    store, embedder = store_of(run), current_embedder()
     require_encoder_of(store.space, embedder=embedder)
     question, notes = question_read(run=run, documents=store.profile().documents)
     with _detection_model(run) as chat, cross_encoder(run=run) as encoder:
@@ -234,7 +236,7 @@ def _detect(run: Run, owner: str, heartbeat: Heartbeat) -> None:
             owner,
             status=RunStatus.DETECTED,
             parsed_question=storable_json(
-                _question_record(pool)
+                question_record(pool)
                 | {"similar_run": similar, "unread_documents": unread, "restricted_documents": restricted}
             ),
             methods_run=[outcome.method for outcome in pool.outcomes if outcome.status == "ran"],
@@ -283,13 +285,6 @@ def _restricted_documents(run: Run) -> int:
     if run.question.document_id is not None:
         return 0
     return len(hidden_documents(user=run.requested_by, collection=run.collection))
-
-
-def _question_record(pool: CandidatePool) -> dict[str, Any]:
-    record: dict[str, Any] = pool.question.model_dump(mode="json")
-    record["method_reasons"] = dict(pool.plan.reasons)
-    record["searched"] = {term: pool.absence.hits.get(term, 0) for term in pool.absence.terms}
-    return record
 
 
 def _candidates_store(run: Run, pool: CandidatePool) -> None:
@@ -368,7 +363,9 @@ def _services(run: Run, clock: StageClock) -> Iterator[StrategyServices]:
     """The services for a strategy. Closes the database connection, because the strategy may wait for a model. A
     strategy without a model gets none, so that nothing is sent to the endpoint, not even a probe."""
     with chat_model(run=run) if may_ask_model(run.strategy) else nullcontext() as chat:
-        services = reranking_services(chat=chat, store=_store(run), progress=clock, options=run_options(run))
+        services = reranking_services(
+            chat=chat, store=store_of(run), progress=clock, options=run_options(run)
+        )
         give_connection_back()
         yield services
 

@@ -13,6 +13,7 @@ from arbitration.settings import METHODS
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
 from workbench.collection_settings.strategy_fields import StrategyFields
+from workbench.documents.forms import DatesInOrder
 from workbench.documents.models import Collection, Document
 from workbench.documents.narrowing import (
     MOST_DOCUMENTS,
@@ -40,7 +41,7 @@ def keyword_lines(text: str) -> tuple[str, ...]:
     return lines
 
 
-class ScopeFields(forms.Form):
+class ScopeFields(DatesInOrder):
     """Which documents of a collection to ask, and which detectors to use: the advanced part of a question."""
 
     methods = forms.MultipleChoiceField(
@@ -93,14 +94,6 @@ class ScopeFields(forms.Form):
         given = {name: self.cleaned_data.get(name) for name in ScopeFilter.model_fields}
         given["fields"] = fields_chosen(self.cleaned_data.get("own_fields") or ())
         return ScopeFilter(**{name: value for name, value in given.items() if value}) or None
-
-    def clean(self) -> dict[str, Any]:
-        """Checks that the dates are in order and that filters are used with a collection."""
-        cleaned = super().clean() or {}
-        first, last = cleaned.get("effective_from"), cleaned.get("effective_to")
-        if first and last and first > last:
-            self.add_error("effective_from", _("The first date is after the last."))
-        return cleaned
 
 
 #: The fields that narrow a question by what documents carry.

@@ -9,6 +9,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from arbitration.settings import METHODS
+from workbench.infra.crumbs import crumbs
+
+from .models import Run
+
+
+def run_crumbs(run: Run, *, here: str) -> list[dict[str, str]]:
+    """The breadcrumbs of a page below a run."""
+    name = _("Run %(pk)d") % {"pk": run.pk}
+    return crumbs(run.collection, (name, run.get_absolute_url()), here=here)
+
 
 #: A detector without words of its own is called by its name.
 METHOD_LABELS = {method: method.replace("_", " ").capitalize() for method in METHODS} | {

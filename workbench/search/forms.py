@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.models import User
 from workbench.documents.fields import LONGEST_NAME, LONGEST_VALUE
+from workbench.documents.forms import DatesInOrder
 from workbench.documents.models import Collection, Document, DocumentStatus
 from workbench.documents.narrowing import ScopeFilter, fields_chosen
 
@@ -18,7 +19,7 @@ from .words import LONGEST_QUERY, MOST_TERMS, Words
 ALL_WORDS, ANY_WORD = "all", "any"
 
 
-class SearchForm(forms.Form):
+class SearchForm(DatesInOrder):
     """Reads and checks a search. Collections and documents that the person may not see do not exist."""
 
     q = forms.CharField(
@@ -98,14 +99,6 @@ class SearchForm(forms.Form):
         if text and not (0 < len(name.strip()) <= LONGEST_NAME and 0 < len(value.strip()) <= LONGEST_VALUE):
             raise forms.ValidationError(_("Write a field as its name, a colon and the value."))
         return text
-
-    def clean(self) -> dict[str, Any]:
-        """The dates are in order."""
-        cleaned = super().clean() or {}
-        first, last = cleaned.get("effective_from"), cleaned.get("effective_to")
-        if first and last and first > last:
-            self.add_error("effective_from", _("The first date is after the last."))
-        return cleaned
 
     def to_request(self) -> SearchRequest:
         """What is looked for. Valid forms only."""

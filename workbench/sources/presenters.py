@@ -7,7 +7,9 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from workbench.collection_settings.presenters import settings_step
 from workbench.documents.models import Collection
+from workbench.infra.crumbs import crumbs
 
 from .forms import SourceForm
 from .kinds import kinds
@@ -40,7 +42,7 @@ def sources_page(*, collection: Collection, form: SourceForm | None = None) -> d
             }
             for kind in known.values()
         ],
-        "crumbs": [*_crumbs(collection), {"label": _("Sources")}],
+        "crumbs": crumbs(collection, settings_step(collection), here=_("Sources")),
     }
 
 
@@ -66,19 +68,13 @@ def source_page(*, source: Source) -> dict[str, Any]:
             }
             for file in files_shown(source=source)
         ],
-        "crumbs": [
-            *_crumbs(source.collection),
-            {"label": _("Sources"), "url": reverse("sources:sources", args=[source.collection.slug])},
-            {"label": str(source)},
-        ],
+        "crumbs": crumbs(
+            source.collection,
+            settings_step(source.collection),
+            (_("Sources"), reverse("sources:sources", args=[source.collection.slug])),
+            here=str(source),
+        ),
     }
-
-
-def _crumbs(collection: Collection) -> list[dict[str, str]]:
-    return [
-        {"label": collection.name, "url": collection.get_absolute_url()},
-        {"label": _("Settings"), "url": reverse("collection_settings:settings", args=[collection.slug])},
-    ]
 
 
 def _said(error: str) -> str:

@@ -10,11 +10,11 @@ from django.db.models import F, Q
 from django.db.models.functions import Greatest, Least, Lower, Now
 from django.utils.translation import gettext_lazy as _
 
-from workbench.accounts.permissions import Permission, member_condition
+from workbench.accounts.permissions import OfCollectionQuerySet
 from workbench.documents.models import Collection
 
 if TYPE_CHECKING:
-    from workbench.accounts.models import User
+    pass
 
 #: Longest term or variant, in characters.
 MAX_TERM = 120
@@ -43,14 +43,6 @@ class Language(models.TextChoices):
     ES = "es", _("Spanish")
 
 
-class DictionaryEntryQuerySet(models.QuerySet["DictionaryEntry"]):
-    """Entries, filtered by what a user may do."""
-
-    def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> DictionaryEntryQuerySet:
-        """Those in collections where the user holds the permission."""
-        return self.filter(member_condition(user, permission, prefix="collection"))
-
-
 class DictionaryEntry(models.Model):
     """Term and variant mean the same in a collection; the pair works in both directions."""
 
@@ -73,7 +65,7 @@ class DictionaryEntry(models.Model):
     )
     decided_at = models.DateTimeField(null=True, blank=True)
 
-    objects = DictionaryEntryQuerySet.as_manager()
+    objects = OfCollectionQuerySet.as_manager()
 
     class Meta:
         ordering = ["term", "variant", "id"]

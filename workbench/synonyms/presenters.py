@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import User
 from workbench.documents.models import Collection
 from workbench.infra.addresses import number_in
+from workbench.infra.crumbs import crumbs
 
 from .forms import EntryForm, ImportForm
 from .models import DictionaryEntry, EntryStatus
@@ -47,11 +48,9 @@ def vocabulary_page(
             "next_url": _url(address, text, offset + PAGE_SIZE) if len(used) > PAGE_SIZE else "",
             "first_url": _url(address, text, 0) if offset else "",
         },
-        "crumbs": [
-            {"label": _("Collections"), "url": reverse("documents:collections")},
-            {"label": collection.name, "url": collection.get_absolute_url()},
-            {"label": _("Vocabulary")},
-        ],
+        "crumbs": crumbs(
+            (_("Collections"), reverse("documents:collections")), collection, here=_("Vocabulary")
+        ),
         **changes,
     }
 

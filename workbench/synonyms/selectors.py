@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 
 from arbitration.questions.dictionary import MappingDictionary
 from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 
-from .models import DictionaryEntry, DictionaryEntryQuerySet, EntryStatus
+from .models import DictionaryEntry, EntryStatus
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -44,7 +44,7 @@ def pair_statuses(*, collection: Collection) -> dict[frozenset[str], str]:
     }
 
 
-def entries_of(*, collection: Collection, status: EntryStatus, text: str = "") -> DictionaryEntryQuerySet:
+def entries_of(*, collection: Collection, status: EntryStatus, text: str = "") -> QuerySet[DictionaryEntry]:
     """Entries of one status with where they come from, filtered by words of either side."""
     entries = DictionaryEntry.objects.filter(collection=collection, status=status).select_related(
         "proposed_by", "decided_by", "proposed_from__reviewer", "proposed_from__candidate__run__question"

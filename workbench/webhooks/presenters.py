@@ -10,7 +10,9 @@ from django.utils.translation import ngettext
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, permissions_in
+from workbench.collection_settings.presenters import settings_step
 from workbench.documents.models import Collection
+from workbench.infra.crumbs import crumbs
 
 from .events import EVENTS, TEST
 from .forms import WebhookForm
@@ -40,7 +42,7 @@ def webhooks_page(
         ],
         "form": (form or WebhookForm()) if may_manage else None,
         "secret": secret,
-        "crumbs": [*_crumbs(collection), {"label": _("Webhooks")}],
+        "crumbs": crumbs(collection, settings_step(collection), here=_("Webhooks")),
     }
 
 
@@ -72,11 +74,12 @@ def webhook_page(
         "any_missed": any(delivery.state in MISSED for delivery in deliveries),
         "kept": ngettext("The log is kept for %(n)d day.", "The log is kept for %(n)d days.", days)
         % {"n": days},
-        "crumbs": [
-            *_crumbs(collection),
-            {"label": _("Webhooks"), "url": reverse("webhooks:webhooks", args=[collection.slug])},
-            {"label": str(webhook)},
-        ],
+        "crumbs": crumbs(
+            collection,
+            settings_step(collection),
+            (_("Webhooks"), reverse("webhooks:webhooks", args=[collection.slug])),
+            here=str(webhook),
+        ),
     }
 
 
@@ -99,10 +102,3 @@ def _labels(webhook: Webhook) -> list[Any]:
 
 def _is_failing(webhook: Webhook) -> bool:
     return webhook.failing_since is not None and webhook.state == WebhookState.ACTIVE
-
-
-def _crumbs(collection: Collection) -> list[dict[str, str]]:
-    return [
-        {"label": collection.name, "url": collection.get_absolute_url()},
-        {"label": _("Settings"), "url": reverse("collection_settings:settings", args=[collection.slug])},
-    ]

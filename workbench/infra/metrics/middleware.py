@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
+
+from workbench.infra.middleware import Middleware
 
 from . import counters
 
 
-class MetricsMiddleware:
+class MetricsMiddleware(Middleware):
     """Counts each request by the name of its view, never by its address, and takes its time."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
