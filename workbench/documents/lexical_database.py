@@ -29,14 +29,13 @@ from django.utils.translation import gettext as _
 
 from arbitration.errors import ArbitrationError
 
-from .database_ranking import K1, B, Scorer, Statistics, weights
+from .bm25_indexes import BM25, INDEXED, indexes_lacking
+from .database_ranking import Scorer, Statistics, weights
 from .distribution import spread
 from .models import Collection, DocumentStatus, IndexedDocument, IndexedPart, IndexedText
 from .term_queries import LINE_BREAK, PARTS, WORDS, Combined, Phrase, Query, TermQueries
 from .text_index import INDEX_VERSION, PASSAGE, SECTION, Hit, entries, index_epoch
 
-#: The BM25 index of each kind. Titles stand apart from passages, as :mod:`.lexical` says why.
-BM25 = {PASSAGE: "indexed_passages_ranked", SECTION: "indexed_titles_ranked"}
 _TABLE = IndexedText._meta.db_table
 #: Entries found by a phrase that are scored; the ranking of more has no use for one of them.
 _MOST_SCORED = 2000
@@ -237,7 +236,7 @@ class DatabaseTextIndex:
         coordinator does not see the words while it reads the statement: they are bound.
         """
         where, values = scope
-        order = f"{_INDEXED.format(kind=int(kind))} <@>"
+        order = f"{INDEXED.format(kind=int(kind))} <@>"
         best = f"{_CANDIDATES} WHERE {where} ORDER BY {order}"
         if not self._is_spread:
             return _rows([(f"{best} '{text}' LIMIT {int(limit)}", values)])[0]
@@ -260,7 +259,7 @@ class DatabaseTextIndex:
         """What orders entries by BM25, of which the planner cannot see that the index would do so; of a spread table
         neither which index it is, whose name differs from shard to shard."""
         query = f"('{text}' || '')" if self._is_spread else f"'{text}'"
-        return f"({_INDEXED.format(kind=int(kind))} <@> {query}) + 0"
+        return f"({INDEXED.format(kind=int(kind))} <@> {query}) + 0"
 
     def _best(
         self, kind: int, asked: Sequence[tuple[Query, int]], rows: Sequence[Sequence[Any]], limit: int
@@ -331,8 +330,6 @@ _OF_EACH_SHARD = "SELECT * FROM ({}) best LIMIT 1000000"  # Citus wants a limit 
 _PAYLOADS = """
     SELECT id, payload FROM documents_indexedtext WHERE document_id = ANY(%s::bigint[]) AND id = ANY(%s::bigint[])
 """
-#: What the BM25 index of a kind holds. Not a partial index: pg_textsearch finds only others by itself, as a shard must.
-_INDEXED = "(CASE WHEN kind = {kind} THEN words END)"
 _HOLDS = "string_to_array(e.{}, ' ')"
 _HOLDING_EACH = """
     SELECT w.word, count(*)
@@ -488,38 +485,3 @@ def database_index(collection: Collection, *, epoch: int | None = None) -> Datab
         index = _indexes.setdefault(key, DatabaseTextIndex(collection.pk))
     index.bring_up_to_date(collection, epoch)
     return index
-
-
-def extension_is_there() -> bool:
-    """Whether the database can rank by BM25."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'")
-        return cursor.fetchone() is not None
-
-
-def indexes_lacking() -> list[int]:
-    """The kinds whose BM25 index is not there, or was left unfinished."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
-            " WHERE i.indrelid = 'documents_indexedtext'::regclass AND i.indisvalid"
-        )
-        there = {row[0] for row in cursor.fetchall()}
-    return [kind for kind, name in BM25.items() if name not in there]
-
-
-def index_create(kind: int) -> None:
-    """Makes the BM25 index of one kind. Only the owner of the tables may."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"DROP INDEX IF EXISTS {BM25[kind]}")
-        cursor.execute(
-            f"CREATE INDEX {BM25[kind]} ON documents_indexedtext USING bm25 ({_INDEXED.format(kind=int(kind))})"
-            f" WITH (text_config = 'simple', k1 = {K1}, b = {B})"
-        )
-
-
-def indexes_drop() -> None:
-    """Takes both away."""
-    with connection.cursor() as cursor:
-        for name in BM25.values():
-            cursor.execute(f"DROP INDEX IF EXISTS {name}")
