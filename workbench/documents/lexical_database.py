@@ -75,7 +75,7 @@ def tokens(text: str) -> str:
 
 
 def condition(query: Query) -> _Sql:
-    """SQL that is true of the entries that match, and its values. Holds no ``%`` but those of its values."""
+    """SQL that matches the entries of a query, and its values. Every ``%`` in it belongs to a value."""
     if isinstance(query, Phrase):
         pieces = list(map(token, query.words))
         holds = f"{_HOLDS.format(query.field)} @> %s::text[]"
@@ -104,7 +104,7 @@ def _named(query: Query) -> Query:
 
 
 def _is_word(query: Query) -> bool:
-    """Whether BM25 can look for it by itself."""
+    """Whether BM25 can search for it on its own."""
     return isinstance(query, Phrase) and query.field == WORDS and len(query.words) == 1
 
 
@@ -250,7 +250,7 @@ class DatabaseTextIndex:
 
     @staticmethod
     def _matching(query: Query, scope: _Sql, limit: int, *, order: str = "octet_length(e.words)") -> _Sql:
-        """All that matches, so that nothing can be left out but by the limit; short entries first, which weigh more."""
+        """Everything that matches, up to the limit. Short entries come first, because they weigh more."""
         (where, values), (matches, words) = scope, condition(query)
         statement = f"{_CANDIDATES} WHERE {where} AND {matches} ORDER BY {order}, e.id LIMIT {int(limit)}"
         return statement, [*values, *words]
@@ -264,7 +264,7 @@ class DatabaseTextIndex:
     def _best(
         self, kind: int, asked: Sequence[tuple[Query, int]], rows: Sequence[Sequence[Any]], limit: int
     ) -> list[Hit]:
-        """The best of the candidates, with what is stored of them."""
+        """The best candidates, with their stored data."""
         if not rows:
             return []
         scorer = self._scorer(kind, asked)
@@ -309,7 +309,7 @@ def _text(asked: Sequence[tuple[Query, int]]) -> str:
 
 
 def _rows(statements: Sequence[_Sql]) -> list[list[Any]]:
-    """The rows of each statement. Sent together they are one way to the server and back."""
+    """The rows of each statement. Sent together, they need one round trip."""
     if not statements:
         return []
     with connection.cursor() as cursor:
@@ -387,14 +387,14 @@ class DatabaseVocabulary:
 
 
 def documents_lacking(*, collection_id: int | None = None) -> list[int]:
-    """Keys of ready documents whose words are not in the index as they are now."""
+    """Keys of ready documents whose current words are missing from the index."""
     with connection.cursor() as cursor:
         cursor.execute(_LACKING, [collection_id, collection_id, INDEX_VERSION])
         return [row[0] for row in cursor.fetchall()]
 
 
 def index_prune(*, collection_id: int) -> None:
-    """Takes documents that are not ready any more out of the index."""
+    """Removes documents that are no longer ready from the index."""
     gone = IndexedDocument.objects.filter(collection=collection_id).exclude(
         document__status=DocumentStatus.READY
     )
@@ -403,15 +403,15 @@ def index_prune(*, collection_id: int) -> None:
 
 
 def document_remove(document_id: int) -> None:
-    """Takes the words of a document out of the index."""
+    """Removes the words of a document from the index."""
     with transaction.atomic():
         for model in (IndexedText, IndexedPart, IndexedDocument):
             model.objects.filter(document=document_id)._raw_delete("default")
 
 
 def document_write(document_id: int) -> bool:
-    """Takes the words of a document in, in place of what is there; False where it is not ready. The document is held
-    meanwhile, so that no erasure is overtaken by the text that it takes away."""
+    """Replaces the words of a document in the index. False if it is not ready. The document stays locked meanwhile, so
+    that its text cannot return after an erasure."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_LOCK & 0x7FFFFFFF, document_id & 0x7FFFFFFF])
         cursor.execute(_HELD, [document_id, DocumentStatus.READY])
