@@ -8,7 +8,7 @@ from typing import Any
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import DatabaseError
 
-from .lexical_database import indexes_lacking
+from .bm25_indexes import indexes_lacking
 from .search_backend import is_in_database
 
 

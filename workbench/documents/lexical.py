@@ -98,8 +98,8 @@ class LexicalIndex:
             self._indexes, self._epoch, self._term_queries = indexes, epoch, {}
 
     def forget(self) -> None:
-        """Removes the index from the disk; no other process is writing it meanwhile. A question that is being answered
-        keeps reading the files it has open."""
+        """Removes the index from the disk while no other process writes it. A question in progress keeps reading its
+        open files."""
         with self._lock, self._exclusive():
             indexes = self._indexes
             self._forget()
@@ -193,7 +193,7 @@ class LexicalIndex:
             yield
 
     def _manifest(self) -> dict[int, _Held] | None:
-        """What the index holds by its own account; None where there is none, or one of another version."""
+        """The contents of the index as recorded. None if there is no record, or one of another version."""
         try:
             manifest = json.loads((self._folder / "manifest.json").read_text())
             if manifest["version"] != INDEX_VERSION:
@@ -277,7 +277,7 @@ def _any(queries: Sequence[tantivy.Query]) -> tantivy.Query:
 
 
 def _verify(indexes: _Indexes, held: Mapping[int, _Held]) -> None:
-    """An index that lost entries would prove absences that are none. Raises :class:`_Damaged`."""
+    """Checks that the index lost no entries: otherwise it would prove false absences. Raises :class:`_Damaged`."""
     for kind, index in indexes.items():
         index.reload()
         found, expected = index.searcher().num_docs, sum(known.entries(kind) for known in held.values())
@@ -348,8 +348,8 @@ def lexical_index(collection: Collection, *, epoch: int | None = None) -> Lexica
 
 
 def index_forget(*, collection_id: int) -> None:
-    """Removes the collection's index from this host; the next question makes it anew from what is left. Other hosts do
-    the same by themselves when they find that a document they hold was deleted."""
+    """Removes the collection's index from this host. The next question rebuilds it from what is left. Other hosts do
+    the same when they find that one of their documents was deleted."""
     folder = settings.WORKBENCH_HOME / "index" / _database_name() / str(collection_id)
     if not folder.exists():
         return

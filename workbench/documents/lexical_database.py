@@ -30,14 +30,13 @@ from django.utils.translation import gettext as _
 from arbitration.errors import ArbitrationError
 from workbench.infra.copying import copy_into
 
-from .database_ranking import K1, B, Scorer, Statistics, weights
+from .bm25_indexes import BM25, INDEXED, indexes_lacking
+from .database_ranking import Scorer, Statistics, weights
 from .distribution import spread
 from .models import Collection, DocumentStatus, IndexedDocument, IndexedPart, IndexedText
 from .term_queries import LINE_BREAK, PARTS, WORDS, Combined, Phrase, Query, TermQueries
 from .text_index import INDEX_VERSION, PASSAGE, SECTION, Hit, entries, index_epoch
 
-#: The BM25 index of each kind. Titles stand apart from passages, as :mod:`.lexical` says why.
-BM25 = {PASSAGE: "indexed_passages_ranked", SECTION: "indexed_titles_ranked"}
 _TABLE = IndexedText._meta.db_table
 #: Entries found by a phrase that are scored; the ranking of more has no use for one of them.
 _MOST_SCORED = 2000
@@ -77,7 +76,7 @@ def tokens(text: str) -> str:
 
 
 def condition(query: Query) -> _Sql:
-    """SQL that is true of the entries that match, and its values. Holds no ``%`` but those of its values."""
+    """SQL that matches the entries of a query, and its values. Every ``%`` in it belongs to a value."""
     if isinstance(query, Phrase):
         pieces = list(map(token, query.words))
         holds = f"{_HOLDS.format(query.field)} @> %s::text[]"
@@ -106,7 +105,7 @@ def _named(query: Query) -> Query:
 
 
 def _is_word(query: Query) -> bool:
-    """Whether BM25 can look for it by itself."""
+    """Whether BM25 can search for it on its own."""
     return isinstance(query, Phrase) and query.field == WORDS and len(query.words) == 1
 
 
@@ -238,7 +237,7 @@ class DatabaseTextIndex:
         coordinator does not see the words while it reads the statement: they are bound.
         """
         where, values = scope
-        order = f"{_INDEXED.format(kind=int(kind))} <@>"
+        order = f"{INDEXED.format(kind=int(kind))} <@>"
         best = f"{_CANDIDATES} WHERE {where} ORDER BY {order}"
         if not self._is_spread:
             return _rows([(f"{best} '{text}' LIMIT {int(limit)}", values)])[0]
@@ -252,7 +251,7 @@ class DatabaseTextIndex:
 
     @staticmethod
     def _matching(query: Query, scope: _Sql, limit: int, *, order: str = "octet_length(e.words)") -> _Sql:
-        """All that matches, so that nothing can be left out but by the limit; short entries first, which weigh more."""
+        """Everything that matches, up to the limit. Short entries come first, because they weigh more."""
         (where, values), (matches, words) = scope, condition(query)
         statement = f"{_CANDIDATES} WHERE {where} AND {matches} ORDER BY {order}, e.id LIMIT {int(limit)}"
         return statement, [*values, *words]
@@ -261,12 +260,12 @@ class DatabaseTextIndex:
         """What orders entries by BM25, of which the planner cannot see that the index would do so; of a spread table
         neither which index it is, whose name differs from shard to shard."""
         query = f"('{text}' || '')" if self._is_spread else f"'{text}'"
-        return f"({_INDEXED.format(kind=int(kind))} <@> {query}) + 0"
+        return f"({INDEXED.format(kind=int(kind))} <@> {query}) + 0"
 
     def _best(
         self, kind: int, asked: Sequence[tuple[Query, int]], rows: Sequence[Sequence[Any]], limit: int
     ) -> list[Hit]:
-        """The best of the candidates, with what is stored of them."""
+        """The best candidates, with their stored data."""
         if not rows:
             return []
         scorer = self._scorer(kind, asked)
@@ -311,7 +310,7 @@ def _text(asked: Sequence[tuple[Query, int]]) -> str:
 
 
 def _rows(statements: Sequence[_Sql]) -> list[list[Any]]:
-    """The rows of each statement. Sent together they are one way to the server and back."""
+    """The rows of each statement. Sent together, they need one round trip."""
     if not statements:
         return []
     with connection.cursor() as cursor:
@@ -332,8 +331,6 @@ _OF_EACH_SHARD = "SELECT * FROM ({}) best LIMIT 1000000"  # Citus wants a limit 
 _PAYLOADS = """
     SELECT id, payload FROM documents_indexedtext WHERE document_id = ANY(%s::bigint[]) AND id = ANY(%s::bigint[])
 """
-#: What the BM25 index of a kind holds. Not a partial index: pg_textsearch finds only others by itself, as a shard must.
-_INDEXED = "(CASE WHEN kind = {kind} THEN words END)"
 _HOLDS = "string_to_array(e.{}, ' ')"
 _HOLDING_EACH = """
     SELECT w.word, count(*)
@@ -391,14 +388,14 @@ class DatabaseVocabulary:
 
 
 def documents_lacking(*, collection_id: int | None = None) -> list[int]:
-    """Keys of ready documents whose words are not in the index as they are now."""
+    """Keys of ready documents whose current words are missing from the index."""
     with connection.cursor() as cursor:
         cursor.execute(_LACKING, [collection_id, collection_id, INDEX_VERSION])
         return [row[0] for row in cursor.fetchall()]
 
 
 def index_prune(*, collection_id: int) -> None:
-    """Takes documents that are not ready any more out of the index."""
+    """Removes documents that are no longer ready from the index."""
     gone = IndexedDocument.objects.filter(collection=collection_id).exclude(
         document__status=DocumentStatus.READY
     )
@@ -407,15 +404,15 @@ def index_prune(*, collection_id: int) -> None:
 
 
 def document_remove(document_id: int) -> None:
-    """Takes the words of a document out of the index."""
+    """Removes the words of a document from the index."""
     with transaction.atomic():
         for model in (IndexedText, IndexedPart, IndexedDocument):
             model.objects.filter(document=document_id)._raw_delete("default")
 
 
 def document_write(document_id: int) -> bool:
-    """Takes the words of a document in, in place of what is there; False where it is not ready. The document is held
-    meanwhile, so that no erasure is overtaken by the text that it takes away."""
+    """Replaces the words of a document in the index. False if it is not ready. The document stays locked meanwhile, so
+    that its text cannot return after an erasure."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_LOCK & 0x7FFFFFFF, document_id & 0x7FFFFFFF])
         cursor.execute(_HELD, [document_id, DocumentStatus.READY])
@@ -488,38 +485,3 @@ def database_index(collection: Collection, *, epoch: int | None = None) -> Datab
         index = _indexes.setdefault(key, DatabaseTextIndex(collection.pk))
     index.bring_up_to_date(collection, epoch)
     return index
-
-
-def extension_is_there() -> bool:
-    """Whether the database can rank by BM25."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'")
-        return cursor.fetchone() is not None
-
-
-def indexes_lacking() -> list[int]:
-    """The kinds whose BM25 index is not there, or was left unfinished."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
-            " WHERE i.indrelid = 'documents_indexedtext'::regclass AND i.indisvalid"
-        )
-        there = {row[0] for row in cursor.fetchall()}
-    return [kind for kind, name in BM25.items() if name not in there]
-
-
-def index_create(kind: int) -> None:
-    """Makes the BM25 index of one kind. Only the owner of the tables may."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"DROP INDEX IF EXISTS {BM25[kind]}")
-        cursor.execute(
-            f"CREATE INDEX {BM25[kind]} ON documents_indexedtext USING bm25 ({_INDEXED.format(kind=int(kind))})"
-            f" WITH (text_config = 'simple', k1 = {K1}, b = {B})"
-        )
-
-
-def indexes_drop() -> None:
-    """Takes both away."""
-    with connection.cursor() as cursor:
-        for name in BM25.values():
-            cursor.execute(f"DROP INDEX IF EXISTS {name}")

@@ -60,8 +60,8 @@ def resemblance(one: Sequence[int], other: Sequence[int]) -> float:
 
 
 def document_sketch(*, document: Document, hashes: Sequence[int]) -> None:
-    """Keeps the sketch of a document's text, and which documents of its collection it is like. Call where the document
-    becomes ready: documents of a collection wait for each other there, so that of two new ones the second sees the
+    """Stores the sketch of a document's text, and its near-duplicates in the collection. Call it when the document
+    becomes ready. Documents of a collection wait for each other here, so that of two new ones the second sees the
     first."""
     with transaction.atomic():
         sketch, _is_new = Sketch.objects.update_or_create(
@@ -72,7 +72,7 @@ def document_sketch(*, document: Document, hashes: Sequence[int]) -> None:
 
 
 def earlier_documents_sketch() -> int:
-    """Sketches some of the documents that were ready before there were sketches; returns how many."""
+    """Sketches some documents that were ready before sketches existed. Returns their number."""
     documents = Document.objects.ready().filter(sketch__isnull=True).order_by("pk")[:_AT_ONCE]
     for document in documents:
         lines = Line.objects.filter(document=document, is_furniture=False, is_hidden=False)
@@ -93,8 +93,8 @@ def _likenesses(sketch: Sketch) -> list[Likeness]:
 
 
 def likenesses_of(documents: Iterable[Document], *, user: User) -> dict[int, list[tuple[Document, float]]]:
-    """For each document the others of its collection that are nearly the same, most alike first, of those that are
-    there and that the person may see; versions of one another are not told, as people know of them. One query."""
+    """Near-duplicates of each document in its collection that the person can see, most alike first, without other
+    versions of it. One query."""
     keys = {document.pk for document in documents}
     rows = Likeness.objects.filter(Q(first__in=keys) | Q(second__in=keys)).select_related("first", "second")
     rows = rows.filter(open_to(user, "first"), open_to(user, "second"))

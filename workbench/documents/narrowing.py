@@ -34,8 +34,8 @@ FieldName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 
 
 class ScopeFilter(BaseModel):
-    """Which documents are asked. Within one list any value will do; the lists and dates must all hold. Capitals do
-    not matter. ``documents`` are keys. ``effective_from`` and ``effective_to`` are inclusive."""
+    """The documents to ask. Any value of a list matches; all lists and dates must match. Case does not matter.
+    ``documents`` are keys. ``effective_from`` and ``effective_to`` are inclusive."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -83,17 +83,17 @@ class ScopeFilter(BaseModel):
 
 
 def documents_matching(*, collection: Collection, given: ScopeFilter) -> frozenset[int]:
-    """The keys of the newest, readable documents that the filter lets through."""
+    """Keys of the newest, readable documents that match the filter."""
     return keys_matching(Document.objects.filter(collection=collection).ready().newest(), given)
 
 
 def keys_matching(documents: DocumentQuerySet, given: ScopeFilter) -> frozenset[int]:
-    """The keys of those documents that the filter lets through."""
+    """Keys of those documents that match the filter."""
     return frozenset(narrowed(documents, given).values_list("pk", flat=True))
 
 
 def narrowed(documents: DocumentQuerySet, given: ScopeFilter) -> DocumentQuerySet:
-    """Those documents that the filter lets through."""
+    """Those documents that match the filter."""
     if given.documents:
         documents = documents.filter(pk__in=given.documents)
     for column, values in (("jurisdiction", given.jurisdictions), ("language", given.languages)):
@@ -126,7 +126,7 @@ def narrowed(documents: DocumentQuerySet, given: ScopeFilter) -> DocumentQuerySe
 
 
 def _tagged(documents: DocumentQuerySet, tags: tuple[str, ...]) -> DocumentQuerySet:
-    """Documents with one of the tags, whatever its capitals."""
+    """Documents with one of the tags, in any case."""
     lowered = Cast(Lower(Cast("tags", TextField())), JSONField())
     wanted = Q()
     for tag in tags:
@@ -135,7 +135,7 @@ def _tagged(documents: DocumentQuerySet, tags: tuple[str, ...]) -> DocumentQuery
 
 
 def _among(values: tuple[str, ...]) -> Q:
-    """Rows of values that are one of these, whatever their capitals."""
+    """Rows with one of these values, in any case."""
     found = Q()
     for value in values:
         found |= Q(value__iexact=value)
@@ -143,14 +143,14 @@ def _among(values: tuple[str, ...]) -> Q:
 
 
 def _dated(by_person: Q, relation: str, day: dt.date) -> Q:
-    """Dates in ISO form are in the order of time as texts are."""
+    """Compares ISO dates as texts, which sort in time order."""
     read = read_in_text(Particular.DATE, Q(**{f"value__{relation}": day.isoformat()}))
     return by_person | Q(effective_date__isnull=True) & read
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The values that a person may choose from, sorted; each stands in a document they may ask."""
+    """The values that a person may choose from, sorted. Each occurs in a document they may ask."""
 
     document_types: tuple[str, ...]
     jurisdictions: tuple[str, ...]
@@ -179,7 +179,7 @@ def fields_chosen(given: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def facts_of(*, collections: list[Collection], user: User) -> Facts:
-    """What the readable documents of some collections carry that the person may see. Two queries."""
+    """The facts of readable documents in some collections, as far as the person can see them. Two queries."""
     rows = Document.objects.filter(open_to(user), collection__in=collections).ready()
     found: list[tuple[Any, ...]] = list(
         rows.values_list("document_type", "jurisdiction", "language", "tags", "effective_date").distinct()
@@ -205,7 +205,7 @@ def facts_of(*, collections: list[Collection], user: User) -> Facts:
 
 
 def language_name(code: str) -> str:
-    """A language as people call it; a code that is not known stays as it is."""
+    """The name of a language; an unknown code is returned as it is."""
     try:
         return str(get_language_info(code)["name_translated"])
     except KeyError:

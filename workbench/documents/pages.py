@@ -33,7 +33,7 @@ _SMALL = "-small"
 
 
 def can_be_drawn(document: Document, page_num: int) -> bool:
-    """Whether the document is there and has such a page to draw."""
+    """Whether the document exists and has such a page to draw."""
     return (
         document.status not in DELETED_STATUSES
         and document.kind in KINDS_WITH_IMAGES
@@ -74,7 +74,7 @@ def _kept(document: Document, page_num: int, size: str) -> bytes | None:
 
 
 def image_keep(document: Document, page_num: int, image: bytes, *, is_small: bool = False) -> None:
-    """Puts an image into the store; one that is there already is replaced."""
+    """Stores an image, and replaces an existing one."""
     name = _name(document, page_num, _SMALL if is_small else "")
     path = path_on_disk(default_storage, name)
     if path is not None:
@@ -85,7 +85,7 @@ def image_keep(document: Document, page_num: int, image: bytes, *, is_small: boo
 
 
 def image_forget(document: Document, page_num: int) -> None:
-    """Takes the images of one page out of the store."""
+    """Removes the images of one page from the store."""
     for size in ("", _SMALL):
         default_storage.delete(_name(document, page_num, size))
 

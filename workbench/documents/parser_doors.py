@@ -33,7 +33,7 @@ _OPEN = {
 
 
 def open_doors(doors: Doors) -> Iterator[tuple[str, str, str]]:
-    """Name, meaning and hint of each door that stays open."""
+    """Name, meaning and hint of each restriction that this system cannot apply."""
     for name, (meaning, hint) in _OPEN.items():
         if not getattr(doors, name):
             yield name, meaning, hint
@@ -49,7 +49,7 @@ def parser_is_shut_in(**_: Any) -> list[CheckMessage]:
 
 
 def log_open_doors(**_: Any) -> None:
-    """At the start of a worker: starts one parser and logs what it could not give up."""
+    """Starts one parser when a worker starts, and logs the restrictions that it could not apply."""
     try:
         doors = closed_doors()
     except ParseFailure as failure:

@@ -44,7 +44,7 @@ _DOCUMENTS_AT_ONCE = 500
 
 @dataclass(slots=True)
 class Reembedded:
-    """How far it is: of ``documents`` with ``passages`` that lacked something, how many are done and what they got."""
+    """Progress: how many of the ``documents`` and ``passages`` that lacked something are done, and what they got."""
 
     space: str
     documents: int
@@ -70,7 +70,7 @@ class Reembedding:
         object.__setattr__(self, "progress", Reembedded(self.space.name, **found))
 
     def steps(self) -> Iterator[Reembedded]:
-        """Does the work; gives the progress after each batch, which is committed by then."""
+        """Does the work. Yields the progress after each committed batch."""
         for document in self._documents():
             lacking = set(self._lacking().filter(document=document).values_list("pk", flat=True))
             wanted = [passage for passage in placed_passages(document) if passage.pk in lacking]
@@ -88,7 +88,7 @@ class Reembedding:
         return _lacking(self.space, has_tokens=False).count()
 
     def _documents(self) -> Iterator[Document]:
-        """Those that lack something, in the order in which they came; few are held at a time."""
+        """Documents that lack something, oldest first, a few at a time."""
         last = 0
         while True:
             keys = list(

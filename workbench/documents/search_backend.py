@@ -27,8 +27,8 @@ def text_index(collection: Collection, *, epoch: int | None = None) -> TextIndex
 
 
 def document_index(*, document_id: int) -> None:
-    """Takes a document that has just become ready into the index of the database; an index on a disk follows by
-    itself. What fails is made up for by the next question, and harms no document."""
+    """Adds a document that has just become ready to the database's index. An index on disk follows on its own. A
+    failure does no harm: the next question makes up for it."""
     if not is_in_database():
         return
     try:

@@ -15,14 +15,8 @@ from django.utils.translation import gettext as _
 
 from workbench.errors import NotAllowed, Unavailable
 
-from .lexical_database import (
-    document_write,
-    documents_lacking,
-    extension_is_there,
-    index_create,
-    indexes_drop,
-    indexes_lacking,
-)
+from .bm25_indexes import extension_is_there, index_create, indexes_drop, indexes_lacking
+from .lexical_database import document_write, documents_lacking
 from .models import IndexedDocument, IndexedPart, IndexedText
 
 

@@ -75,7 +75,7 @@ class Scope:
         return _NAMED, [_array(self.documents)]
 
     def narrowed(self, keys: frozenset[int]) -> Scope:
-        """Of a whole collection only these documents; all others are left out."""
+        """Only these documents of a collection; all others are left out."""
         documents = {pk: document for pk, document in self.documents.items() if pk in keys}
         return Scope(
             documents,

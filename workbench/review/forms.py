@@ -36,7 +36,7 @@ class ChoiceForm(DecisionForm):
 
 
 class NotFoundForm(DecisionForm):
-    """Confirm a not-found, or say where the answer stands."""
+    """Confirms a not-found result, or says where the answer is."""
 
     decision = forms.ChoiceField(choices=[("confirm", "confirm"), ("refute", "refute")], required=False)
     #: A passage of the run that answers: it refutes.
@@ -53,8 +53,8 @@ class NotFoundForm(DecisionForm):
 
 
 class SignForm(forms.Form):
-    """A signature: the password again, what it means, and the hash of the record the person saw. The page begins in the
-    password, past the record: what a signature means has a default."""
+    """A signature: the password again, its meaning, and the hash of the record the person saw. The page focuses the
+    password, because the meaning has a default."""
 
     meaning = forms.ChoiceField(
         label=_("My signature means"),

@@ -105,7 +105,7 @@ def _let_go(*, actor: User, key: int) -> int | None:
 
 
 def _has_some(actor: User) -> bool:
-    """Whether this person has claimed or been assigned anything. Mostly not, and the two queries for what they can
+    """Whether this person has claimed or been assigned anything. Usually not, and the two queries for what they can
     decide now are expensive."""
     theirs = Q(claimed_by=actor) | Q(assigned_to=actor)
     return QueueItem.objects.filter(theirs, state=ItemState.WAITING).order_by().exists()

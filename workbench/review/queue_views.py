@@ -205,7 +205,7 @@ def view_delete(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @asks_again
 def policy_edit(request: HttpRequest, slug: str) -> HttpResponse:
-    """What share of a collection's verdicts is decided blind, and what share by two people."""
+    """The shares of a collection's verdicts that are decided blind and by two people."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form = PolicyForm(request.POST or None, instance=policy.policy_of(collection=collection))
     if request.method == "POST" and form.is_valid():

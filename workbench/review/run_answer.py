@@ -73,7 +73,7 @@ NEAR_KEYS = ("5", "6", "7")
 
 
 def answer_page(*, run: Run, user: User) -> dict[str, Any]:
-    """The answer by itself, and the way to the signature: asked for again while a new version is being written."""
+    """The answer alone, with a link to the signature. Reloaded while a new version is being written."""
     reviewer = user if cards.may_decide(run=run, user=user) else None
     told = {} if is_withheld(user=user, run=run) else answer_of(run=run, reviewer=reviewer)
     tally = cards.review_tally(run=run)

@@ -140,7 +140,7 @@ def _comments(run: Run, user: User) -> dict[str, Any]:
 
 
 def place_in_words(row: Candidate | None, *, names_document: bool) -> str:
-    """Where a passage stands, in short; with its document where there are several. Empty for one that is gone."""
+    """The short location of a passage, with its document if there are several. Empty for an erased one."""
     if row is None:
         return ""
     place = lines_short(anchor_of(row))

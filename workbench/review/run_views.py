@@ -104,7 +104,7 @@ def _asked_for(request: HttpRequest, collection: Collection | None) -> dict[str,
 
 
 def _estimate(form: AskForm, collection: Collection | None) -> Estimate | None:
-    """What the question will ask of a model, as the form stands; None where it is not complete."""
+    """What the question in the form will cost. None while the form is incomplete."""
     if collection is None:
         return None
     try:
@@ -163,8 +163,8 @@ def run_json(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @vary_on_headers("HX-Request")
 def evidence(request: HttpRequest, pk: int) -> HttpResponse:
-    """A candidate on its page: the exact lines boxed on the image, and the same text as text. With htmx only
-    the panel that stands beside the cards."""
+    """A candidate on its page: the exact lines boxed on the image, and the same text. For htmx, only the panel beside
+    the cards."""
     candidate = candidate_for(user=request.user, pk=pk, as_card=True)
     page_num = _evidence_page(request, candidate)
     if request.htmx:

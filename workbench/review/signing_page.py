@@ -26,7 +26,7 @@ from .signing import is_being_written, items_to_decide
 
 
 def sign_page(*, run: Run, user: User, form: SignForm) -> dict[str, Any]:
-    """The record's hash and what it holds, what still waits, and every signature there was."""
+    """The record's hash and contents, what is still due, and all signatures."""
     may = permissions_in(user, run.collection)
     rows = candidates_of(run)
     digest = record_digest(signed_record(run, rows))
@@ -79,7 +79,7 @@ def _evidence(run: Run, rows: list[Candidate]) -> list[dict[str, Any]]:
 
 
 def _signatures(run: Run, *, digest: str) -> list[dict[str, Any]]:
-    """Newest first, each with what its hashes say."""
+    """Newest first, each with the check of its hashes."""
     rows = run.signatures.select_related("signer", "reopening__reopened_by").order_by("-pk")
     return [_signature(row, digest=digest) for row in rows]
 

@@ -70,7 +70,7 @@ class _Versions:
         return text_key([line.text for line in self.lines(document)])
 
     def match(self, candidate: Candidate) -> tuple[CarriedState, str] | None:
-        """What became of its passage, and the hash of what stands there now; None where its text is not known."""
+        """The state of a passage in the new version, and the hash of its text there. None if its text is unknown."""
         span = (
             (candidate.anchor_page_start, candidate.anchor_line_start),
             (candidate.anchor_page_end, candidate.anchor_line_end),

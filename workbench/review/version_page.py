@@ -131,7 +131,7 @@ def _row(change: SectionChange, *, address: str, is_open: bool) -> dict[str, Any
 
 
 def difference(old: str, new: str) -> dict[str, Any]:
-    """Two texts with what went and what came (``_word_diff.html``); without parts where they are too long."""
+    """Two texts with removed and added words (``_word_diff.html``). Without parts if they are too long."""
     if len(words_of(old)) + len(words_of(new)) > LONGEST_DIFF:
         return {"parts": (), "is_too_long": True}
     parts: tuple[DiffPart, ...] = word_diff(old, new)
@@ -154,7 +154,7 @@ def _anchors(document: Document) -> list[dict[str, Any]]:
 
 
 def anchor_row(row: CarriedAnchor) -> dict[str, Any]:
-    """A decided anchor, its place in the new version, and the difference where it is not the same."""
+    """A decided anchor, its place in the new version, and the difference if there is one."""
     candidate = row.candidate
     return {
         "row": row,

@@ -18,7 +18,7 @@ from . import version_page
 
 @require_GET
 def versions(request: HttpRequest, pk: int) -> HttpResponse:
-    """A document and the version before it side by side, and what became of the decisions."""
+    """A document and its previous version side by side, with the decisions that were carried over or reopened."""
     document = document_for(user=request.user, pk=pk)
     context = version_page.versions_page(document=document, user=request.user, query=request.GET)
     return render(request, "documents/versions.html", context)

@@ -95,7 +95,7 @@ def adjudicate(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def undo(request: HttpRequest, pk: int) -> HttpResponse:
-    """Takes one's own last decision back. In the queue the card is theirs again, and opens."""
+    """Undoes the person's latest decision. In the queue, the card is reserved for them again and opens."""
     form = DecisionForm(request.POST)
     act = queue_undo if _is_of_queue(_next(request)) else services.candidate_undo
     return _decide(request, pk, form, lambda candidate, cleaned: act(
@@ -254,7 +254,7 @@ def not_found(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def not_found_undo(request: HttpRequest, pk: int) -> HttpResponse:
-    """Takes one's own last word on a not-found back."""
+    """Undoes the person's latest decision on a not-found result."""
     run = run_for(user=request.user, pk=pk)
     target = _next(request)
     act = queue_undo_not_found if _is_of_queue(target) else services.not_found_undo

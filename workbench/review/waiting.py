@@ -64,7 +64,7 @@ class _Number(Subquery):
 
 
 def _first(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """The keys of the rows, at most one more than is told exactly."""
+    """The keys of the rows, at most one more than is counted exactly."""
     return rows.order_by().values("pk")[: MOST_TOLD + 1]
 
 

@@ -21,7 +21,7 @@ from arbitration.text import term_matcher
 from tests.workbench.cast import Cast
 from tests.workbench.documents.test_lexical import DELETION, ENGLISH, RETENTION, SCOPE
 from tests.workbench.scene import make_document
-from workbench.documents import checks, lexical_database
+from workbench.documents import bm25_indexes, checks, lexical_database
 from workbench.documents.embedding import active_space
 from workbench.documents.lexical_database import condition, token, tokens
 from workbench.documents.models import (
@@ -56,7 +56,7 @@ FORMS = {
 
 
 def needs_engine() -> None:
-    if not lexical_database.extension_is_there():
+    if not bm25_indexes.extension_is_there():
         pytest.skip("this PostgreSQL has no pg_textsearch; WORKBENCH_POSTGRES_BIN can name one that has")
 
 
@@ -240,14 +240,14 @@ def test_the_setting_without_the_index_is_told_at_start_and_by_each_question(
     cast: Cast, here: None, settings
 ) -> None:
     make_document(collection=cast.alpha, owner=cast.analyst, text=RETENTION)
-    lexical_database.indexes_drop()
+    bm25_indexes.indexes_drop()
     settings.SEARCH_BACKEND = "database"
 
     (problem,) = checks.words_are_in_the_database(["default"])
     assert "manage.py search_backend database" in problem.hint
     with pytest.raises(ArbitrationError, match="search_backend"):
         store_of(cast).lexical("records")
-    if not lexical_database.extension_is_there():
+    if not bm25_indexes.extension_is_there():
         with pytest.raises(CommandError, match="CREATE EXTENSION"):
             call_command("search_backend", "database")
 
