@@ -19,10 +19,11 @@ _BLANK = {
 }
 
 
-def copy_runs(connection: psycopg.Connection[Any], *, source: int, copies: int) -> list[int]:
+def copy_runs(connection: psycopg.Connection[Any], *, source: int, copies: int, days: int = 0) -> list[int]:
     """Copies a finished run with its candidates, texts, verdicts, answers and waiting items; gives the new runs.
 
     The candidates of a run are copied as the machine left them: what people decided or added stays with the source.
+    With ``days`` the copies have waited for different times, up to so many days.
     """
     with connection.transaction():
         runs = _copy(
@@ -64,8 +65,19 @@ def copy_runs(connection: psycopg.Connection[Any], *, source: int, copies: int) 
             "stage": sql.Literal("first"),
             "decided_at": sql.SQL("NULL"),
         }
+        if days:
+            ago = sql.SQL("(n.run_id * 7919 % {})").format(sql.Literal(86_400 * days))
+            waiting["entered"] = sql.SQL("extract(epoch FROM now()) - {}").format(ago)
         _copy(connection, "review_queueitem", where=same, beside=pairs, given=waiting)
     return runs
+
+
+def copy_rows(
+    connection: psycopg.Connection[Any], table: str, *, key: int, times: int, given: dict[str, str]
+) -> list[int]:
+    """Copies one row of a table; ``given`` has SQL for columns, with ``n`` the number of the copy. Gives the keys."""
+    values = {name: sql.SQL(expression) for name, expression in given.items()}  # type: ignore[arg-type]
+    return _copy(connection, table, where=sql.SQL("t.id = {}").format(key), times=times, given=values)
 
 
 def analyse(connection: psycopg.Connection[Any]) -> None:

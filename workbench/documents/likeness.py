@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice, tee
 
+from django.core.cache import caches
 from django.db import transaction
 from django.db.models import Q
 
@@ -28,6 +29,8 @@ SIZE, RUN, NEAR = 128, 5, 0.5
 #: Documents that one document is compared with, those that share most hashes first, and that are kept.
 _COMPARED, _KEPT = 200, 20
 _AT_ONCE = 20
+#: Whether this process found that every document has its sketch, and seconds until it looks again.
+_NONE_LEFT, _LOOK_AGAIN = "documents.sketched", 3600
 _WORD = re.compile(r"\w+")
 
 
@@ -72,12 +75,17 @@ def document_sketch(*, document: Document, hashes: Sequence[int]) -> None:
 
 
 def earlier_documents_sketch() -> int:
-    """Sketches some documents that were ready before sketches existed. Returns their number."""
+    """Sketches some documents that were ready before sketches existed. Returns their number. If none is left, the
+    process looks again after :data:`_LOOK_AGAIN` seconds, because the query reads every document."""
+    if caches["process"].get(_NONE_LEFT):
+        return 0
     documents = Document.objects.ready().filter(sketch__isnull=True).order_by("pk")[:_AT_ONCE]
     for document in documents:
         lines = Line.objects.filter(document=document, is_furniture=False, is_hidden=False)
         texts = lines.order_by("page_num", "line_num").values_list("text", flat=True)
         document_sketch(document=document, hashes=sketch_of(texts.iterator(chunk_size=5_000)))
+    if not documents:
+        caches["process"].set(_NONE_LEFT, True, timeout=_LOOK_AGAIN)
     return len(documents)
 
 

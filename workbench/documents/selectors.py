@@ -73,11 +73,12 @@ def document_named(*, collection: Collection, name: str) -> Document | None:
     return documents.filter(pk=key).first() if key is not None else None
 
 
-def documents_to_wake(*, free: Q) -> list[int]:
-    """Unfinished documents that no worker is processing, because the message or the worker was lost."""
+def documents_to_wake(*, free: Q, most: int) -> list[int]:
+    """Some unfinished documents that no worker is processing, because the message or the worker was lost. Which ones
+    does not matter: a message takes the document whose turn it is."""
     stale = Q(lease_until__isnull=False) | Q(created_at__lt=Now() - LOST_AFTER)
     rows = Document.objects.filter(free, stale, status__in=WORKING_STATUSES)
-    return list(rows.order_by("id").values_list("pk", flat=True)[:100])
+    return list(rows.order_by("collection_id", "id").values_list("pk", flat=True)[:most])
 
 
 # --- pages ------------------------------------------------------------------------------------------

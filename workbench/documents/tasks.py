@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from workbench.infra.dispatch import dispatch
+from workbench.infra.dispatch import dispatch, dispatch_room
 from workbench.infra.leases import lease_free
 
 from .drawings import drawing_make
@@ -24,10 +24,11 @@ def ingest(*, document_id: int) -> None:
 
 @shared_task(name="documents.sweep")
 def sweep() -> int:
-    """Wakes a worker for each document whose message was lost or whose worker is gone; returns how many. Compares
-    a few documents of earlier versions with the others."""
+    """Wakes workers for documents whose message was lost or whose worker is gone, as far as their queue has room;
+    returns how many. Compares a few documents of earlier versions with the others."""
     earlier_documents_sketch()
-    return sum(dispatch(ingest, document_id=pk) for pk in documents_to_wake(free=lease_free()))
+    waiting = documents_to_wake(free=lease_free(), most=dispatch_room(ingest))
+    return sum(dispatch(ingest, document_id=pk) for pk in waiting)
 
 
 @shared_task(name="documents.draw", soft_time_limit=120, time_limit=150)

@@ -12,8 +12,8 @@ import socket
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, Max, Min, Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Now
 
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.infra.leases import HOST_CHARACTERS, lease_claim, lease_free
@@ -42,8 +42,8 @@ def turn_take(*, owner: str) -> int | None:
 
 def a_file_waits() -> int | None:
     """A file that nobody is processing, for the next message; None if there is none."""
-    first = Document.objects.filter(lease_free(), status__in=WORKING_STATUSES).aggregate(first=Min("pk"))
-    return first["first"]
+    waiting = Document.objects.filter(lease_free(), status__in=WORKING_STATUSES)
+    return waiting.order_by("collection_id", "pk").values_list("pk", flat=True).first()
 
 
 def _in_hand() -> QuerySet[Document]:
@@ -55,24 +55,18 @@ def _in_hand() -> QuerySet[Document]:
 
 
 def _first_in_turn(*, without: list[int]) -> int | None:
-    waits = lease_free() & Q(status__in=WORKING_STATUSES)
-    waiting = dict(
-        Document.objects.filter(waits)
-        .exclude(collection_id__in=without)
-        .values_list("collection_id")
-        .annotate(first=Min("pk"))
-    )
-    if not waiting:
-        return None
-    in_hand = Count(
-        "documents",
-        filter=Q(documents__status__in=WORKING_STATUSES, documents__lease_until__gte=Now()),
-    )
-    first = (
-        Collection.objects.filter(pk__in=waiting)
-        .annotate(in_hand=in_hand, served=Max("documents__finished_at"))
+    """One look into an index for each collection, however many files wait or are done."""
+    documents = Document.objects.filter(collection=OuterRef("pk"))
+    waits = documents.filter(lease_free(), status__in=WORKING_STATUSES).order_by("pk").values("pk")
+    done = documents.filter(finished_at__isnull=False).order_by("-finished_at").values("finished_at")
+    held = documents.filter(status__in=WORKING_STATUSES, lease_until__gte=Now()).order_by()
+    in_hand = held.values("collection").annotate(count=Count("pk")).values("count")
+    return (
+        Collection.objects.exclude(pk__in=without)
+        .annotate(first=Subquery(waits[:1]))
+        .filter(first__isnull=False)
+        .annotate(in_hand=Coalesce(Subquery(in_hand), 0), served=Subquery(done[:1]))
         .order_by("in_hand", F("served").asc(nulls_first=True), "pk")
-        .values_list("pk", flat=True)
+        .values_list("first", flat=True)
         .first()
     )
-    return None if first is None else waiting[first]

@@ -14,6 +14,9 @@ from .metrics import counters
 
 logger = structlog.get_logger(__name__)
 _discovery = Lock()
+#: Messages that a sweeper leaves waiting in a queue. What it looks for is what a worker looks for too, so that more
+#: messages would bring nothing forward; they would only fill the broker for as long as work waits.
+MOST_WAITING = 100
 
 
 def dispatch_on_commit(task: Task | str, **arguments: Any) -> None:
@@ -38,6 +41,20 @@ def dispatch(task: Task | str, **arguments: Any) -> bool:
     if current_task and current_task.name.endswith(".sweep"):
         counters.sweeper_sent(task=task.name)
     return True
+
+
+def dispatch_room(task: Task) -> int:
+    """How many messages a sweeper may add to the queue of the task; none while :data:`MOST_WAITING` wait there."""
+    queue = current_app.amqp.router.route({}, task.name)["queue"].name
+    try:
+        with current_app.connection_for_read() as broker:
+            try:
+                waiting = broker.default_channel.queue_declare(queue, passive=True).message_count
+            except broker.channel_errors:  # nothing waits in a queue that is not there
+                waiting = 0
+    except (OperationalError, OSError):
+        return MOST_WAITING  # the dispatch finds the broker down too, and says so
+    return max(0, MOST_WAITING - int(waiting))
 
 
 def task_named(name: str) -> Task:

@@ -103,6 +103,7 @@ class RunStatus(models.TextChoices):
 
 
 ENDED = (RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED)
+UNENDED = tuple(status for status in RunStatus if status not in ENDED)
 
 
 class ReviewState(models.TextChoices):

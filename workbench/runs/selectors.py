@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404
 
 from workbench.accounts.permissions import Permission, collections_with
 
-from .models import ENDED, Candidate, LLMCall, Question, Run, RunQuerySet, RunStatus
+from .models import UNENDED, Candidate, LLMCall, Question, Run, RunQuerySet, RunStatus
 from .restrictions import runs_open_to
 
 if TYPE_CHECKING:
@@ -85,11 +85,14 @@ def run_with_key(*, cache_key: str) -> Run | None:
     return run
 
 
-def runs_to_wake(*, free: Q) -> list[tuple[int, str]]:
-    """(key, status) of unfinished runs that no worker is processing."""
-    stale = Q(lease_until__isnull=False) | Q(created_at__lt=Now() - LOST_AFTER)
-    rows = Run.objects.exclude(status__in=ENDED).filter(free, stale)
-    return list(rows.order_by("id").values_list("pk", "status")[:100])
+def runs_to_wake(*, free: Q, most: int) -> list[tuple[int, str]]:
+    """(key, status) of unfinished runs that no worker is processing: all that lost their worker, at most a hundred,
+    before ``most`` others that wait longer than a message takes."""
+    # By the states that are not ended, which are few: their index says which runs these are.
+    rows = Run.objects.filter(free, status__in=UNENDED).order_by("id").values_list("pk", "status")
+    lapsed = list(rows.filter(lease_until__isnull=False)[:100])
+    late = rows.filter(lease_until__isnull=True, created_at__lt=Now() - LOST_AFTER)
+    return lapsed + list(late[: max(0, most - len(lapsed))])
 
 
 #: Candidates in reading order, which reveals neither role nor rank.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import Task, shared_task
 
-from workbench.infra.dispatch import dispatch
+from workbench.infra.dispatch import dispatch, dispatch_room
 from workbench.infra.leases import lease_free
 
 from .execution import run_answer, run_arbitrate, run_detect
@@ -43,6 +43,7 @@ NEXT_TASK: dict[str, Task] = {
 
 @shared_task(name="questions.sweep")
 def sweep() -> int:
-    """Wakes a worker for each run whose message or worker was lost. Returns their number."""
-    waiting = runs_to_wake(free=lease_free())
+    """Wakes a worker for each run whose worker was lost, and for those whose message was, as far as the queue has room.
+    Returns their number."""
+    waiting = runs_to_wake(free=lease_free(), most=dispatch_room(detect))
     return sum(dispatch(NEXT_TASK[status], run_id=pk) for pk, status in waiting)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,13 +18,15 @@ from hypothesis import strategies as st
 from tests.workbench.cast import Cast
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import make_document, make_run
-from workbench.accounts.models import User
+from workbench.accounts.models import MemberRole, Membership, User
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed
 from workbench.review import enqueue
 from workbench.review.enqueue import queue_fill, uncertainty
+from workbench.review.filters import QueueFilter
 from workbench.review.models import QueueItem
 from workbench.review.queue import queue_claim, queue_claim_back, queue_claim_next, queue_release
+from workbench.review.selectors import queue_free
 from workbench.review.services import candidate_unsure
 from workbench.runs.models import Candidate, RoleChoice, Run, Verdict
 
@@ -194,6 +199,29 @@ def test_two_reviewers_at_once_never_get_the_same_item(cast: Cast) -> None:
 
     everything = got["one"] + got["two"]
     assert len(everything) == len(set(everything)) == waiting
+
+
+@pytest.mark.parametrize("order", ["risk", "age"])
+def test_the_queue_of_several_collections_is_read_in_order_from_an_index(
+    cast: Cast, run: Run, order: str
+) -> None:
+    Membership.objects.create(user=cast.reviewer, collection=cast.beta, role=MemberRole.REVIEWER)
+    free = queue_free(user=cast.reviewer)
+    items = QueueFilter(show="all", order=order).apply(free, user=cast.reviewer)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_sort = off; SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off")
+        cursor.execute(*_explained(items[:1]))
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+
+    assert items.first() is not None
+    assert "waiting_items_of_all" in plan
+    assert "Sort Key" not in plan, "all that waits would be sorted for one card"
+
+
+def _explained(items: QuerySet[QueueItem]) -> tuple[str, Sequence[Any]]:
+    sql, values = items.query.sql_with_params()
+    return f"EXPLAIN {sql}", values
 
 
 class TestWhy:

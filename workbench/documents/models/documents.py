@@ -198,6 +198,22 @@ class Document(Retried):
         ]
         indexes = [
             models.Index(fields=["collection", "status"]),
+            # Of the documents that wait or are read: the next of a collection, and those that somebody holds.
+            models.Index(
+                fields=["collection", "id"],
+                condition=Q(status__in=WORKING_STATUSES),
+                name="documents_at_work",
+            ),
+            models.Index(
+                fields=["collection", "lease_until"],
+                condition=Q(lease_until__isnull=False),
+                name="documents_held",
+            ),
+            models.Index(
+                fields=["collection", "-finished_at"],
+                condition=Q(finished_at__isnull=False),
+                name="documents_by_end",
+            ),
             models.Index(
                 fields=["erase_at"],
                 condition=Q(status__in=DELETED_STATUSES, settled_at__isnull=True),

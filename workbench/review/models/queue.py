@@ -188,6 +188,19 @@ class QueueItem(models.Model):
                 condition=Q(state="waiting"),
                 name="waiting_items_by_age",
             ),
+            # The same orders over all collections: whoever reviews several would else have all that waits sorted.
+            models.Index(
+                fields=["-urgency", "id"],
+                include=["collection", "run", "is_required", "stage", "first_reviewer", "second_reviewer"],
+                condition=Q(state="waiting"),
+                name="waiting_items_of_all",
+            ),
+            models.Index(
+                fields=["entered", "id"],
+                include=["collection", "run", "is_required", "stage", "first_reviewer", "second_reviewer"],
+                condition=Q(state="waiting"),
+                name="waiting_items_of_all_by_age",
+            ),
         ]
 
 
