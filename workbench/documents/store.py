@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from django.db import connection
+from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext as _
 
@@ -18,6 +18,7 @@ from arbitration.protocols import DocumentProfile, LineRow, PassageRow, ScopePro
 from arbitration.questions.references import reference_address, reference_score
 from arbitration.text import TermMatcher, supported_language, term_matcher
 
+from .distribution import are_vectors_spread
 from .models import Collection, Document, EmbeddingSpace, Page
 from .search_backend import text_index
 from .term_queries import TermQueries, index_words, query_words
@@ -403,19 +404,11 @@ class DatabaseCandidateStore:
         condition, values = self._scope.of_vectors_named if exact else self._scope.of_vectors
         settings = "" if exact else _SEARCH_SETTINGS.format(ef_search=ef_search(self._scope.passage_count))
         query = _NEAREST.format(distance=distance, space=int(self._space.pk), scope=condition)
-        with fresh_connection().cursor() as cursor:
-            # Statements sent together are one transaction and one way to the server and back.
-            cursor.execute(
-                settings + query,
-                [literal, self._collection.pk, *values, limit],
-            )
-            while cursor.nextset():
-                pass
-            return [
-                PassageRow(f"d{row[0]}", *row[1:6], row[6] or None, row[7], 1.0 - float(row[8]))
-                for row in cursor.fetchall()
-                if row[0] in self._documents
-            ]
+        return [
+            PassageRow(f"d{row[0]}", *row[1:6], row[6] or None, row[7], 1.0 - float(row[8]))
+            for row in _with_settings(settings, query, [literal, self._collection.pk, *values, limit])
+            if row[0] in self._documents
+        ]
 
     # --- text ---------------------------------------------------------------------------------------
 
@@ -475,6 +468,22 @@ def fresh_connection() -> BaseDatabaseWrapper:
     return connection  # type: ignore[return-value]
 
 
+def _with_settings(settings: str, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+    """The rows of a query under settings of its own transaction (``SET LOCAL``; may be empty)."""
+    with fresh_connection().cursor() as cursor:
+        if settings and are_vectors_spread():
+            # Citus passes a setting on to the nodes together with all that is sent with it: the query comes later.
+            with transaction.atomic():
+                cursor.execute(_PASSED_ON + settings)
+                cursor.execute(query, values)
+                return cursor.fetchall()
+        # Statements sent together are one transaction and one way to the server and back.
+        cursor.execute(settings + query, values)
+        while cursor.nextset():
+            pass
+        return cursor.fetchall()
+
+
 def _is_silent(session: Any) -> bool:
     """Whether a session is open and nothing waits to be read on its socket, the end of it included."""
     if session.closed:
@@ -484,6 +493,7 @@ def _is_silent(session: Any) -> bool:
     return not waiting.poll(0)
 
 
+_PASSED_ON = "SET LOCAL citus.propagate_set_commands = 'local';"
 _SEARCH_SETTINGS = "SET LOCAL hnsw.ef_search = {ef_search}; SET LOCAL hnsw.iterative_scan = 'relaxed_order';"
 _NAMED = "v.document_id = ANY(%s::bigint[])"
 _NOT_LEFT_OUT = "v.document_id <= %s AND v.document_id <> ALL(%s::bigint[])"
