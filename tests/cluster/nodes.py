@@ -29,6 +29,7 @@ dynamic_shared_memory_type = mmap
 io_method = sync
 shared_buffers = 128MB
 citus.shard_count = 4
+citus.max_cached_conns_per_worker = 4
 citus.local_hostname = '127.0.0.1'
 """
 

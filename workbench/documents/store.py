@@ -21,7 +21,7 @@ from arbitration.text import TermMatcher, supported_language, term_matcher
 from .distribution import are_vectors_spread
 from .models import Collection, Document, EmbeddingSpace, Page
 from .search_backend import text_index
-from .term_queries import TermQueries, index_words, query_words
+from .term_queries import Query, index_words, query_words
 from .text_index import PASSAGE, SECTION, Hit, TextIndex, address_words, index_epoch
 
 #: Up to this many passages in scope an exact scan is faster than walking the HNSW graph with a filter.
@@ -318,34 +318,41 @@ class DatabaseCandidateStore:
 
     def count_hits(self, terms: Sequence[str]) -> dict[str, int]:
         """See the protocol; a hit is a passage or a title that holds the whole term."""
-        queries = {kind: self._index.term_queries(kind) for kind in (PASSAGE, SECTION)}
-        return {
-            term: sum(
-                self._count(term, language, of_kind, kind=kind, documents=documents)
-                for language, documents in self._languages.items()
-                for kind, of_kind in queries.items()
-            )
-            for term in terms
-        }
-
-    def _count(
-        self, term: str, language: str, queries: TermQueries, *, kind: int, documents: list[int] | None
-    ) -> int:
-        """How many entries of a kind hold the term. Of all documents it is counted once for a state of the index: a
-        frequent word stands in every tenth of a million passages, and in many questions."""
-        known = queries.known_count(term, language) if documents is None else None
-        if known is not None:
-            return known
-        holding = queries.holding(term, language)
-        found = self._index.count(kind=kind, any_of=holding, documents=documents)
-        # The queries are somewhat more generous than the matcher; rare terms are worth a look.
-        if 0 < found <= _LOOKED_AT:
-            hits = self._index.look(kind=kind, any_of=holding, documents=documents, limit=found)
-            matcher = term_matcher((term,), language)
-            found = found if any(_holds(hit, matcher) for hit in hits) else 0
-        if documents is None:
-            queries.keep_count(term, language, found)
+        found = dict.fromkeys(terms, 0)
+        for language, documents in self._languages.items():
+            for kind in (PASSAGE, SECTION):
+                for term, count in self._counts(terms, language, kind=kind, documents=documents):
+                    found[term] += count
         return found
+
+    def _counts(
+        self, terms: Sequence[str], language: str, *, kind: int, documents: list[int] | None
+    ) -> Iterator[tuple[str, int]]:
+        """How many entries of a kind hold each term. Of all documents it is counted once for a state of the index: a
+        frequent word stands in every tenth of a million passages, and in many questions."""
+        queries = self._index.term_queries(kind)
+        holding: dict[str, list[Query]] = {}
+        for term in dict.fromkeys(terms):
+            known = queries.known_count(term, language) if documents is None else None
+            if known is None:
+                holding[term] = queries.holding(term, language)
+            else:
+                yield term, known
+        counted = self._index.counts(kind=kind, each=list(holding.values()), documents=documents)
+        counts = dict(zip(holding, counted, strict=True))
+        # The queries are somewhat more generous than the matcher; rare terms are worth a look.
+        rare = [term for term, count in counts.items() if 0 < count <= _LOOKED_AT]
+        payloads = self._index.payloads(
+            kind=kind, each=[holding[term] for term in rare], documents=documents, limit=_LOOKED_AT
+        )
+        for term, entries in zip(rare, payloads, strict=True):
+            matcher = term_matcher((term,), language)
+            if not any(_holds(payload, matcher) for payload in entries):
+                counts[term] = 0
+        for term, count in counts.items():
+            if documents is None:
+                queries.keep_count(term, language, count)
+            yield term, count
 
     def substring_pages(self, terms: Sequence[str], *, limit: int = 200) -> list[tuple[str, int]]:
         """See the protocol."""
@@ -564,9 +571,8 @@ def _pk(document_id: str) -> int:
     return int(document_id.removeprefix("d"))
 
 
-def _holds(hit: Hit, matcher: TermMatcher) -> bool:
+def _holds(payload: dict[str, Any], matcher: TermMatcher) -> bool:
     """Whether the text of an entry, or one of its lines, holds the matcher's term."""
-    payload = hit.payload
     texts = (
         [payload["title"]] if "title" in payload else [payload["text"], *(t for _, _, t in payload["lines"])]
     )
