@@ -38,8 +38,12 @@ upgrade-test: setup  ## an installation of an earlier commit, upgraded: its rows
 cluster-test: setup  ## the product on a Citus cluster of this machine, built from ../shared/engines; skipped without
 	@nice $(VENV) -m tests.cluster
 
-bench: setup  ## measure the figures of docs; SIZE=full for the large ones
+bench: setup  ## measure the figures of docs; SIZE=full for the large ones, SIZE=cluster on one to three Citus nodes
+ifeq ($(SIZE),cluster)
+	@$(VENV) -m tests.bench.cluster
+else
 	@$(VENV) -m workbench.stack exec --migrated -- $(VENV) -m tests.bench $(SIZE)
+endif
 
 load: setup  ## fifty reviewers and ten analysts at once for MINUTES (default 5): errors, times, memory
 	@$(UV) pip install --quiet --python $(VENV) --requirement pyproject.toml --extra load

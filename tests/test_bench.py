@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +15,21 @@ import pytest
 from arbitration.features import FEATURE_NAMES
 from arbitration.strategies.settable import call_plan
 from tests.bench import answerability, unseen, year, year_chances, year_plot
-from tests.bench.corpora import Language, _places
+from tests.bench.corpora import WIDTH, Language, _places
 from tests.bench.growth import drawn, series
 from tests.bench.ingest import a_pdf
 from tests.bench.prompt_sizes import PASSAGES, sizes_of
+from tests.bench.recombined import RUN, RealLanguage, RecombinedCorpus
 from tests.training.makers import question
 from training.fitting import TrainingConfig
 from training.gate import GatePolicy
 from training.labels import LabelSource
 from training.snapshot import QuestionSides, Side
+
+CLAUSE = (
+    "the supplier shall deliver the goods to the buyer within thirty days of the order and the buyer shall pay the "
+    "price of the goods on the day of the delivery unless the parties have agreed otherwise in writing before that day"
+)
 
 
 def test_the_made_up_language_is_the_same_each_time_and_its_function_words_are_the_commonest() -> None:
@@ -31,6 +38,35 @@ def test_the_made_up_language_is_the_same_each_time_and_its_function_words_are_t
     assert list(one.words[:500]) == list(other.words[:500])
     assert len(set(one.words)) == len(one.words)
     assert np.mean(drawn_words < one.functional) > 0.3
+
+
+def test_recombined_passages_have_the_words_and_neighbours_of_real_ones() -> None:
+    rng = np.random.default_rng(2)
+    texts = [
+        " ".join(rng.choice(CLAUSE.split(), 60)) + f" {topic} {topic} {topic}"
+        for topic in ("oil", "milk", "steel")
+    ]
+    vectors = np.eye(3, WIDTH, dtype=np.float32)
+    one, other = (
+        RecombinedCorpus(
+            collection=None, space=None, actor=None, language=RealLanguage(texts=texts), vectors=vectors
+        )
+        for _ in range(2)
+    )
+    batch = one._batch(400)
+    words = one.language.words[np.concatenate(batch.words)]
+
+    assert [list(row) for row in other._batch(400).words] == [list(row) for row in batch.words]
+    assert np.allclose(np.linalg.norm(batch.vectors, axis=1), 1, atol=1e-5)
+    nearest = (batch.vectors @ vectors.T).argmax(axis=1)
+    assert np.mean(nearest == batch.topics) > 0.95
+    assert all(20 <= len(row) < 220 + RUN for row in batch.words)
+    real = set(" ".join(texts).split())
+    assert 0.96 < np.mean([word in real for word in words]) < 1
+    shares = Counter(" ".join(texts).split())
+    assert np.mean(words == "the") == pytest.approx(shares["the"] / shares.total(), abs=0.02)
+    titles = {topic: one._title(batch, list(batch.topics).index(topic), 3) for topic in range(3)}
+    assert all(len(title.split()) == 3 for title in titles.values())
 
 
 def test_passages_of_a_page_follow_each_other_line_by_line() -> None:

@@ -7,6 +7,8 @@ the commonest words; passages of one topic share rarer words and stand near each
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -128,6 +130,8 @@ class Corpus:
     seed: int = 11
     passages: int = 0
     language: Language = field(default_factory=Language)
+    #: Spent on writing texts, on writing vectors, and on building the vectors' index.
+    seconds: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng(self.seed)
@@ -150,11 +154,13 @@ class Corpus:
             while self.passages < wanted:
                 self._write(cursor, min(8 * PASSAGES_PER_DOCUMENT, wanted - self.passages))
             cursor.execute("SET maintenance_work_mem = '2GB'")
+            started = time.perf_counter()
             cursor.execute(
                 f"CREATE INDEX {index} ON documents_passagevector USING hnsw"
                 f" ((embedding::halfvec({WIDTH})) halfvec_cosine_ops) WITH (m = 16, ef_construction = 64)"
                 f" WHERE space_id = {self.space.pk}"
             )
+            self.seconds["vector index"] += time.perf_counter() - started
             cursor.execute("RESET maintenance_work_mem")
             for table in ("document", "section", "line", "passage", "passagevector"):
                 cursor.execute(f"VACUUM ANALYZE documents_{table}")
@@ -188,9 +194,11 @@ class Corpus:
         first = int(cursor.fetchone()[0]) - count
         texts = [self._lines(words) for words in batch.words]
         places = _places([len(lines) for lines in texts])
+        started = time.perf_counter()
         _copy(cursor, "line", _LINE, _line_rows(documents, places, texts))
         _copy(cursor, "section", _SECTION, self._section_rows(documents, places, batch))
         _copy(cursor, "passage", _PASSAGE, _passage_rows(documents, places, texts, first))
+        texts_written = time.perf_counter()
         vectors_write(
             space=self.space,
             collection_id=self.collection.pk,
@@ -198,6 +206,8 @@ class Corpus:
             passage_ids=first + np.arange(count),
             vectors=batch.vectors,
         )
+        self.seconds["texts"] += texts_written - started
+        self.seconds["vectors"] += time.perf_counter() - texts_written
         step = max(1, count // 40)
         self._asked += [(batch.words[n], batch.vectors[n]) for n in range(0, count, step)]
         self.passages += count

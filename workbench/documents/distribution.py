@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from django.db import DatabaseError, InternalError, OperationalError, connection, transaction
 from django.utils.translation import gettext as _
@@ -70,6 +71,17 @@ def spread() -> set[str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT logicalrelid::regclass::text FROM pg_dist_partition WHERE partmethod = 'h'")
         return {row[0] for row in cursor.fetchall()}
+
+
+def are_vectors_spread() -> bool:
+    """Whether the vectors are distributed. Looked at once per process and database: every search asks, and processes
+    are restarted after ``manage.py distribute``."""
+    return _vectors_spread(str(connection.settings_dict["NAME"]))
+
+
+@lru_cache(maxsize=8)
+def _vectors_spread(_database: str) -> bool:
+    return SPREAD[0] in spread()
 
 
 def tables_spread() -> Iterator[str]:

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import structlog
 import tantivy
@@ -156,6 +157,21 @@ class LexicalIndex:
             return 0
         query = self._filtered(self._any(any_of), documents)
         return int(self._searcher(kind).search(query, limit=1, count=True).count or 0)
+
+    def counts(
+        self, *, kind: int, each: Sequence[Sequence[Query]], documents: Sequence[int] | None
+    ) -> list[int]:
+        """See the protocol."""
+        return [self.count(kind=kind, any_of=any_of, documents=documents) for any_of in each]
+
+    def payloads(
+        self, *, kind: int, each: Sequence[Sequence[Query]], documents: Sequence[int] | None, limit: int
+    ) -> list[Iterable[dict[str, Any]]]:
+        """See the protocol; each is read when it is wanted."""
+        return [
+            (hit.payload for hit in self.look(kind=kind, any_of=any_of, documents=documents, limit=limit))
+            for any_of in each
+        ]
 
     def _any(self, queries: Sequence[Query]) -> tantivy.Query:
         return _any([tantivy_query(query, self._schema) for query in queries])
@@ -327,9 +343,9 @@ class TantivyVocabulary:
         """See the protocol."""
         return bool(self.searcher.doc_freq(PARTS, piece))
 
-    def beginning(self, letters: str) -> list[str]:
+    def beginnings(self, each: Sequence[str]) -> list[list[str]]:
         """See the protocol."""
-        return [part for part, _ in self.searcher.terms_with_prefix(PARTS, letters)]
+        return [[part for part, _ in self.searcher.terms_with_prefix(PARTS, letters)] for letters in each]
 
 
 _indexes: dict[Path, LexicalIndex] = {}

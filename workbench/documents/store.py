@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from django.db import connection
+from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext as _
 
@@ -18,9 +18,10 @@ from arbitration.protocols import DocumentProfile, LineRow, PassageRow, ScopePro
 from arbitration.questions.references import reference_address, reference_score
 from arbitration.text import TermMatcher, supported_language, term_matcher
 
+from .distribution import are_vectors_spread
 from .models import Collection, Document, EmbeddingSpace, Page
 from .search_backend import text_index
-from .term_queries import TermQueries, index_words, query_words
+from .term_queries import Query, index_words, query_words
 from .text_index import PASSAGE, SECTION, Hit, TextIndex, address_words, index_epoch
 
 #: Up to this many passages in scope an exact scan is faster than walking the HNSW graph with a filter.
@@ -317,34 +318,41 @@ class DatabaseCandidateStore:
 
     def count_hits(self, terms: Sequence[str]) -> dict[str, int]:
         """See the protocol; a hit is a passage or a title that holds the whole term."""
-        queries = {kind: self._index.term_queries(kind) for kind in (PASSAGE, SECTION)}
-        return {
-            term: sum(
-                self._count(term, language, of_kind, kind=kind, documents=documents)
-                for language, documents in self._languages.items()
-                for kind, of_kind in queries.items()
-            )
-            for term in terms
-        }
-
-    def _count(
-        self, term: str, language: str, queries: TermQueries, *, kind: int, documents: list[int] | None
-    ) -> int:
-        """How many entries of a kind hold the term. Of all documents it is counted once for a state of the index: a
-        frequent word stands in every tenth of a million passages, and in many questions."""
-        known = queries.known_count(term, language) if documents is None else None
-        if known is not None:
-            return known
-        holding = queries.holding(term, language)
-        found = self._index.count(kind=kind, any_of=holding, documents=documents)
-        # The queries are somewhat more generous than the matcher; rare terms are worth a look.
-        if 0 < found <= _LOOKED_AT:
-            hits = self._index.look(kind=kind, any_of=holding, documents=documents, limit=found)
-            matcher = term_matcher((term,), language)
-            found = found if any(_holds(hit, matcher) for hit in hits) else 0
-        if documents is None:
-            queries.keep_count(term, language, found)
+        found = dict.fromkeys(terms, 0)
+        for language, documents in self._languages.items():
+            for kind in (PASSAGE, SECTION):
+                for term, count in self._counts(terms, language, kind=kind, documents=documents):
+                    found[term] += count
         return found
+
+    def _counts(
+        self, terms: Sequence[str], language: str, *, kind: int, documents: list[int] | None
+    ) -> Iterator[tuple[str, int]]:
+        """How many entries of a kind hold each term. Of all documents it is counted once for a state of the index: a
+        frequent word stands in every tenth of a million passages, and in many questions."""
+        queries = self._index.term_queries(kind)
+        holding: dict[str, list[Query]] = {}
+        for term in dict.fromkeys(terms):
+            known = queries.known_count(term, language) if documents is None else None
+            if known is None:
+                holding[term] = queries.holding(term, language)
+            else:
+                yield term, known
+        counted = self._index.counts(kind=kind, each=list(holding.values()), documents=documents)
+        counts = dict(zip(holding, counted, strict=True))
+        # The queries are somewhat more generous than the matcher; rare terms are worth a look.
+        rare = [term for term, count in counts.items() if 0 < count <= _LOOKED_AT]
+        payloads = self._index.payloads(
+            kind=kind, each=[holding[term] for term in rare], documents=documents, limit=_LOOKED_AT
+        )
+        for term, entries in zip(rare, payloads, strict=True):
+            matcher = term_matcher((term,), language)
+            if not any(_holds(payload, matcher) for payload in entries):
+                counts[term] = 0
+        for term, count in counts.items():
+            if documents is None:
+                queries.keep_count(term, language, count)
+            yield term, count
 
     def substring_pages(self, terms: Sequence[str], *, limit: int = 200) -> list[tuple[str, int]]:
         """See the protocol."""
@@ -403,19 +411,11 @@ class DatabaseCandidateStore:
         condition, values = self._scope.of_vectors_named if exact else self._scope.of_vectors
         settings = "" if exact else _SEARCH_SETTINGS.format(ef_search=ef_search(self._scope.passage_count))
         query = _NEAREST.format(distance=distance, space=int(self._space.pk), scope=condition)
-        with fresh_connection().cursor() as cursor:
-            # Statements sent together are one transaction and one way to the server and back.
-            cursor.execute(
-                settings + query,
-                [literal, self._collection.pk, *values, limit],
-            )
-            while cursor.nextset():
-                pass
-            return [
-                PassageRow(f"d{row[0]}", *row[1:6], row[6] or None, row[7], 1.0 - float(row[8]))
-                for row in cursor.fetchall()
-                if row[0] in self._documents
-            ]
+        return [
+            PassageRow(f"d{row[0]}", *row[1:6], row[6] or None, row[7], 1.0 - float(row[8]))
+            for row in _with_settings(settings, query, [literal, self._collection.pk, *values, limit])
+            if row[0] in self._documents
+        ]
 
     # --- text ---------------------------------------------------------------------------------------
 
@@ -475,6 +475,22 @@ def fresh_connection() -> BaseDatabaseWrapper:
     return connection  # type: ignore[return-value]
 
 
+def _with_settings(settings: str, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+    """The rows of a query under settings of its own transaction (``SET LOCAL``; may be empty)."""
+    with fresh_connection().cursor() as cursor:
+        if settings and are_vectors_spread():
+            # Citus passes a setting on to the nodes together with all that is sent with it: the query comes later.
+            with transaction.atomic():
+                cursor.execute(_PASSED_ON + settings)
+                cursor.execute(query, values)
+                return cursor.fetchall()
+        # Statements sent together are one transaction and one way to the server and back.
+        cursor.execute(settings + query, values)
+        while cursor.nextset():
+            pass
+        return cursor.fetchall()
+
+
 def _is_silent(session: Any) -> bool:
     """Whether a session is open and nothing waits to be read on its socket, the end of it included."""
     if session.closed:
@@ -484,6 +500,7 @@ def _is_silent(session: Any) -> bool:
     return not waiting.poll(0)
 
 
+_PASSED_ON = "SET LOCAL citus.propagate_set_commands = 'local';"
 _SEARCH_SETTINGS = "SET LOCAL hnsw.ef_search = {ef_search}; SET LOCAL hnsw.iterative_scan = 'relaxed_order';"
 _NAMED = "v.document_id = ANY(%s::bigint[])"
 _NOT_LEFT_OUT = "v.document_id <= %s AND v.document_id <> ALL(%s::bigint[])"
@@ -554,9 +571,8 @@ def _pk(document_id: str) -> int:
     return int(document_id.removeprefix("d"))
 
 
-def _holds(hit: Hit, matcher: TermMatcher) -> bool:
+def _holds(payload: dict[str, Any], matcher: TermMatcher) -> bool:
     """Whether the text of an entry, or one of its lines, holds the matcher's term."""
-    payload = hit.payload
     texts = (
         [payload["title"]] if "title" in payload else [payload["text"], *(t for _, _, t in payload["lines"])]
     )

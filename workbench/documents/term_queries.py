@@ -79,8 +79,8 @@ class Vocabulary(Protocol):
     def holds(self, piece: str) -> bool:
         """Whether it is a part of any entry."""
 
-    def beginning(self, letters: str) -> list[str]:
-        """The parts that begin so."""
+    def beginnings(self, each: Sequence[str]) -> list[list[str]]:
+        """The parts that begin so, for each of these beginnings."""
 
 
 #: Terms whose queries are kept for one state of an index.
@@ -150,7 +150,9 @@ class TermQueries:
             return
         self.vocabulary.expect(wanted)
         begin = wanted[:-1]  # the last letter of a stem may differ in the text (policy, polici)
-        for *first, rest in self._cut(begin, _MOST_PIECES):
+        cuts = list(self._cut(begin, _MOST_PIECES))
+        self._look_up([rest for *_, rest in cuts])
+        for *first, rest in cuts:
             for last in self._continuations("".join(first), rest, wanted, language):
                 yield self._phrase(PARTS, [*first, last])
 
@@ -165,13 +167,18 @@ class TermQueries:
     def _parts_with(self, beginning: str) -> list[str]:
         """The parts that begin so. Of one letter there are thousands, and the next long word asks for them again."""
         known = self._beginnings.get(beginning)
-        if known is None:
-            known = self.vocabulary.beginning(beginning)
+        return self._look_up([beginning])[beginning] if known is None else known
+
+    def _look_up(self, beginnings: Sequence[str]) -> dict[str, list[str]]:
+        """The parts with each of these beginnings that is not known yet; asked for together."""
+        unknown = [beginning for beginning in dict.fromkeys(beginnings) if beginning not in self._beginnings]
+        found = dict(zip(unknown, self.vocabulary.beginnings(unknown), strict=True)) if unknown else {}
+        for beginning, known in found.items():
             if sum(map(len, list(self._beginnings.values()))) + len(known) > _PARTS_KEPT:
                 self._beginnings.clear()
             if len(known) <= _PARTS_KEPT:
                 self._beginnings[beginning] = known
-        return known
+        return found
 
     def _cut(self, text: str, most: int) -> Iterator[list[str]]:
         for place in range(1, len(text)):

@@ -73,6 +73,17 @@ class TextIndex(Protocol):
     def count(self, *, kind: int, any_of: Sequence[Query], documents: Sequence[int] | None) -> int:
         """Number of entries that match any of the queries; exact."""
 
+    def counts(
+        self, *, kind: int, each: Sequence[Sequence[Query]], documents: Sequence[int] | None
+    ) -> list[int]:
+        """:meth:`count` of several, asked together."""
+
+    def payloads(
+        self, *, kind: int, each: Sequence[Sequence[Query]], documents: Sequence[int] | None, limit: int
+    ) -> list[Iterable[dict[str, Any]]]:
+        """What is stored of entries that match any of the queries, of several asked together; at most ``limit`` of
+        each, in no order. For few entries."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:

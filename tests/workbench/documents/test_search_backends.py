@@ -92,6 +92,22 @@ def test_what_stands_somewhere_is_counted_and_what_stands_nowhere_is_not(cast: C
     assert not any(counts[term] for term in ("unicorn", "ISO 27002", "PR.AC-2", "stamp duty"))
 
 
+def test_terms_are_counted_together(cast: Cast, backend: str, django_assert_max_num_queries) -> None:
+    """On a cluster each statement goes to every shard: a question of many words sends few."""
+    make_document(collection=cast.alpha, owner=cast.analyst, text=RETENTION | DELETION)
+    terms = ["access", "records", "months", "kept", "backups", "ninety", "days", "unicorn", "recordkeeping"]
+    store = store_of(cast)
+    store.count_hits(["warm"])
+
+    with django_assert_max_num_queries(
+        8
+    ):  # counts, rare texts, and two of a long word: of passages and of titles
+        counts = store.count_hits(terms)
+
+    assert counts == {term: store.count_hits([term])[term] for term in terms}
+    assert counts["records"] > counts["unicorn"] == 0
+
+
 def test_scope_never_leaks(cast: Cast, backend: str) -> None:
     first = make_document(collection=cast.alpha, owner=cast.analyst, name="a", text=RETENTION)
     second = make_document(collection=cast.alpha, owner=cast.analyst, name="b", text=RETENTION)
