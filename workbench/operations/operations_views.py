@@ -15,6 +15,7 @@ from workbench.accounts.permissions import Permission, administers
 from workbench.accounts.reauthentication import asks_again
 from workbench.errors import Conflict, WorkbenchError
 from workbench.infra.addresses import number_in
+from workbench.infra.replica import from_replica, is_configured, replica_state
 from workbench.runs.models import RunStatus
 from workbench.runs.selectors import run_for
 from workbench.runs.services import question_repeat
@@ -34,6 +35,7 @@ def _require_operator(request: HttpRequest) -> None:
 
 
 @require_safe
+@from_replica
 def trust(request: HttpRequest) -> HttpResponse:
     """Whether the machine is right and people check it."""
     return render(request, "ops/trust.html", trust_page(user=request.user, query=request.GET))
@@ -56,6 +58,7 @@ def tour_over(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@from_replica
 def progress(request: HttpRequest) -> HttpResponse:
     """How the queue and its reviewers get on."""
     return render(request, "ops/progress.html", progress_page(user=request.user, query=request.GET))
@@ -79,6 +82,7 @@ def _page(
         raise PermissionDenied
     current = context["control"]
     context["mail_server"] = mail_server()
+    context["replica"] = replica_state() if is_configured() else None
     context["switch"] = switch or SwitchForm(auto_id="id_switch_%s")
     context["budgets"] = budgets or BudgetsForm(
         initial={"run_budget": current.run_budget, "month_budget": current.month_budget}
@@ -164,6 +168,7 @@ def run_retry(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_safe
+@from_replica
 def cost_page(request: HttpRequest) -> HttpResponse:
     """What models cost in a month."""
     _require_operator(request)
@@ -172,6 +177,7 @@ def cost_page(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@from_replica
 def cost_export(request: HttpRequest) -> HttpResponse:
     """The same as a file."""
     _require_operator(request)

@@ -19,6 +19,7 @@ from workbench.documents.models import Collection
 from workbench.documents.picker import picker
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import words_in
+from workbench.infra.replica import from_replica
 from workbench.runs import selectors, services
 from workbench.runs.estimates import Estimate, question_estimate
 from workbench.runs.forms import AskForm, CompareDecisionForm, CompareForm, ScopeFields
@@ -207,6 +208,7 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
+@from_replica
 @after_blind_decisions
 def comparison_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """Roles side by side, disagreements first."""

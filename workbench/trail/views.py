@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from workbench.audit.export import audit_anchor
 from workbench.audit.services import VERIFIED_AT_ONCE, VerifyReport, audit_verify
 from workbench.errors import Conflict
+from workbench.infra.replica import from_replica
 
 from .forms import TrailFilterForm
 from .presenters import filters_of, pager_of
@@ -20,6 +21,7 @@ from .selectors import audited_collections, may_read_trail, trail_page
 
 
 @require_safe
+@from_replica
 def trail(request: HttpRequest) -> HttpResponse:
     """The events that the person may read, newest first, filtered by the address."""
     return _trail(request)
