@@ -34,12 +34,12 @@ R = TypeVar("R")
 
 ALIAS = "replica"
 #: Apps whose tables a standby may answer for; an app that is not named here is read from the primary.
-READ = frozenset({"audit", "checklists", "documents", "labeling", "rerankers", "review", "runs"})
+READ = frozenset({"audit", "documents", "labeling", "question_sets", "questions", "review"})
 #: Tables of theirs that it may not: what says who may see what, what waits for people, and switches.
 NEVER = frozenset(
     {
         "documents.collection", "documents.restriction", "documents.restriction_readers", "review.queueitem",
-        "review.notification", "review.notificationwish", "runs.llmcontrol", "runs.llmendpoint",
+        "review.notification", "review.notificationwish", "questions.llmcontrol", "questions.llmendpoint",
     }
 )  # fmt: skip
 #: Why the standby is not read, in one word; "" while it is.
