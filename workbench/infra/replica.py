@@ -168,10 +168,9 @@ def _is_ready() -> bool:
     if time.monotonic() < _known.quiet_until:
         replica_asked(outcome=_known.reason)
         return False
-    position = _position()
     try:
-        reason = _awaited(position)
-    except Error as error:
+        reason = _awaited(_position())
+    except Error as error:  # also of a primary that cannot name its position: it can still answer
         _leave(AWAY, error)
         return False
     if reason:
@@ -179,7 +178,7 @@ def _is_ready() -> bool:
         return False
     if _known.reason:
         logger.info("replica.read_again")
-    _known.reason, _known.missing = "", None
+    _known.reason = ""
     replica_asked(outcome="read")
     return True
 
@@ -190,8 +189,7 @@ def _awaited(position: tuple[str, int]) -> str:
     ends = time.monotonic() + settings.DATABASE_REPLICA_LAG_SECONDS
     while (reason := _look(position)[0]) == BEHIND and time.monotonic() < ends:
         time.sleep(_POLL_SECONDS)
-    if reason == BEHIND and _known.missing is None:
-        _known.missing = position
+    _known.missing = position if reason == BEHIND else None
     return reason
 
 

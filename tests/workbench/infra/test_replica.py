@@ -315,6 +315,25 @@ def test_one_that_is_known_to_be_behind_is_waited_for_once(
     assert database() == "default"
     assert waited == []
 
+    standby.resume()
+    standby.catch_up()
+    standby.pause()
+    tell(cast, "nor this")
+    assert database() == "default"
+    assert waited
+    waited.clear()
+    assert database() == "default"
+    assert waited == []
+
+
+def test_a_primary_that_cannot_name_its_position_answers_itself(
+    standby: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replica, "_PRIMARY", "SELECT no_such_function()")
+    assert from_replica(lambda: Run.objects.db)() == "default"
+    assert Run.objects.count() == 0
+    assert replica_state().reason == "away"
+
 
 def test_a_standby_that_is_a_moment_behind_is_waited_for(
     standby: Servers, cast: Cast, client_as: ClientAs
