@@ -92,6 +92,10 @@ class Node:
         )  # fmt: skip
         with (self.folder / "postgresql.conf").open("a") as file:
             file.write(f"port = {self.port}\n")
+        # What pg_basebackup wrote has options that the older libpq does not know, which comes with Citus.
+        (self.folder / "postgresql.auto.conf").write_text(
+            f"primary_conninfo = 'host=127.0.0.1 port={primary.port} user=postgres'\n"
+        )
 
     def promote(self) -> None:
         """Makes a standby a primary of its own."""
