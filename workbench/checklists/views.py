@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from workbench.accounts.permissions import Permission, permissions_in
 from workbench.infra.acts import refused_in, told
 from workbench.infra.exports import download
+from workbench.infra.replica import from_replica
 
 from . import export, presenters, selectors, services
 from .docx import round_docx
@@ -95,6 +96,7 @@ def round_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
+@from_replica
 def round_export(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
     """The grid as CSV, JSON lines, a workbook or a document."""
     round_ = selectors.round_for(user=request.user, pk=pk)

@@ -17,6 +17,7 @@ from workbench.accounts.permissions import Permission
 from workbench.api.base import RUN, ApiViewSet, checked, number_parameter
 from workbench.documents.selectors import collection_for
 from workbench.infra.addresses import public_address
+from workbench.infra.replica import from_replica
 from workbench.labeling.serializers import IntervalSerializer
 from workbench.runs.selectors import run_for
 
@@ -91,6 +92,7 @@ class PeriodReportViewSet(viewsets.ViewSet):
     """A period of a collection in figures, for an audit committee."""
 
     @extend_schema(parameters=_PERIOD, responses=PeriodReportSerializer)
+    @from_replica
     def list(self, request: Request) -> Response:
         """Returns the figures of a period. For files, use `POST /exports/` with `kind` "report"."""
         asked = PeriodSerializer(data=request.query_params)

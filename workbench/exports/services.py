@@ -24,6 +24,7 @@ from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.docx_files import MEDIA_TYPE as DOCX
 from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
+from workbench.infra.replica import from_replica
 from workbench.infra.storable import storable
 from workbench.infra.stored import file_store, scratch
 from workbench.review.blindness import require_sight, require_sight_of_collection
@@ -172,6 +173,7 @@ def _require_right(export: Export) -> None:
         raise NotAllowed(_("You may not read this collection any more."))
 
 
+@from_replica
 def _files_of(export: Export, heartbeat: Heartbeat, signer: Signer) -> list[ExportFile]:
     if export.run and export.kind == ExportKind.LINK:
         shown = report_html(run_report(export.run, with_annex=False))

@@ -24,6 +24,7 @@ from workbench.checklists.models import QuestionSet
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 from workbench.infra.exports import download
+from workbench.infra.replica import from_replica
 
 from . import adjudication, work
 from . import serializers as shapes
@@ -274,6 +275,7 @@ class CollectionLabelViewSet(LabelExchange, ApiViewSet[Collection]):
 
     @extend_schema(responses=shapes.AgreementSerializer)
     @action(detail=True, methods=["get"])
+    @from_replica
     def agreement(self, request: Request, slug: str) -> Response:
         """Returns agreement between people, and between language models and people."""
         return Response(_agreement(collection_agreement(collection=self.get_object())))
@@ -282,6 +284,7 @@ class CollectionLabelViewSet(LabelExchange, ApiViewSet[Collection]):
         responses={(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="CSV, UTF-8.")}
     )
     @action(detail=True, methods=["get"])
+    @from_replica
     def export(self, request: Request, slug: str) -> HttpResponse:
         """Downloads all labels as CSV: one column per judge, plus the effective label."""
         collection = self.get_object()

@@ -13,6 +13,7 @@ from workbench.documents.selectors import collection_for
 from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
 from workbench.infra.exports import download
+from workbench.infra.replica import from_replica
 from workbench.review.blindness import after_blind_decisions
 
 from . import adjudication as disputed
@@ -64,6 +65,7 @@ def _decide(request: HttpRequest, pair: Pair, form: AdjudicationForm) -> None:
 
 
 @require_GET
+@from_replica
 def agreement(request: HttpRequest) -> HttpResponse:
     """How alike people judge, and the models like people."""
     context = agreement_page.agreement_page(user=request.user, query=request.GET)
@@ -71,6 +73,7 @@ def agreement(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
+@from_replica
 @after_blind_decisions
 def export(request: HttpRequest, slug: str) -> HttpResponse:
     """All labels of a collection as CSV, one column a judge."""

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.api.base import ApiViewSet
+from workbench.infra.replica import from_replica
 from workbench.runs.models import LLMCall
 
 from .costs import costs_of, month_in, month_named
@@ -95,6 +96,7 @@ class CostViewSet(ApiViewSet[LLMCall]):
         ],
         responses=CostsSerializer,
     )
+    @from_replica
     def month(self, request: Request) -> Response:
         """Returns language model costs for a month."""
         if not may_operate(request.user):

@@ -17,6 +17,7 @@ from workbench.errors import Conflict
 from workbench.infra.acts import refused_in, told
 from workbench.infra.addresses import number_in
 from workbench.infra.exports import download
+from workbench.infra.replica import from_replica, is_configured, replica_state
 from workbench.runs.models import RunStatus
 from workbench.runs.selectors import run_for
 from workbench.runs.services import question_repeat
@@ -36,6 +37,7 @@ def _require_operator(request: HttpRequest) -> None:
 
 
 @require_safe
+@from_replica
 def trust(request: HttpRequest) -> HttpResponse:
     """Whether the machine is right and people check it."""
     return render(request, "ops/trust.html", trust_page(user=request.user, query=request.GET))
@@ -58,6 +60,7 @@ def tour_over(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@from_replica
 def progress(request: HttpRequest) -> HttpResponse:
     """How the queue and its reviewers get on."""
     return render(request, "ops/progress.html", progress_page(user=request.user, query=request.GET))
@@ -81,6 +84,7 @@ def _page(
         raise PermissionDenied
     current = context["control"]
     context["mail_server"] = mail_server()
+    context["replica"] = replica_state() if is_configured() else None
     context["switch"] = switch or SwitchForm(auto_id="id_switch_%s")
     context["budgets"] = budgets or BudgetsForm(
         initial={"run_budget": current.run_budget, "month_budget": current.month_budget}
@@ -155,6 +159,7 @@ def run_retry(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_safe
+@from_replica
 def cost_page(request: HttpRequest) -> HttpResponse:
     """What models cost in a month."""
     _require_operator(request)
@@ -163,6 +168,7 @@ def cost_page(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@from_replica
 def cost_export(request: HttpRequest) -> HttpResponse:
     """The same as a file."""
     _require_operator(request)

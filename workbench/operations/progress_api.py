@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workbench.api.base import Actions
+from workbench.infra.replica import from_replica
 
 from .progress import progress_of
 from .trust import trusted_collections
@@ -57,6 +58,7 @@ class CollectionProgressActions(Actions):
 
     @extend_schema(responses=ProgressSerializer)
     @action(detail=True, methods=["get"])
+    @from_replica
     def progress(self, request: Request, slug: str) -> Response:
         """Returns queue figures by day and reviewer figures by week, for the last eight weeks. Decisions count once
         nobody has to decide their card blind."""

@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from training.risk import SHIPPED_CARDS, SHIPPED_LOSS
 from workbench.api.base import Actions
 from workbench.collection_settings.models import CollectionBar
+from workbench.infra.replica import from_replica
 from workbench.labeling.serializers import IntervalSerializer, ModelAgreementSerializer
 
 from .trust import Trust, trust_of, trusted_collections
@@ -117,6 +118,7 @@ class CollectionTrustActions(Actions):
 
     @extend_schema(responses=TrustSerializer)
     @action(detail=True, methods=["get"])
+    @from_replica
     def trust(self, request: Request, slug: str) -> Response:
         """Returns figures on how often the machine is right and whether people check it."""
         collection = get_object_or_404(trusted_collections(user=request.user), slug=slug)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from workbench.infra.addresses import words_in
+from workbench.infra.replica import from_replica
 from workbench.runs.models import ReviewState
 from workbench.runs.selectors import run_for
 from workbench.runs.words import run_crumbs
@@ -21,6 +22,7 @@ from .blindness import after_blind_decisions, require_sight
 
 
 @require_GET
+@from_replica
 @after_blind_decisions
 def as_of(request: HttpRequest, pk: int) -> HttpResponse:
     """The state of a run at the time given in the address (``at``, UTC), or now."""

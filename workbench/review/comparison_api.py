@@ -16,6 +16,7 @@ from workbench.api.base import ApiViewSet, checked
 from workbench.api.conditions import created
 from workbench.api.filtering import between_days, by_key, by_person, by_slug, by_word
 from workbench.documents.selectors import collection_for, document_for
+from workbench.infra.replica import from_replica
 from workbench.runs.models import Comparison, EvaluationRun, RoleChoice
 from workbench.runs.services import MAX_QUESTION_CHARACTERS
 
@@ -106,6 +107,8 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
         **between_days(),
     }
     orderings = ("id", "created_at")
+    list = from_replica(mixins.ListModelMixin.list)
+    retrieve = from_replica(mixins.RetrieveModelMixin.retrieve)
 
     def get_queryset(self) -> QuerySet[Comparison]:
         """Only those visible to the caller."""
@@ -131,6 +134,7 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
 
     @extend_schema(responses=ComparedSerializer)
     @action(detail=True, methods=["get"])
+    @from_replica
     def candidates(self, request: Request, pk: str) -> Response:
         """Returns the roles side by side, disagreements first."""
         runs = list(self.get_object().runs.order_by("pk"))

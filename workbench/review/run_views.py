@@ -21,6 +21,7 @@ from workbench.errors import WorkbenchError
 from workbench.infra.acts import refused_in, told
 from workbench.infra.addresses import words_in
 from workbench.infra.exports import download
+from workbench.infra.replica import from_replica
 from workbench.runs import selectors, services
 from workbench.runs.estimates import Estimate, question_estimate
 from workbench.runs.forms import AskForm, CompareDecisionForm, CompareForm, ScopeFields
@@ -201,6 +202,7 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
+@from_replica
 @after_blind_decisions
 def comparison_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """Roles side by side, disagreements first."""

@@ -144,6 +144,22 @@ DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = env.integer("DATABASE_CONN_MAX_AGE", 60)
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASES["default"]["ATOMIC_REQUESTS"] = False
+#: A standby that some reading acts may use (workbench/infra/replica.py). Empty: none.
+if env.text("DATABASE_REPLICA_URL"):
+    DATABASES["replica"] = DATABASES["default"] | environ.Env.db_url_config(env.text("DATABASE_REPLICA_URL"))
+    DATABASES["replica"]["ENGINE"] = "django.db.backends.postgresql"
+    # One that is gone must not hold a page: libpq would wait for minutes.
+    DATABASES["replica"]["OPTIONS"] = {
+        "connect_timeout": 2,
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 10_000,
+    } | DATABASES["replica"].get("OPTIONS", {})
+    DATABASES["replica"]["TEST"] = {"MIRROR": "default"}
+    DATABASE_ROUTERS = ["workbench.infra.replica.Router"]
+#: Seconds that it may be behind, and that an act waits for it at most, before the primary is read instead.
+DATABASE_REPLICA_LAG_SECONDS = env.integer("DATABASE_REPLICA_LAG_SECONDS", 1)
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 FORM_RENDERER = "django.forms.renderers.DjangoTemplates"

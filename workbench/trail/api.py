@@ -20,6 +20,7 @@ from workbench.api.base import ApiViewSet, checked
 from workbench.audit.export import audit_anchor
 from workbench.audit.models import AuditEvent
 from workbench.audit.services import VERIFIED_AT_ONCE, VerifyReport, audit_verify
+from workbench.infra.replica import from_replica
 
 from .forms import TrailFilterForm
 from .selectors import audited_collections, events_visible_to, may_read_trail
@@ -123,6 +124,8 @@ class AuditEventViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     queryset = AuditEvent.objects.none()
     serializer_class = AuditEventSerializer
     remembers_posts = False  # nothing changes, and a reading is of the chain as it is now
+    list = from_replica(mixins.ListModelMixin.list)
+    retrieve = from_replica(mixins.RetrieveModelMixin.retrieve)
 
     def get_queryset(self) -> QuerySet[AuditEvent]:
         """The events that the caller may read and that pass the address."""

@@ -14,6 +14,7 @@ from workbench.audit.export import audit_anchor
 from workbench.audit.services import VERIFIED_AT_ONCE, VerifyReport, audit_verify
 from workbench.errors import Conflict
 from workbench.infra.exports import download
+from workbench.infra.replica import from_replica
 
 from .forms import TrailFilterForm
 from .presenters import filters_of, pager_of
@@ -21,6 +22,7 @@ from .selectors import audited_collections, may_read_trail, trail_page
 
 
 @require_safe
+@from_replica
 def trail(request: HttpRequest) -> HttpResponse:
     """The events that the person may read, newest first, filtered by the address."""
     return _trail(request)

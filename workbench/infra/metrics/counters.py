@@ -89,6 +89,12 @@ _circuit = Gauge(
     registry=REGISTRY,
     multiprocess_mode="livesum",
 )
+_replica = Counter(
+    "workbench_replica_acts",
+    "Reading acts that a standby could have answered, and whether it did.",
+    ["outcome"],
+    registry=REGISTRY,
+)
 
 
 def counted() -> Iterable[Metric]:
@@ -191,6 +197,12 @@ def circuit_is(*, endpoint: str, model: str, is_open: bool) -> None:
     """Whether this process leaves the endpoint alone."""
     labels = _known.bounded("endpoint", host_of(endpoint)), _known.bounded("model", model)
     _circuit.labels(*labels).set(int(is_open))
+
+
+@_quietly
+def replica_asked(*, outcome: str) -> None:
+    """A reading act began: "read" for the standby, else why the primary answers."""
+    _replica.labels(outcome).inc()
 
 
 def host_of(address: str) -> str:

@@ -24,6 +24,7 @@ from workbench.audit.models import AuditEvent, AuditPending, AuditSeal, AuditVer
 from workbench.celery import app
 from workbench.checklists.models import Cell
 from workbench.documents.models import Document, DocumentStatus
+from workbench.infra.replica import is_configured, replica_state
 from workbench.rerankers.models import GateDecision, ModelAlias, Outcome, RunState, TrainingRun
 from workbench.runs.gateway import endpoint_trouble, llm_control, spent_this_month
 from workbench.runs.models import Run, RunStatus
@@ -169,6 +170,16 @@ def disk() -> Iterable[Metric]:
     yield _single("workbench_disk_bytes", "All room there.", usage.total)
 
 
+def replica() -> Iterable[Metric]:
+    """The standby that reading acts may use, where there is one."""
+    if not is_configured():
+        return
+    state = replica_state()
+    yield _single("workbench_replica_usable", "1: reading acts may use the standby.", not state.reason)
+    if state.lag_seconds is not None:
+        yield _single("workbench_replica_lag_seconds", "How far it is behind.", state.lag_seconds)
+
+
 #: What the web process shows besides what was counted.
 FIGURES: dict[str, Callable[[], Iterable[Metric]]] = {
     "waiting": waiting,
@@ -178,4 +189,5 @@ FIGURES: dict[str, Callable[[], Iterable[Metric]]] = {
     "language_models": language_models,
     "queues": queues,
     "disk": disk,
+    "replica": replica,
 }
