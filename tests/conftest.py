@@ -25,6 +25,11 @@ STACK = ROOT / "tests" / "workbench" / "stack"
 #: What ends the running product, while it runs.
 RUNNING = pytest.StashKey[ExitStack]()
 
+if os.environ.get("TEST_DATABASE_URL"):
+    # The product's addresses need it. Reading its docstrings, pydantic walks the stack and all modules loaded so far:
+    # here both are a fraction of what they are while a test's module is being read.
+    import scim2_models  # noqa: F401
+
 # Machines are shared and slow at times: no deadline per example, and the same examples in every run.
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")

@@ -12,6 +12,7 @@ from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 
+pytestmark = pytest.mark.usefixtures("plain_templates")
 ClientAs = Callable[[User | None], Client]
 
 #: A model belongs to the installation and is read by members of any collection; what its pages show of a

@@ -112,6 +112,7 @@ def steered(scene: Scene, cast: Cast) -> Scene:
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("plain_templates")
 class TestTheProduct:
     def test_no_page_obeys_one(self, steered: Scene, cast: Cast, client_as: ClientAs) -> None:
         client, shown_on = client_as(cast.admin), set()

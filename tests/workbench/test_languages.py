@@ -480,6 +480,7 @@ def _is_label(text: str, path: str) -> bool:
     return not (OF_RECORDS.search(path) and text.islower())
 
 
+@pytest.mark.usefixtures("plain_templates")
 def test_a_page_in_spanish_differs_in_its_words_alone(
     cast: Cast, client_as: ClientAs, scene: Scene, english: set[str]
 ) -> None:

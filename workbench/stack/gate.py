@@ -135,7 +135,8 @@ def static_steps(root: Path) -> list[Step]:
 
 def unit_step(*, everything: bool = False, quick: bool = False) -> Step:
     """Tests that need no service; the quick ones alone for `check`."""
-    marks = _marks("not integration", "not e2e", everything=everything)
+    wanted = ("not integration", "not e2e", *(("not data",) if quick else ()))
+    marks = _marks(*wanted, everything=everything)
     left_out = (f"--ignore={path}" for path in SLOW_UNIT_TESTS if quick)
     return Step(
         "unit tests", _pytest("-n", PROCESSES, "-m", marks, *left_out, *UNIT_TESTS), _size(everything)

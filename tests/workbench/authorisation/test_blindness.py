@@ -190,7 +190,10 @@ PROGRAMS = [
 
 @pytest.fixture(scope="module")
 def walked(
-    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+    django_db_setup: None,
+    django_db_blocker: Any,
+    plain_templates: None,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, dict[str, Answers]]:
     """What each asker was told, by world and asker."""
     told: dict[str, dict[str, Answers]] = {}

@@ -105,7 +105,10 @@ class Stage:
 
 @pytest.fixture(scope="module")
 def stage(
-    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+    django_db_setup: None,
+    django_db_blocker: Any,
+    plain_templates: None,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Stage]:
     with (
         django_db_blocker.unblock(),

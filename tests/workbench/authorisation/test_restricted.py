@@ -30,7 +30,10 @@ class Standing:
 
 @pytest.fixture(scope="module")
 def standing(
-    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+    django_db_setup: None,
+    django_db_blocker: Any,
+    plain_templates: None,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Standing]:
     with django_db_blocker.unblock(), standing_scene(tmp_path_factory.mktemp("restricted")) as (cast, scene):
         for address in ALL:

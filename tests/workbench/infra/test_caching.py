@@ -13,7 +13,7 @@ from tests.workbench.addresses import ALL, OF_PACKAGES, Address, package_path, p
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_templates")]
 
 #: Addresses with a short private life: turning pages back and forth draws and sends each image once.
 SHORT = {"documents:page-image": 3600}

@@ -20,6 +20,8 @@ from tests.workbench.scene import Scene, make_document
 from workbench.accounts.models import MemberRole, Membership
 from workbench.operations.selectors import degraded, health
 
+pytestmark = pytest.mark.usefixtures("plain_templates")
+
 MOST_QUERIES = 15
 MOST_BYTES = 60_000
 
