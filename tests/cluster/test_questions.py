@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,9 +77,12 @@ def searches(monkeypatch: pytest.MonkeyPatch, collection: Collection) -> list[st
                 key: list(value) if isinstance(value, Iterator) else value for key, value in asked.items()
             }
             found, expected = inner(index, **asked), getattr(lexical_index(collection), name)(**asked)
-            if name != "count":
+            if name == "search":
                 found, expected = list(found), list(expected)
                 same = _above_a_tie(found, asked["limit"]) == _above_a_tie(expected, asked["limit"])
+            elif name == "payloads":
+                found = [list(payloads) for payloads in found]
+                same = list(map(_keys, found)) == list(map(_keys, expected))
             else:
                 same = found == expected
             if not same:
@@ -88,7 +91,7 @@ def searches(monkeypatch: pytest.MonkeyPatch, collection: Collection) -> list[st
 
         monkeypatch.setattr(DatabaseTextIndex, name, call)
 
-    for name in ("search", "look", "count"):
+    for name in ("search", "counts", "payloads"):
         watch(name)
     return differing
 
@@ -124,6 +127,10 @@ def _detected(person: User, collection: Collection, question: str) -> Run:
     run.refresh_from_db()
     assert run.status == RunStatus.DETECTED, run.failure_reason
     return run
+
+
+def _keys(payloads: Iterable[dict[str, Any]]) -> set[Any]:
+    return {payload.get("id") or payload["section_id"] for payload in payloads}
 
 
 def _above_a_tie(hits: list[Hit], limit: int) -> dict[tuple[int, Any], Any]:
