@@ -60,6 +60,8 @@ citus.local_hostname = '127.0.0.1'
 #: Real passages that the corpus is made of, those that answer so many questions first; questions asked each way.
 TEXTS, ANSWERED, QUESTIONS, WARM_UP, TOP = 2_000, 450, 100, 15, 50
 WAYS = ("vectors", "bm25", "question")
+#: Measured between them, as nodes do not change it: how busy the machine is.
+BESIDE = "embedding"
 #: Processes that write words, as workers do.
 WRITERS = 2
 Vector = npt.NDArray[np.float32]
@@ -98,12 +100,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="workbench-cluster-") as scratch:
         cluster = Cluster.make(programs, Path(scratch) / "nodes", workers=1, settings=SETTINGS)
         try:
-            figures = list(_measured(cluster, Path(scratch) / "home", options.passages[0]))
+            figures: list[Figure] = []
+            for figure in _measured(cluster, Path(scratch) / "home", options.passages[0]):
+                figures.append(figure)  # what was measured is not lost with what follows
+                options.json.parent.mkdir(parents=True, exist_ok=True)
+                options.json.write_text(json.dumps(report({"cluster": figures}, [], "full"), indent=2) + "\n")
         finally:
             cluster.stop()
     print(table({"cluster": figures}))
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(report({"cluster": figures}, [], "full"), indent=2) + "\n")
     print(f"\nwritten to {options.json}")
     return 0
 
@@ -145,13 +149,19 @@ def _figures(stage: Stage, first: Stage) -> Iterator[Figure]:
         yield Figure(f"{way}, {at}: p50", p50, "ms")
         yield Figure(f"{way}, {at}: p95", p95, "ms")
         if stage is not first:
-            yield Figure(f"{way}, {at}: p50 over one worker", p50 / first.times[way][0], "x")
+            ratio = p50 / first.times[way][0]
+            yield Figure(f"{way}, {at}: p50 over one worker", ratio, "x", beside=_beside(stage, first))
     for way, share in stage.overlap.items():
         least = 0.95 if way == "vectors" and stage is not first else None
         beside = "of what one worker found" if stage is not first else "of the exact nearest"
         yield Figure(f"{way}, {at}: found", share, "", least, "at least" if least else None, beside)
     if stage is not first:
         yield Figure(f"rebalance, {at}", stage.rebalance_seconds, "s", beside=f"shards {stage.shards}")
+
+
+def _beside(stage: Stage, first: Stage) -> str:
+    slower = stage.times[BESIDE][0] / first.times[BESIDE][0]
+    return f"an embedding {slower:.2f} x; load {first.load:.1f}, now {stage.load:.1f}"
 
 
 def _obliqa() -> tuple[list[str], list[str]]:
@@ -251,10 +261,13 @@ class _Bench:
         works: dict[str, Callable[[str], set[int]]] = {
             "vectors": self._nearest, "bm25": self._words, "question": self._question
         }  # fmt: skip
-        spent: dict[str, list[float]] = {way: [] for way in WAYS}
+        spent: dict[str, list[float]] = {way: [] for way in (*WAYS, BESIDE)}
         shares: dict[str, list[float]] = {"vectors": [], "bm25": []}
         with patch("workbench.infra.dispatch.dispatch", lambda *args, **kwargs: True):
             for number, asked in enumerate(zip(*self._asked.values(), strict=True)):
+                started = time.perf_counter()
+                self._encoder.embed([asked[0]])
+                spent[BESIDE].append(1000 * (time.perf_counter() - started))
                 for way, text in zip(WAYS, asked, strict=True):
                     started = time.perf_counter()
                     found = works[way](text)
