@@ -208,7 +208,8 @@ class _Bench:
         from django.db import connections
 
         from tests.bench.recombined import RealLanguage, RecombinedCorpus
-        from workbench.documents.lexical_database import document_write, documents_lacking, indexes_drop
+        from workbench.documents.bm25_indexes import indexes_drop
+        from workbench.documents.lexical_database import document_write, documents_lacking
         from workbench.documents.search_moving import indexes_ensure
 
         corpus = RecombinedCorpus(
