@@ -19,7 +19,7 @@ K1, B = 1.2, 0.75
 #: Lengths up to this are counted exactly, longer ones from there on to four binary digits, as tantivy keeps them.
 _EXACT_LENGTH = 24
 _WORDS_KEPT = 100_000
-#: What was counted holds until the collection has grown or shrunk by this part: a word's weight is a logarithm.
+#: The mean length holds until the collection has grown or shrunk by this part.
 _DRIFT = 0.1
 
 
@@ -47,12 +47,16 @@ class Statistics:
 
     count: Callable[[list[Phrase]], list[int]]
     measure: Callable[[], Mapping[str, float]]
-    _holding: dict[Phrase, tuple[int, int]] = field(default_factory=dict)
+    _holding: dict[Phrase, int] = field(default_factory=dict)
     _means: tuple[Mapping[str, float], int] | None = None
+
+    def begin_anew(self) -> None:
+        """The index has changed, and every word is counted again."""
+        self._holding = {}
 
     def scorer(self, wanted: Mapping[Phrase, int], entries: int) -> Scorer:
         """Scores by these phrases, now that there are so many entries."""
-        holding = self._counted({word for phrase in wanted for word in _each(phrase)}, entries)
+        holding = self.holding({word for phrase in wanted for word in _each(phrase)})
         means = self._means
         if means is None or _has_drifted(means[1], entries):
             means = self._means = self.measure(), entries
@@ -62,19 +66,15 @@ class Statistics:
         }
         return Scorer(weights, means[0], frozenset(phrase.field for phrase in wanted))
 
-    def _counted(self, words: Iterable[Phrase], entries: int) -> dict[Phrase, int]:
+    def holding(self, words: Iterable[Phrase]) -> dict[Phrase, int]:
+        """How many entries hold each of these single words; each is counted once for a state of the index."""
         if len(self._holding) > _WORDS_KEPT:
             self._holding = {}
         kept = self._holding  # another thread may begin anew meanwhile
-        known = {
-            word: kept[word][0] for word in words if word in kept and not _has_drifted(kept[word][1], entries)
-        }
-        unknown = [word for word in words if word not in known]
-        if unknown:
-            counts = dict(zip(unknown, self.count(unknown), strict=True))
-            kept.update((word, (count, entries)) for word, count in counts.items())
-            known |= counts
-        return known
+        wanted = set(words)
+        if unknown := sorted(wanted - kept.keys(), key=lambda word: (word.field, word.words)):
+            kept.update(zip(unknown, self.count(unknown), strict=True))
+        return {word: kept[word] for word in wanted}
 
 
 def _each(phrase: Phrase) -> list[Phrase]:

@@ -104,6 +104,13 @@ def _named(query: Query) -> Query:
     return Combined(tuple(map(_named, query.queries)), query.holds_all)
 
 
+def _sole_word(any_of: Sequence[Query]) -> Phrase | None:
+    """The word that these queries look for if they look for no more; named as the index holds it."""
+    if len(any_of) == 1 and isinstance(any_of[0], Phrase) and len(any_of[0].words) == 1:
+        return Phrase(any_of[0].field, (token(any_of[0].words[0]),))
+    return None
+
+
 def _is_word(query: Query) -> bool:
     """Whether BM25 can search for it on its own."""
     return isinstance(query, Phrase) and query.field == WORDS and len(query.words) == 1
@@ -156,14 +163,20 @@ class DatabaseTextIndex:
             self._is_spread = _TABLE in spread()
             every = IndexedDocument.objects.aggregate(Sum("passages"), Sum("sections"))
             self._is_large = sum(filter(None, every.values())) > _LARGE
-            self._epoch, self._term_queries = epoch, {}
+            self._begin_anew(epoch)
 
     def forget(self) -> None:
         """See the protocol."""
         with self._lock, transaction.atomic():
-            self._epoch, self._term_queries, self._held = -1, {}, {}
+            self._begin_anew(-1)
+            self._held = {}
             for model in (IndexedText, IndexedPart, IndexedDocument):
                 model.objects.filter(collection=self._collection_id).delete()
+
+    def _begin_anew(self, epoch: int) -> None:
+        self._epoch, self._term_queries = epoch, {}
+        for statistics in self._statistics.values():
+            statistics.begin_anew()
 
     def body_lines(self, document_pk: int) -> int:
         """See the protocol."""
@@ -224,7 +237,19 @@ class DatabaseTextIndex:
     def counts(
         self, *, kind: int, each: Sequence[Sequence[Query]], documents: Sequence[int] | None
     ) -> list[int]:
-        """See the protocol; one statement."""
+        """See the protocol. Single words of the whole collection are those that scores need, too."""
+        words = {place: word for place, any_of in enumerate(each) if (word := _sole_word(any_of))}
+        if documents is not None:
+            words = {}
+        holding = self._statistics[kind].holding(words.values()) if words else {}
+        others = [any_of for place, any_of in enumerate(each) if place not in words]
+        counted = iter(self._count_each(kind, others, documents))
+        return [holding[words[place]] if place in words else next(counted) for place in range(len(each))]
+
+    def _count_each(
+        self, kind: int, each: Sequence[Sequence[Query]], documents: Sequence[int] | None
+    ) -> list[int]:
+        """In one statement."""
         if not each:
             return []
         matching, values = self._of_each("", kind, each, documents)

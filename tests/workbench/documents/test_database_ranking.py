@@ -67,11 +67,15 @@ def test_scores_are_those_of_the_index_on_a_disk(asked: list[tuple[Query, int]])
     assert found == pytest.approx(tantivy_scores(asked), rel=1e-4)
 
 
-def test_a_word_is_counted_again_only_when_the_collection_has_changed_much() -> None:
+def test_a_word_is_counted_once_for_a_state_of_the_index() -> None:
     counted: list[Phrase] = []
-    known, wanted = statistics(counted), weights([(QUERIES[0], 1)])
+    known, word = statistics(counted), QUERIES[0]
+    assert isinstance(word, Phrase)
 
-    for entries in (100, 100, 109, 120):
-        known.scorer(wanted, entries)
+    held = known.holding([word])[word]
+    known.scorer(weights([(word, 1)]), len(ENTRIES))
+    assert (held, counted) == (sum("record" in entry.words.split() for entry in ENTRIES), [word])
 
-    assert counted == [QUERIES[0], QUERIES[0]]
+    known.begin_anew()
+    known.scorer(weights([(word, 1)]), len(ENTRIES))
+    assert counted == [word, word]
