@@ -360,13 +360,15 @@ _KEPT_ARTEFACTS = ("rubric", "shards", "displaced", "stand_in", "precedence", "o
 
 @contextmanager
 def _services(run: Run, clock: StageClock) -> Iterator[StrategyServices]:
-    """The services for a strategy. Closes the database connection, because the strategy may wait for a model. A
-    strategy without a model gets none, so that nothing is sent to the endpoint, not even a probe."""
+    """The services for a strategy. A strategy without a model gets none, so that nothing is sent to the endpoint, not
+    even a probe. With a model the database connection is closed, because the strategy will wait; without one it stays:
+    on a cluster a new one connects to every shard again."""
     with chat_model(run=run) if may_ask_model(run.strategy) else nullcontext() as chat:
         services = reranking_services(
             chat=chat, store=store_of(run), progress=clock, options=run_options(run)
         )
-        give_connection_back()
+        if chat is not None:
+            give_connection_back()
         yield services
 
 

@@ -107,6 +107,15 @@ def test_a_run_goes_to_its_end(run: Run) -> None:
     assert AuditEvent.objects.filter(action="run.finished").count() == 1
 
 
+def test_without_a_model_a_run_keeps_its_database_session(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[None] = []
+    monkeypatch.setattr(execution, "give_connection_back", lambda: closed.append(None))
+
+    finish(run)
+
+    assert (run.status, closed) == (RunStatus.DONE, [])
+
+
 @pytest.mark.parametrize("stage", STAGES)
 class TestEachStage:
     def test_stopped_in_the_middle_it_stays_stopped(
