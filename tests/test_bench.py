@@ -14,7 +14,7 @@ import pytest
 
 from arbitration.features import FEATURE_NAMES
 from arbitration.strategies.settable import call_plan
-from tests.bench import answerability, unseen, year, year_chances, year_plot
+from tests.bench import answerability, crowded, unseen, year, year_chances, year_plot
 from tests.bench.corpora import WIDTH, Language, _places
 from tests.bench.growth import drawn, series
 from tests.bench.ingest import a_pdf
@@ -250,3 +250,13 @@ def test_the_fewest_that_hold_a_promise_over_all_sets_are_kept() -> None:
     told = {figure.what: figure for figure in unseen.figures(sets)}
     assert told["long: lost unseen, as shipped"].value == 1.0
     assert told["5% promised: cards a question"].beside == "at most 20 kept"
+
+
+def test_a_crowded_search_is_told_beside_the_same_one_alone() -> None:
+    alone = crowded.Search(1.0, (2.0, 3.0), (10.0, 12.0), strangers=0)
+    beside_others = crowded.Search(0.9, (6.0, 8.0), (11.0, 13.0), strangers=500)
+    told = {figure.what: figure for figure in crowded.figures(alone, beside_others, passages=50)}
+    assert told["50 passages, alone: found"].is_met is None
+    assert told["50 passages, crowded: found"].is_met is False
+    ratio = told["p50 crowded over alone"]
+    assert (ratio.value, ratio.beside) == (3.0, "an embedding 1.10 x")
