@@ -14,6 +14,7 @@ from .documents import FieldKind as FieldKind
 from .documents import OfferState as OfferState
 from .documents import Particular as Particular
 from .documents import VersionOffer as VersionOffer
+from .documents import readable as readable
 from .search_index import EmbeddingSpace as EmbeddingSpace
 from .search_index import IndexedDocument as IndexedDocument
 from .search_index import IndexedPart as IndexedPart

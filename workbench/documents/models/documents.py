@@ -94,12 +94,22 @@ WORKING_STATUSES = (
 DELETED_STATUSES = (DocumentStatus.DELETED, DocumentStatus.ERASED)
 
 
+def readable(path: str = "") -> Q:
+    """The filter that keeps rows whose document may be read: nobody reads a deleted one, even while its text waits for
+    the erasure. ``path`` leads from the filtered model to its document."""
+    return ~Q(**{f"{path}__status__in" if path else "status__in": DELETED_STATUSES})
+
+
 class DocumentQuerySet(models.QuerySet["Document"]):
     """Documents, filtered by what a user may do."""
 
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> DocumentQuerySet:
         """Documents in collections where the user has the permission, except those restricted to others."""
         return self.filter(member_condition(user, permission, prefix="collection"), open_to(user))
+
+    def readable(self) -> DocumentQuerySet:
+        """Documents whose text may be read and carried out: all but the deleted ones."""
+        return self.filter(readable())
 
     def ready(self) -> DocumentQuerySet:
         """Documents that can be asked."""
@@ -242,6 +252,11 @@ class Document(Retried):
     def is_restricted(self) -> bool:
         """Whether only some people can see it. Needs no query if the restriction was selected along."""
         return hasattr(self, "restriction")
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether its text may be read, as :func:`readable` says it of rows."""
+        return self.status not in DELETED_STATUSES
 
     @property
     def is_working(self) -> bool:
