@@ -2,6 +2,7 @@
 
 from ..restrictions import Restriction as Restriction
 from .documents import DELETED_STATUSES as DELETED_STATUSES
+from .documents import RESTING_STATUSES as RESTING_STATUSES
 from .documents import WORKING_STATUSES as WORKING_STATUSES
 from .documents import Collection as Collection
 from .documents import CollectionField as CollectionField

@@ -90,6 +90,9 @@ WORKING_STATUSES = (
 )
 
 
+#: Documents that nobody reads into the product now, and nobody deleted.
+RESTING_STATUSES = (DocumentStatus.READY, DocumentStatus.FAILED, DocumentStatus.CANCELLED)
+
 #: Documents deleted by somebody or at the end of their retention.
 DELETED_STATUSES = (DocumentStatus.DELETED, DocumentStatus.ERASED)
 
@@ -223,6 +226,12 @@ class Document(Retried):
                 fields=["collection", "-finished_at"],
                 condition=Q(finished_at__isnull=False),
                 name="documents_by_end",
+            ),
+            # Of those that the retention may delete: the oldest of a collection.
+            models.Index(
+                fields=["collection", "created_at"],
+                condition=Q(status__in=RESTING_STATUSES),
+                name="documents_by_age",
             ),
             models.Index(
                 fields=["erase_at"],
