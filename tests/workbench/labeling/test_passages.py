@@ -67,7 +67,13 @@ def test_lines_are_looked_up_and_not_gone_through(
     number = 2000
     Line.objects.filter(document=documents[0]).delete()
     Line.objects.bulk_create(
-        Line(document=documents[0], page_num=1, line_num=line, text=f"Line {line}")
+        Line(
+            document=documents[0],
+            page_num=1,
+            line_num=line,
+            text=f"Line {line}",
+            character_count=len(f"Line {line}"),
+        )
         for line in range(1, number + 1)
     )
     looked_at: list[Any] = []
