@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 import warnings as python_warnings
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -122,6 +123,17 @@ def _rows(sheet: Any, percents: frozenset[int], count: _Count) -> Iterator[_Row]
     from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
     class Parser(WorkSheetParser):  # type: ignore[misc]
+        _hidden: _HiddenColumns | None = None
+
+        def hidden_columns(self) -> _HiddenColumns:
+            self._hidden = self._hidden or _HiddenColumns.of(self.column_dimensions)
+            return self._hidden
+
+        def parse_column_dimensions(self, col: Any) -> None:
+            if self._hidden is not None:  # each row before it would have to be read again
+                raise ParseFailure("corrupt", "A sheet describes its columns after its rows. Save it anew.")
+            super().parse_column_dimensions(col)
+
         def parse_cell(self, element: Any) -> dict[str, Any]:
             cell: dict[str, Any] = super().parse_cell(element)
             formula = element.find(FORMULA_TAG) if cell["value"] is None else None
@@ -149,7 +161,7 @@ def _rows(sheet: Any, percents: frozenset[int], count: _Count) -> Iterator[_Row]
                     f"The workbook has more than {_MOST_CELLS:,} cells. Split it and upload the parts.",
                 )
             hidden = _is_on(parser.row_dimensions.pop(str(number), {}).get("hidden"))
-            row = _row(number, cells, _hidden_columns(parser.column_dimensions), percents, is_hidden=hidden)
+            row = _row(number, cells, parser.hidden_columns(), percents, is_hidden=hidden)
             if number > last + 1 or not (row.cells or row.aside):
                 yield _Row(last, {}, (), is_hidden=False)
             if row.cells or row.aside:
@@ -160,7 +172,7 @@ def _rows(sheet: Any, percents: frozenset[int], count: _Count) -> Iterator[_Row]
 def _row(
     number: int,
     cells: Sequence[Mapping[str, Any]],
-    hidden_columns: Sequence[tuple[int, int]],
+    hidden_columns: _HiddenColumns,
     percents: frozenset[int],
     *,
     is_hidden: bool,
@@ -171,19 +183,42 @@ def _row(
         words = _written(cell["value"], is_percent=cell["style_id"] in percents)
         if not words:
             continue
-        if any(first <= cell["column"] <= last for first, last in hidden_columns):
+        if cell["column"] in hidden_columns:
             aside.append(words)
         else:
             shown[cell["column"]] = words
     return _Row(number, shown, aside, is_hidden)
 
 
-def _hidden_columns(dimensions: Mapping[str, Mapping[str, str]]) -> list[tuple[int, int]]:
-    return [
-        (int(column.get("min", 0)), int(column.get("max", 0)))
-        for column in dimensions.values()
-        if _is_on(column.get("hidden"))
-    ]
+@dataclass(frozen=True, slots=True)
+class _HiddenColumns:
+    """The hidden columns of a sheet as runs that do not touch, in order: a cell is looked up by halving them."""
+
+    firsts: Sequence[int]
+    lasts: Sequence[int]
+
+    @classmethod
+    def of(cls, dimensions: Mapping[str, Mapping[str, str]]) -> _HiddenColumns:
+        """From the sheet's description of its columns."""
+        firsts: list[int] = []
+        lasts: list[int] = []
+        for first, last in sorted(
+            (int(column.get("min", 0)), int(column.get("max", 0)))
+            for column in dimensions.values()
+            if _is_on(column.get("hidden"))
+        ):
+            if last < first:
+                continue
+            if lasts and first <= lasts[-1] + 1:
+                lasts[-1] = max(lasts[-1], last)
+            else:
+                firsts.append(first)
+                lasts.append(last)
+        return cls(firsts, lasts)
+
+    def __contains__(self, column: int) -> bool:
+        place = bisect_right(self.firsts, column) - 1
+        return place >= 0 and column <= self.lasts[place]
 
 
 def _is_on(value: str | None) -> bool:

@@ -227,7 +227,7 @@ def a_source(scene: Scene) -> Source:
     known = Source.objects.filter(collection=collection).first()
     return known or source_create(
         actor=_admin(scene), collection=collection, kind="folder", name="In",
-        settings={"folder": str(source_folder())},
+        settings={"folder": str(source_folder() / collection.slug)},
     )  # fmt: skip
 
 

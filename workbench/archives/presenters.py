@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from workbench.accounts.models import User
 from workbench.collection_settings.presenters import settings_step
-from workbench.documents.models import DELETED_STATUSES, Collection
+from workbench.documents.models import Collection
 from workbench.infra.crumbs import crumbs
 
 from .forms import ArchiveForm, TakeInForm
@@ -33,8 +33,7 @@ _STATES = {
 
 def collection_page(*, collection: Collection, user: User, error: str = "") -> dict[str, Any]:
     """The archives of a collection, and what a new one would hold."""
-    documents = collection.documents.exclude(status__in=DELETED_STATUSES)
-    sizes = list(documents.values_list("size", flat=True))
+    sizes = list(collection.documents.readable().values_list("size", flat=True))
     return {
         "collection": collection,
         "error": error,

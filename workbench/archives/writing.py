@@ -18,7 +18,7 @@ from workbench.checklists.models import Entry, QuestionSet
 from workbench.collection_settings.models import CollectionGates
 from workbench.collection_settings.selectors import criteria_weights_of
 from workbench.documents.fields import carried
-from workbench.documents.models import DELETED_STATUSES, Collection, Document
+from workbench.documents.models import Collection, Document, readable
 from workbench.documents.restrictions import Restriction
 from workbench.errors import WorkbenchError
 from workbench.labeling.models import GuidelineVersion, Label
@@ -156,8 +156,7 @@ def _gates(row: CollectionGates) -> Gates:
 
 def _documents(collection: Collection) -> list[Document]:
     """Each after the version before it, whichever was uploaded first."""
-    rows = collection.documents.exclude(status__in=DELETED_STATUSES)
-    return list(rows.order_by("version_number", "pk"))
+    return list(collection.documents.readable().order_by("version_number", "pk"))
 
 
 def _entries(documents: Sequence[Document]) -> list[DocumentEntry]:
@@ -212,7 +211,7 @@ def _labels(collection: Collection) -> Iterator[LabelRow]:
     among annotators' and would be outvoted there; and every judgment of a model."""
     highest: dict[tuple[str, str], int] = {}
     rows = Label.objects.standing().filter(collection=collection).select_related("document").order_by("pk")
-    rows = rows.exclude(document__status__in=DELETED_STATUSES)
+    rows = rows.filter(readable("document"))
     for label in rows.iterator(chunk_size=2000):
         key, authority = (label.question_hash, label.passage_key), LabelSource(label.source).authority
         highest[key] = max(highest.get(key, 0), authority)

@@ -32,6 +32,8 @@ class LockSpace(IntEnum):
     INGEST_TURN = 4105
     #: Key: a hash of an object's address. Programs that say which version they saw change it one after the other.
     API_OBJECT = 4120
+    #: Key 0: adding a source, so that no two collections take the same place at once.
+    SOURCE_PLACES = 4130
     #: Key 0: moving an alias, so that two moves do not both think they came from the same model.
     MODEL_ALIAS = 4104
 

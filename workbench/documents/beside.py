@@ -19,7 +19,7 @@ from workbench.infra.crumbs import crumbs
 
 from .citing import position_in
 from .models import Document, Line
-from .selectors import Position, document_for, page_view
+from .selectors import Position, page_view, readable_document_for
 from .viewer import viewer
 
 #: Words of both texts together beyond which no difference is worked out.
@@ -66,12 +66,12 @@ def beside_url(left: tuple[int, Place | None], right: tuple[int, Place | None]) 
 
 
 def pair_for(*, user: User, left: int, right: int, query: Mapping[str, str]) -> Pair:
-    """Two documents of one collection that the user can see; else 404, as if they did not exist. ``query`` may name the
-    lines of each (``left`` and ``right`` as page:line-page:line). Otherwise whole pages are compared (``page`` and
+    """Two documents of one collection that the user can read; else 404, as if they did not exist. ``query`` may name
+    the lines of each (``left`` and ``right`` as page:line-page:line). Otherwise whole pages are compared (``page`` and
     ``right_page``)."""
-    one = document_for(user=user, pk=left)
-    readable = Document.objects.visible_to(user).select_related("collection", "uploaded_by")
-    other = get_object_or_404(readable, pk=right, collection=one.collection_id)
+    one = readable_document_for(user=user, pk=left)
+    others = Document.objects.visible_to(user).readable().select_related("collection", "uploaded_by")
+    other = get_object_or_404(others, pk=right, collection=one.collection_id)
     places = [_place(query.get(side, "")) for side in SIDES]
     sides = [
         _side(document, place, query.get(name, ""))

@@ -12,7 +12,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
@@ -23,7 +22,15 @@ from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.infra.dispatch import dispatch_on_commit
 
-from .models import DELETED_STATUSES, WORKING_STATUSES, Collection, Document, DocumentStatus
+from .models import (
+    DELETED_STATUSES,
+    RESTING_STATUSES,
+    WORKING_STATUSES,
+    Collection,
+    Document,
+    DocumentQuerySet,
+    DocumentStatus,
+)
 from .services import index_epoch_bump
 
 #: Days; a slip of the hand must not delete what was uploaded this morning.
@@ -80,10 +87,10 @@ def document_keep(*, actor: User, document: Document, reason: str) -> Document:
     _require_manage(actor, document.collection)
     reason = _required(reason)
     with transaction.atomic():
-        locked, _collection = locked_rows(document)
+        locked, collection = locked_rows(document)
         if locked.status != DocumentStatus.DELETED:
             raise Conflict(_("This document is not waiting to be erased."), code="not_deleted")
-        if _ended().filter(pk=locked.pk).exists():
+        if _ended(collection).filter(pk=locked.pk).exists():
             raise Conflict(
                 _("The retention of this collection has ended for it. Change the retention first."),
                 code="retention_ended",
@@ -113,7 +120,7 @@ def documents_retain() -> int:
     """Deletes documents whose retention has ended, a batch at a time. Returns their number. The deletion can be undone
     during the collection's delay."""
     deleted = 0
-    for document in _ended().exclude(status__in=[*WORKING_STATUSES, *DELETED_STATUSES])[:_AT_ONCE]:
+    for document in documents_due():
         reason = f"retention of {document.collection.retention_days} days"
         try:
             document_delete(actor=User.objects.system(), document=document, reason=reason)
@@ -123,11 +130,24 @@ def documents_retain() -> int:
     return deleted
 
 
-def _ended() -> QuerySet[Document]:
-    """Documents older than the retention of their collection, except under a hold."""
-    old = Q(created_at__lt=Now() - F("collection__retention_days") * timedelta(days=1))
-    kept = Document.objects.filter(collection__retention_days__isnull=False, collection__legal_hold=False)
-    return kept.filter(old).select_related("collection").order_by("pk")
+def documents_due() -> list[Document]:
+    """The next documents for the retention to delete, of each collection the oldest first. An index holds them by
+    collection and age (``documents_by_age``): what is not due is not looked at."""
+    due: list[Document] = []
+    for collection in Collection.objects.filter(retention_days__isnull=False).order_by("pk"):
+        due += _ended(collection).filter(status__in=RESTING_STATUSES)[: _AT_ONCE - len(due)]
+        if len(due) >= _AT_ONCE:
+            break
+    return due
+
+
+def _ended(collection: Collection) -> DocumentQuerySet:
+    """Documents older than the retention of their collection, the oldest first; none under a hold."""
+    if collection.retention_days is None or collection.legal_hold:
+        return Document.objects.none()
+    before = Now() - timedelta(days=collection.retention_days)
+    old = Document.objects.filter(collection=collection, created_at__lt=before)
+    return old.select_related("collection").order_by("created_at", "pk")
 
 
 def hold_set(*, actor: User, collection: Collection, is_held: bool, reason: str) -> Collection:

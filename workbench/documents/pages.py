@@ -18,7 +18,7 @@ from django.core.files.storage import default_storage
 from workbench.infra.stored import folder_empty, path_on_disk
 from workbench.private import private_folder
 
-from .models import DELETED_STATUSES, Document
+from .models import Document
 
 #: Pixels per PDF point: 1.6 gives 979 x 1267 for a letter page, sharp enough at every width we show.
 SCALE = 1.6
@@ -35,9 +35,7 @@ _SMALL = "-small"
 def can_be_drawn(document: Document, page_num: int) -> bool:
     """Whether the document exists and has such a page to draw."""
     return (
-        document.status not in DELETED_STATUSES
-        and document.kind in KINDS_WITH_IMAGES
-        and 1 <= page_num <= document.page_count
+        document.is_readable and document.kind in KINDS_WITH_IMAGES and 1 <= page_num <= document.page_count
     )
 
 

@@ -44,10 +44,19 @@ def collection_for(*, user: User, slug: str, permission: Permission = Permission
 
 def document_for(*, user: User, pk: int, permission: Permission = Permission.VIEW) -> Document:
     """The document, if the user may do this with it; else 404, as if it did not exist."""
+    return get_object_or_404(_shown_documents(user, permission), pk=pk)
+
+
+def readable_document_for(*, user: User, pk: int) -> Document:
+    """The document, if the user may read its text; else 404, also once it was deleted."""
+    return get_object_or_404(_shown_documents(user, Permission.VIEW).readable(), pk=pk)
+
+
+def _shown_documents(user: User, permission: Permission) -> DocumentQuerySet:
     documents = Document.objects.visible_to(user, permission).select_related(
         "collection", "uploaded_by", "deleted_by", "version_offer__older", "restriction"
     )
-    return get_object_or_404(documents.annotate(sees_offer=_sees_offer(user)), pk=pk)
+    return documents.annotate(sees_offer=_sees_offer(user))
 
 
 def _sees_offer(user: User) -> Exists:
@@ -173,7 +182,9 @@ class PageView:
 
 
 def page_size(*, document: Document, page_num: int) -> PageView:
-    """A page without its lines."""
+    """A page without its lines; of a deleted document nothing but its number."""
+    if not document.is_readable:
+        return PageView(document, page_num, document.page_count, False, 0.0, 0.0, [])
     page = Page.objects.filter(document=document, page_num=page_num).only("width", "height").first()
     width = page.width if page and page.width else 0.0
     height = page.height if page and page.height else 0.0
@@ -192,13 +203,12 @@ def page_view(
 ) -> PageView:
     """A page with its lines; lines inside ``anchor`` are marked as evidence, inside ``context`` as context.
 
-    Both are ((page, line), (page, line)), inclusive.
+    Both are ((page, line), (page, line)), inclusive. A deleted document shows no line.
     """
-    page = Page.objects.filter(document=document, page_num=page_num).first()
-    width = page.width if page and page.width else 0.0
-    height = page.height if page and page.height else 0.0
+    sheet = page_size(document=document, page_num=page_num)
+    if not document.is_readable:
+        return sheet
     rows = Line.objects.filter(document=document, page_num=page_num).order_by("line_num")
-    sheet = PageView(document, page_num, document.page_count, width > 0, width, height, [])
     lines = [
         placed_line(row, page=sheet, is_marked=_inside(row, anchor), is_context=_inside(row, context))
         for row in rows

@@ -19,8 +19,8 @@ from .beside import Pair, Side, pair_for
 from .citing import citation, position_in
 from .finding import Found, Hit, document_find
 from .likeness import likenesses_of
-from .models import DELETED_STATUSES, Document, Section
-from .selectors import PageView, PlacedLine, document_for, page_view
+from .models import Document, Section
+from .selectors import PageView, PlacedLine, page_view, readable_document_for
 from .views import image_response
 
 
@@ -234,10 +234,7 @@ class DocumentReadingActions(Actions):
 
     def _readable(self, request: Request, pk: str) -> Document:
         """The document, while its text is there; else 404."""
-        document = document_for(user=request.user, pk=int(pk))
-        if document.status in DELETED_STATUSES:
-            raise Http404
-        return document
+        return readable_document_for(user=request.user, pk=int(pk))
 
 
 def _number(document: Document, raw: str) -> int:

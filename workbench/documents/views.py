@@ -20,7 +20,7 @@ from workbench.infra.addresses import number_in
 
 from . import beside, citing, describing, drawings, field_page, fields, presenters, selectors, services
 from .forms import BulkForm, CollectionForm, DescribeForm, FieldForm, UploadForm
-from .models import DELETED_STATUSES, Document, DrawingState
+from .models import Document, DrawingState
 from .restricting import restriction_set
 from .unpacking import files_upload
 from .viewer import sheet, small_sheet
@@ -223,7 +223,7 @@ def document_original(request: HttpRequest, pk: int) -> HttpResponse:
 def original_response(*, document: Document) -> FileResponse:
     """The bytes of a document that the caller may read, always as an attachment of no particular type: nothing in them
     can act. 404 for a document that was deleted."""
-    if document.status in DELETED_STATUSES or not document.file:
+    if not document.is_readable or not document.file:
         raise Http404
     return FileResponse(
         document.file.open("rb"),
@@ -292,7 +292,7 @@ def documents_beside(request: HttpRequest, pk: int, other: int) -> HttpResponse:
 @require_GET
 def document_citation(request: HttpRequest, pk: int) -> HttpResponse:
     """Some lines as people cite them (``from`` and ``to`` as page:line), and a button that copies it."""
-    document = selectors.document_for(user=request.user, pk=pk)
+    document = selectors.readable_document_for(user=request.user, pk=pk)
     first, last = (citing.position_in(request.GET.get(name, "")) for name in ("from", "to"))
     try:
         context = {"citation": citing.citation(document=document, first=first, last=last)}

@@ -7,6 +7,8 @@ import hashlib
 import secrets
 import time
 from datetime import timedelta
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from django.core.files.storage import default_storage
@@ -17,7 +19,7 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from workbench.accounts.permissions import Permission, has_any_permission
+from workbench.accounts.permissions import Permission, has_any_permission, member_condition
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -41,8 +43,8 @@ _MINUTE = 60
 
 
 class LinkClosed(WorkbenchError):
-    """The token opens nothing: unknown, expired, revoked, its signature was set aside, or its maker may not
-    see a document any more. The answer is one for all."""
+    """The token opens nothing: unknown, expired, revoked, its signature was set aside, or its maker may no
+    longer make it or see a document. The answer is one for all."""
 
     code = "link_closed"
     status = 404
@@ -55,13 +57,17 @@ class TooManyOpenings(WorkbenchError):
     status = 429
 
 
+#: Whoever makes a link or revokes one holds one of these; a link lives as long as its maker does.
+_MAKERS = (Permission.REVIEW, Permission.MANAGE)
+
+
 def link_make(*, actor: User, run: Run, reason: str, days: int) -> tuple[ReportLink, str]:
     """A link to the report of a signed run, and its token, which nobody can read again. A worker makes the report.
 
     Raises :class:`NotAllowed` for who may neither sign nor manage, :class:`Conflict` for a run that is not signed or
     has many open links, :class:`WorkbenchError` without a reason or for a time out of range.
     """
-    if not has_any_permission(actor, run.collection, Permission.REVIEW, Permission.MANAGE):
+    if not has_any_permission(actor, run.collection, *_MAKERS):
         raise NotAllowed(_("Only reviewers and admins of this collection may make a link."))
     require_sight(user=actor, runs=[run])
     if not reason.strip():
@@ -107,7 +113,7 @@ def link_make(*, actor: User, run: Run, reason: str, days: int) -> tuple[ReportL
 
 def link_revoke(*, actor: User, link: ReportLink) -> None:
     """The link opens nothing from now on. Raises :class:`NotAllowed`, or :class:`Conflict` when it did not before."""
-    if not has_any_permission(actor, link.collection, Permission.REVIEW, Permission.MANAGE):
+    if not has_any_permission(actor, link.collection, *_MAKERS):
         raise NotAllowed(_("Only reviewers and admins of this collection may revoke a link."))
     with transaction.atomic():
         changed = ReportLink.objects.filter(pk=link.pk, revoked_at__isnull=True).update(
@@ -165,8 +171,12 @@ def _living(token: str) -> ReportLink:
 
 
 def _is_open_to_maker(link: ReportLink) -> bool:
-    """Whether whoever made the link may still see all that the run rests on: nobody shows what they may not see."""
-    return Run.objects.filter(runs_open_to(link.made_by), pk=link.run_id).exists()
+    """Whether whoever made the link may still make it, and see all that the run rests on: nobody shows what they may
+    not see, and nobody's link outlives their role."""
+    may_make = reduce(
+        or_, (member_condition(link.made_by, permission, prefix="collection") for permission in _MAKERS)
+    )
+    return Run.objects.filter(may_make, runs_open_to(link.made_by), pk=link.run_id).exists()
 
 
 def _count(key: str) -> None:

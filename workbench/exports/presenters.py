@@ -76,7 +76,7 @@ def _link_row(link: ReportLink) -> dict[str, Any]:
         "revoked": _("revoked"),
         "expired": _("expired"),
         "reopened": _("closed: the run was reopened"),
-        "restricted": _("closed: its maker may not see the run any more"),
+        "restricted": _("closed: its maker may not show the run any more"),
         "removed": _("closed: the report was removed"),
         "preparing": _("being prepared"),
         "open": _("open"),

@@ -12,6 +12,8 @@ from django.utils.translation import gettext as _
 from workbench.errors import WorkbenchError
 
 MEGABYTE = 1_000_000
+#: Columns of a table: every row holds a cell for each of them.
+MOST_COLUMNS = 200
 #: After an apostrophe these say that our own export made a cell safe (``infra.exports.safe_cell``).
 _FORMULA_STARTS = frozenset("=+-@＝＋－＠")
 
@@ -42,13 +44,21 @@ def file_text(content: bytes, *, max_megabytes: int) -> str:
 def csv_rows(text: str, *, required: Collection[str], missing: str) -> Iterator[tuple[int, dict[str, str]]]:
     """(line in the file, cells by lower-case column name) of every row that is not empty; commas or semicolons.
 
-    A short row has empty cells at its end. Raises :class:`WorkbenchError`: with the words of ``missing`` when the
-    header lacks a required column, with the line for what is no CSV.
+    A short row has empty cells at its end, and what stands beyond the header is left out. Raises
+    :class:`WorkbenchError`: with the words of ``missing`` when the header lacks a required column, for more than
+    :data:`MOST_COLUMNS`, with the line for what is no CSV.
     """
     first = text.partition("\n")[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if ";" in first else ",", strict=True)
     try:
-        header = [name.strip().lower() for name in next(reader, [])]
+        names = next(reader, [])
+        if len(names) > MOST_COLUMNS:
+            raise WorkbenchError(
+                _("The table has %(n)d columns; at most %(most)d are read. Remove those that are not needed.")
+                % {"n": len(names), "most": MOST_COLUMNS},
+                code="too_many_columns",
+            )
+        header = [name.strip().lower() for name in names]
         if not set(required) <= set(header):
             raise WorkbenchError(missing, code="columns_missing")
         for cells in reader:

@@ -4,7 +4,8 @@
 the router send reads to the standby, and only once the standby has replayed all that was committed on the primary when
 the act began. So what it gives is never older than the question: a role that was taken, a document that was erased and
 an act of one's own a moment ago are in it. A standby that needs longer than ``DATABASE_REPLICA_LAG_SECONDS`` for that,
-is away, or breaks in the middle is left alone for a while, and the primary answers instead.
+is away, hangs (``standby/base.py``), or breaks in the middle is left alone for a while, and the primary answers
+instead.
 
 Everything else goes to the primary: every write, what is read in a transaction or after a write, SQL written by hand,
 and the tables that say who may see what (:data:`READ` and :data:`NEVER`). Without ``DATABASE_REPLICA_URL`` there is no
@@ -26,6 +27,7 @@ from django.db import DEFAULT_DB_ALIAS, Error, connections
 from django.db.models import Model
 
 from workbench.infra.metrics.counters import replica_asked
+from workbench.infra.standby.base import answers_within
 
 logger = structlog.get_logger(__name__)
 
@@ -203,7 +205,7 @@ def _position() -> tuple[str, int]:
 
 def _look(position: tuple[str, int]) -> tuple[str, float | None]:
     """Why the standby is not to be read for what was committed up to the position, and its lag in seconds."""
-    with connections[ALIAS].cursor() as cursor:
+    with answers_within(settings.DATABASE_REPLICA_CONNECT_SECONDS), connections[ALIAS].cursor() as cursor:
         cursor.execute(_STANDBY, {"position": position[0], "system": position[1]})
         is_standby, has_all, age = cursor.fetchone()
     if not is_standby:

@@ -44,7 +44,7 @@ Questions and passages with the role that counts, from the Arbiter Workbench {ve
 | column | meaning |
 |---|---|
 | `question` | the question |
-| `passage` | the text of the passage; empty where its document was erased |
+| `passage` | the text of the passage; empty where its document was deleted |
 | `label` | 1 for evidence (primary, supporting), 0 for none (tangential, discarded) |
 | `role` | primary, supporting, tangential or discarded |
 | `source` | who said so: a reviewer's override or approval, an annotator, an adjudication, a model |

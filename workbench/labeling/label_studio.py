@@ -17,7 +17,7 @@ from arbitration import bounded_json
 from workbench.accounts.models import User
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
-from workbench.documents.models import Line
+from workbench.documents.models import Document, Line, readable
 from workbench.errors import WorkbenchError
 from workbench.infra.imports import file_text
 
@@ -52,7 +52,8 @@ def project_tasks(*, actor: User, project: Project) -> list[dict[str, Any]]:
     Raises :class:`NotAllowed` for those who do not manage the collection.
     """
     require_manage(actor=actor, collection=project.collection)
-    pairs = list(project.pairs.filter(state=PairState.OPEN).select_related("document")[:MOST_TASKS])
+    waiting = project.pairs.filter(readable("document"), state=PairState.OPEN)
+    pairs = list(waiting.select_related("document")[:MOST_TASKS])
     passages = Passages({pair.document_id for pair in pairs})
     tasks = [_task(pair, passages.text(pair)) for pair in pairs]
     with transaction.atomic():
@@ -83,13 +84,14 @@ class Passages:
 
     def __init__(self, documents: Iterable[int]) -> None:
         self._lines: dict[int, list[tuple[tuple[int, int], str]]] = {pk: [] for pk in documents}
-        rows = Line.objects.filter(document_id__in=list(self._lines), is_furniture=False)
+        there = Document.objects.filter(pk__in=list(self._lines)).readable()
+        rows = Line.objects.filter(document__in=there, is_furniture=False)
         cells = rows.order_by("document_id", "page_num", "line_num")
         for document, page, line, text in cells.values_list("document_id", "page_num", "line_num", "text"):
             self._lines[document].append(((page, line), text))
 
     def text(self, pair: Pair | Label) -> str:
-        """The lines of a pair or label; empty where they were erased with their document."""
+        """The lines of a pair or label; empty where their document was deleted."""
         lines = self._lines[pair.document_id]
         first = bisect_left(lines, (pair.page_start, pair.line_start), key=lambda line: line[0])
         last = bisect_right(lines, (pair.page_end, pair.line_end), key=lambda line: line[0])

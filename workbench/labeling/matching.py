@@ -6,6 +6,7 @@ share at least half of the text of the shorter one: the clause stands in the pas
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -23,6 +24,8 @@ LEAST_SHARED = 0.5
 
 #: Characters by (page, line): which lines a passage has, and how much each weighs.
 Lines = Mapping[tuple[int, int], int]
+#: The same of a document, in the order of the lines.
+_Placed = Sequence[tuple[tuple[int, int], int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +96,17 @@ def _of_the_same_text(label: Labelled, candidates: Iterable[PoolCandidate]) -> P
 
 
 def _nearest(
-    texts: Mapping[int, Lines], label: Labelled, candidates: Iterable[tuple[PoolCandidate, Lines]]
+    texts: Mapping[int, _Placed], label: Labelled, candidates: Iterable[tuple[PoolCandidate, Lines]]
 ) -> PoolCandidate | None:
     first, last = (label.page_start, label.line_start), (label.page_end, label.line_end)
-    lines = {
-        place: size for place, size in texts.get(label.document_id, {}).items() if first <= place <= last
-    }
-    return best_match(lines, candidates)
+    of_document = texts.get(label.document_id, ())
+    start = bisect_left(of_document, first, key=_place)
+    end = bisect_right(of_document, last, key=_place)
+    return best_match(dict(of_document[start:end]), candidates)
+
+
+def _place(line: tuple[tuple[int, int], int]) -> tuple[int, int]:
+    return line[0]
 
 
 def best_match(lines: Lines, candidates: Iterable[tuple[PoolCandidate, Lines]]) -> PoolCandidate | None:
@@ -127,8 +134,8 @@ def candidate_lines(candidate: PoolCandidate) -> Lines:
     return lines
 
 
-def _lines_of(labels: Iterable[Labelled]) -> dict[int, Lines]:
-    """The lines of the pages that the labels speak of, by document."""
+def _lines_of(labels: Iterable[Labelled]) -> dict[int, _Placed]:
+    """The lines of the pages that the labels speak of, by document, in their order."""
     pages: dict[int, tuple[int, int]] = {}
     for label in labels:
         first, last = pages.get(label.document_id, (label.page_start, label.page_end))
@@ -136,12 +143,10 @@ def _lines_of(labels: Iterable[Labelled]) -> dict[int, Lines]:
     wanted = Q()
     for document_id, between in pages.items():
         wanted |= Q(document_id=document_id, page_num__range=between)
-    found: dict[int, dict[tuple[int, int], int]] = {document_id: {} for document_id in pages}
-    rows = Line.objects.filter(wanted, is_furniture=False).values_list(
-        "document_id", "page_num", "line_num", "text"
-    )
-    for document_id, page, line, text in rows:
-        found[document_id][page, line] = _size(text)
+    found: dict[int, list[tuple[tuple[int, int], int]]] = {document_id: [] for document_id in pages}
+    rows = Line.objects.filter(wanted, is_furniture=False).order_by("document_id", "page_num", "line_num")
+    for document_id, page, line, text in rows.values_list("document_id", "page_num", "line_num", "text"):
+        found[document_id].append(((page, line), _size(text)))
     return dict(found)
 
 

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from workbench.accounts.permissions import OfCollectionQuerySet, Permission, member_condition
 from workbench.checklists.models import QuestionSet
-from workbench.documents.models import Collection, Document
+from workbench.documents.models import Collection, Document, readable
 from workbench.documents.restrictions import open_to
 from workbench.review.models import Review
 from workbench.runs.models import Candidate, RoleChoice
@@ -327,8 +327,10 @@ class PairQuerySet(models.QuerySet["Pair"]):
     """Pairs, filtered by what a user may do."""
 
     def visible_to(self, user: User, permission: Permission) -> PairQuerySet:
-        """Those in collections where the user holds the permission, of documents that are open to the user."""
-        return self.filter(member_condition(user, permission, prefix="collection"), open_to(user, "document"))
+        """Those in collections where the user holds the permission, of documents that are open to the user and not
+        deleted: whoever gets a pair reads its text."""
+        member = member_condition(user, permission, prefix="collection")
+        return self.filter(member, open_to(user, "document"), readable("document"))
 
 
 class Pair(models.Model):
@@ -394,9 +396,9 @@ class SlotQuerySet(models.QuerySet["Slot"]):
     """Places, filtered by what a user may do."""
 
     def visible_to(self, user: User, permission: Permission) -> SlotQuerySet:
-        """Those of pairs in collections where the user holds the permission, of documents that are open to the user."""
+        """Those of pairs that the user sees with the permission (:class:`PairQuerySet`)."""
         member = member_condition(user, permission, prefix="pair__collection")
-        return self.filter(member, open_to(user, "pair__document"))
+        return self.filter(member, open_to(user, "pair__document"), readable("pair__document"))
 
 
 class Slot(models.Model):

@@ -213,7 +213,9 @@ def corrected_page(*, user: User) -> dict[str, Any]:
             {"correction": row, "by": CORRECTED_BY[row.by], "page_url": _page_url(row.pair)}
             for row in progress.corrections(user=user)
         ],
-        "judged": Slot.objects.filter(person=user, state=SlotState.LABELLED).count(),
+        "judged": Slot.objects.visible_to(user, Permission.LABEL)
+        .filter(person=user, state=SlotState.LABELLED)
+        .count(),
         "tabs": tabs(user=user, active="corrected"),
         "tabs_label": _("Labelling"),
     }

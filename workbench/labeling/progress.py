@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission
-from workbench.documents.restrictions import open_to
+from workbench.documents.models import readable
 
 from .models import Label, Pair, PairState, Pass, PassKind, Project, Slot, SlotState, SourceChoice
 from .work import free_slots
@@ -94,16 +94,17 @@ def people_progress(*, project: Project) -> list[PersonProgress]:
 
 
 def pair_counts(*, project: Project) -> dict[str, int]:
-    """Pairs of a project by state, with those of the holdout and those that two people get. One query."""
+    """Pairs of a project by state, with those of the holdout and those that two people get. One query. A pair of a
+    deleted document waits for nobody."""
     second = Slot.objects.filter(pair=OuterRef("pk"), number=2)
     return (
         Pair.objects.filter(project=project)
         .annotate(is_double=Exists(second))
         .aggregate(
             total=Count("pk"),
-            open=Count("pk", filter=Q(state=PairState.OPEN)),
-            disputed=Count("pk", filter=Q(state=PairState.DISPUTED)),
-            unclear=Count("pk", filter=Q(state=PairState.UNCLEAR)),
+            open=Count("pk", filter=Q(state=PairState.OPEN) & readable("document")),
+            disputed=Count("pk", filter=Q(state=PairState.DISPUTED) & readable("document")),
+            unclear=Count("pk", filter=Q(state=PairState.UNCLEAR) & readable("document")),
             set_aside=Count("pk", filter=Q(state=PairState.SET_ASIDE)),
             settled=Count("pk", filter=Q(state=PairState.SETTLED)),
             holdout=Count("pk", filter=Q(is_holdout=True)),
@@ -115,8 +116,8 @@ def pair_counts(*, project: Project) -> dict[str, int]:
 
 def corrections(*, user: User, limit: int = 200) -> list[Correction]:
     """Where this person was corrected, the latest first: by an adjudicator, by a reviewer's decision on the same
-    candidate, or by a known answer. Three queries."""
-    slots = Slot.objects.filter(open_to(user, "pair__document"), person=user, state=SlotState.LABELLED)
+    candidate, or by a known answer; in collections where they label now. Three queries."""
+    slots = Slot.objects.visible_to(user, Permission.LABEL).filter(person=user, state=SlotState.LABELLED)
     slots = slots.select_related("pair__document")
     adjudicated = slots.filter(is_check=False, pair__adjudication__isnull=False).exclude(
         role=F("pair__adjudication__label__role")

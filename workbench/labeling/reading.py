@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from django.db.models import Q
 
-from workbench.documents.models import Line, Section
+from workbench.documents.models import Line, Section, readable
 from workbench.documents.selectors import PageView, page_size, placed_line
 
 from .models import Pair
@@ -19,7 +19,7 @@ AROUND = 4
 class Reading:
     """A passage with what stands around it, as a page shows it: the image is of one page, the lines are those of all
     that the passage stands on. ``breadcrumb`` leads from the outermost section to its own. ``view.lines`` is empty
-    where the text was erased with its document."""
+    where the document was deleted."""
 
     view: PageView
     breadcrumb: tuple[str, ...]
@@ -33,16 +33,13 @@ def pair_reading(pair: Pair, *, page_num: int | None = None) -> Reading:
         span = before & after
     else:
         span = before | after | Q(page_num__gt=pair.page_start, page_num__lt=pair.page_end)
-    rows = [
-        row
-        for row in Line.objects.filter(span, document_id=pair.document_id).order_by("page_num", "line_num")
-        if not row.is_furniture
-    ]
+    lines = Line.objects.filter(span, readable("document"), document_id=pair.document_id)
+    rows = [row for row in lines.order_by("page_num", "line_num") if not row.is_furniture]
     shown = min(max(page_num or pair.page_start, pair.page_start), pair.page_end)
     view = page_size(document=pair.document, page_num=shown)
-    lines = [placed_line(row, page=view, is_marked=_is_inside(pair, row)) for row in rows]
+    placed = [placed_line(row, page=view, is_marked=_is_inside(pair, row)) for row in rows]
     inside = next((row for row in rows if _is_inside(pair, row) and row.section_id), None)
-    return Reading(replace(view, lines=lines), _breadcrumb(pair, inside.section_id if inside else ""))
+    return Reading(replace(view, lines=placed), _breadcrumb(pair, inside.section_id if inside else ""))
 
 
 def _is_inside(pair: Pair, row: Line) -> bool:

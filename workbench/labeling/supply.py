@@ -18,6 +18,7 @@ from workbench.accounts.models import User
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.checklists.models import QuestionSet
+from workbench.documents.models import readable
 from workbench.errors import WorkbenchError
 from workbench.review.enqueue import disagreement, uncertainty
 from workbench.review.selectors import REVIEWS, current_review, effective_role
@@ -73,7 +74,7 @@ def pairs_add_from_runs(
 
 def projects_to_fill() -> list[int]:
     """Open projects where fewer pairs wait than they are to keep waiting. One query."""
-    waiting = Count("pairs", filter=Q(pairs__state=PairState.OPEN))
+    waiting = Count("pairs", filter=Q(pairs__state=PairState.OPEN) & readable("pairs__document"))
     projects = Project.objects.filter(is_open=True, keep_waiting__gt=0).annotate(waiting=waiting)
     return list(projects.filter(waiting__lt=F("keep_waiting")).order_by("pk").values_list("pk", flat=True))
 
@@ -88,7 +89,8 @@ def project_fill(*, project_id: int) -> Supplied | None:
         project = locked.filter(pk=project_id, is_open=True).first()
         if project is None:
             return None
-        missing = project.keep_waiting - project.pairs.filter(state=PairState.OPEN).count()
+        waiting = project.pairs.filter(readable("document"), state=PairState.OPEN).count()
+        missing = project.keep_waiting - waiting
         if missing <= 0:
             return None
         return pairs_add_from_runs(actor=User.objects.system(), project=project, limit=missing)
@@ -174,7 +176,10 @@ def pair_key(pair: Pair) -> PairKey:
 
 def _candidates(project: Project, question_set: QuestionSet | None) -> QuerySet[Candidate]:
     candidates = Candidate.objects.filter(
-        run__collection_id=project.collection_id, run__status=RunStatus.DONE, verdict__isnull=False
+        readable("document"),
+        run__collection_id=project.collection_id,
+        run__status=RunStatus.DONE,
+        verdict__isnull=False,
     )
     if question_set is not None:
         candidates = candidates.filter(run__cells__round__question_set=question_set).distinct()

@@ -46,6 +46,9 @@ MAX_MEGABYTES = 50
 MAX_BYTES = MAX_MEGABYTES * MEGABYTE
 MAX_ROWS = 200_000
 MAX_QUESTION = 4000
+_COLUMNS = (
+    "question", "document", "page", "line_from", "line_to", "page_to", "text", "role", "label", "judge", "seconds",
+)  # fmt: skip
 _BINARY = {"1": Role.PRIMARY, "0": Role.DISCARDED, "true": Role.PRIMARY, "false": Role.DISCARDED}
 #: The number of a row in its file with its cells by column, or with a problem in words where it cannot be read.
 Row = tuple[int, Mapping[str, str] | str]
@@ -209,16 +212,12 @@ def _checked(
     collection: Collection, read: Iterator[Row], *, dry_run: bool, judge: str, needs_role: bool
 ) -> tuple[ImportReport, list[ReadRow]]:
     report, rows = ImportReport(dry_run=dry_run), []
-    texts = DocumentTexts(collection)
-    for line, raw in read:
-        report.rows += 1
-        if report.rows > MAX_ROWS:
-            raise WorkbenchError(
-                _("The file has more than %(limit)d rows. Split it.") % {"limit": MAX_ROWS},
-                code="too_many_rows",
-            )
+    given = _rows_given(read)
+    report.rows = len(given)
+    places = DocumentTexts(collection).places([{} if isinstance(raw, str) else raw for _line, raw in given])
+    for (line, raw), place in zip(given, places, strict=True):
         try:
-            rows.append(_read(line, raw, texts=texts, judge=judge, needs_role=needs_role))
+            rows.append(_read(line, raw, place=place, judge=judge, needs_role=needs_role))
         except WorkbenchError as error:
             shown = str(raw.get("question", ""))[:120] if isinstance(raw, Mapping) else str(raw)[:120]
             report.refuse(RefusedRow(line, storable(shown), error.message))
@@ -226,8 +225,27 @@ def _checked(
     return report, rows
 
 
+def _rows_given(read: Iterator[Row]) -> list[Row]:
+    """The rows of a file, of each the columns that are read."""
+    given: list[Row] = []
+    for line, raw in read:
+        if len(given) >= MAX_ROWS:
+            raise WorkbenchError(
+                _("The file has more than %(limit)d rows. Split it.") % {"limit": MAX_ROWS},
+                code="too_many_rows",
+            )
+        cells = raw if isinstance(raw, str) else {name: raw[name] for name in _COLUMNS if name in raw}
+        given.append((line, cells))
+    return given
+
+
 def _read(
-    line: int, raw: Mapping[str, str] | str, *, texts: DocumentTexts, judge: str, needs_role: bool
+    line: int,
+    raw: Mapping[str, str] | str,
+    *,
+    place: Place | WorkbenchError,
+    judge: str,
+    needs_role: bool,
 ) -> ReadRow:
     if isinstance(raw, str):
         raise WorkbenchError(raw)
@@ -242,10 +260,12 @@ def _read(
     name = storable(raw.get("judge", "")).strip() or judge.strip()
     if needs_role and not name:
         raise WorkbenchError(_("Say who judged: a column “judge”, or one name for the whole file."))
+    if isinstance(place, WorkbenchError):
+        raise place
     return ReadRow(
         line=line,
         question=question,
-        place=texts.place(raw),
+        place=place,
         role=role,
         judge=name[:200],
         seconds=_seconds(raw.get("seconds", "")),

@@ -21,7 +21,6 @@ from workbench.accounts.permissions import Permission, has_permission, roles_wit
 from workbench.audit.actions import Action
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
-from workbench.documents.restrictions import open_to
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.runs.models import RoleChoice
 
@@ -47,8 +46,8 @@ UNSURE_PEOPLE = 2
 
 def slot_held(*, actor: User, project: Project) -> Slot | None:
     """The pair that is on this person's desk; None when there is none."""
-    held = Slot.objects.filter(
-        open_to(actor, "pair__document"), pair__project=project, person=actor, state=SlotState.HELD
+    held = Slot.objects.visible_to(actor, Permission.LABEL).filter(
+        pair__project=project, person=actor, state=SlotState.HELD
     )
     return held.select_related("pair__document", "pair__project", "pair__collection").order_by("id").first()
 
@@ -122,8 +121,9 @@ def slot_release(*, actor: User, slot: Slot) -> None:
 def undo_last(*, actor: User, project: Project) -> Slot:
     """Takes back this person's last act in the project, and lays its pair on their desk again.
 
-    Raises :class:`Conflict` when there is nothing to take back, when the pair was adjudicated since, or when somebody
-    else has the passed-over pair now.
+    Raises :class:`NotAllowed` without the right to label; :class:`Conflict` when there is nothing to take back, when
+    the pair was adjudicated since or its document is closed to them, or when somebody else has the passed-over pair
+    now.
     """
     with transaction.atomic():
         _require_label_right(actor=actor, project=project)
@@ -186,20 +186,23 @@ def free_slots(*, actor: User, project: Project) -> QuerySet[Slot]:
     """Places that nobody holds, of pairs that this person has no place in."""
     own = Slot.objects.filter(pair=OuterRef("pair"), person=actor)
     free = Q(state=SlotState.WAITING) | Q(state=SlotState.HELD, held_until__lt=Now())
-    return Slot.objects.filter(
-        free,
-        open_to(actor, "pair__document"),
-        pair__project=project,
-        pair__state=PairState.OPEN,
-        is_check=False,
-    ).exclude(Exists(own))
+    return (
+        Slot.objects.visible_to(actor, Permission.LABEL)
+        .filter(
+            free,
+            pair__project=project,
+            pair__state=PairState.OPEN,
+            is_check=False,
+        )
+        .exclude(Exists(own))
+    )
 
 
 def _take_check(*, actor: User, project: Project) -> Slot | None:
     """A known answer that this person has not met, in a place of its own."""
     own = Slot.objects.filter(pair=OuterRef("pk"), person=actor)
     passed = Pass.objects.filter(pair=OuterRef("pk"), person=actor)
-    known = Pair.objects.filter(open_to(actor, "document"), project=project, gold_role__isnull=False)
+    known = Pair.objects.visible_to(actor, Permission.LABEL).filter(project=project, gold_role__isnull=False)
     known = known.exclude(Exists(own)).exclude(Exists(passed))
     # A pair that still waits for labels is given out as work, not as a check.
     known = known.exclude(Exists(Slot.objects.filter(pair=OuterRef("pk"), is_check=False).exclude(
@@ -237,11 +240,17 @@ def _give_back(slot: Slot) -> None:
 # --- parts ------------------------------------------------------------------------------------------
 
 
-def _require_label_right(*, actor: User, project: Project) -> None:
+def _require_label_right(*, actor: User, project: Project, pair: Pair | None = None) -> None:
+    """Asked anew at each act: roles may have been taken since, and a document deleted or restricted to others."""
     if not has_permission(actor, project.collection, Permission.LABEL):
         raise NotAllowed(_("Only annotators of this collection label its pairs."))
     if not project.is_open:
         raise Conflict(_("This project is closed; its pairs are not labelled any more."), code="closed")
+    if pair is not None and not Pair.objects.visible_to(actor, Permission.LABEL).filter(pk=pair.pk).exists():
+        raise Conflict(
+            _("The document of this pair was deleted, or is not open to you any more."),
+            code="document_closed",
+        )
 
 
 def _own_slot(*, actor: User, slot: Slot) -> Slot:
@@ -254,7 +263,7 @@ def _own_slot(*, actor: User, slot: Slot) -> Slot:
             _("This pair is not on your desk any more: it was released, or its time ran out."),
             code="not_held",
         )
-    _require_label_right(actor=actor, project=locked.pair.project)
+    _require_label_right(actor=actor, project=locked.pair.project, pair=locked.pair)
     return locked
 
 
@@ -324,6 +333,7 @@ def _nobody_can_tell(pair: Pair, places: list[Slot]) -> bool:
 
 
 def _undo_label(slot: Slot, *, actor: User) -> Slot:
+    _require_label_right(actor=actor, project=slot.pair.project, pair=slot.pair)
     if not slot.is_check and hasattr(slot.pair, "adjudication"):
         raise Conflict(_("This pair was adjudicated since; its labels stay as they are."), code="adjudicated")
     label = slot.label
@@ -336,6 +346,7 @@ def _undo_label(slot: Slot, *, actor: User) -> Slot:
 
 def _undo_pass(passed: Pass, *, actor: User) -> Slot:
     pair = passed.pair
+    _require_label_right(actor=actor, project=pair.project, pair=pair)
     if hasattr(pair, "adjudication") or pair.state == PairState.SET_ASIDE:
         raise Conflict(_("This pair was adjudicated since; its labels stay as they are."), code="adjudicated")
     passed.delete()

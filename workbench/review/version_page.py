@@ -65,7 +65,9 @@ def versions_page(*, document: Document, user: User, query: QueryDict) -> dict[s
 def _before(document: Document, user: User) -> Document | None:
     offer = open_offer(document)
     key = document.version_of_id or (offer.older_id if offer else None)
-    return Document.objects.visible_to(user).filter(pk=key).first() if key else None
+    if key is None or not document.is_readable:
+        return None
+    return Document.objects.visible_to(user).readable().filter(pk=key).first()
 
 
 # --- sections ---------------------------------------------------------------------------------------

@@ -147,10 +147,10 @@ DATABASES["default"]["ATOMIC_REQUESTS"] = False
 #: A standby that some reading acts may use (workbench/infra/replica.py). Empty: none.
 if env.text("DATABASE_REPLICA_URL"):
     DATABASES["replica"] = DATABASES["default"] | environ.Env.db_url_config(env.text("DATABASE_REPLICA_URL"))
-    DATABASES["replica"]["ENGINE"] = "django.db.backends.postgresql"
+    DATABASES["replica"]["ENGINE"] = "workbench.infra.standby"
     # One that is gone must not hold a page: libpq would wait for minutes.
     DATABASES["replica"]["OPTIONS"] = {
-        "connect_timeout": 2,
+        "connect_timeout": env.integer("DATABASE_REPLICA_CONNECT_SECONDS", 2),
         "keepalives_idle": 5,
         "keepalives_interval": 2,
         "keepalives_count": 3,
@@ -160,6 +160,9 @@ if env.text("DATABASE_REPLICA_URL"):
     DATABASE_ROUTERS = ["workbench.infra.replica.Router"]
 #: Seconds that it may be behind, and that an act waits for it at most, before the primary is read instead.
 DATABASE_REPLICA_LAG_SECONDS = env.integer("DATABASE_REPLICA_LAG_SECONDS", 1)
+#: Seconds for it to take a connection, and then to say how far it is; and for its answer to one query.
+DATABASE_REPLICA_CONNECT_SECONDS = env.integer("DATABASE_REPLICA_CONNECT_SECONDS", 2)
+DATABASE_REPLICA_QUERY_SECONDS = env.integer("DATABASE_REPLICA_QUERY_SECONDS", 60)
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 FORM_RENDERER = "django.forms.renderers.DjangoTemplates"

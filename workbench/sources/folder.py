@@ -135,6 +135,12 @@ def _check(values: Values) -> dict[str, str]:
     return {"folder": str(path)}
 
 
+def _shares(one: Values, other: Values) -> bool:
+    """Whether the folders are the same, or one lies in the other, wherever links on the way lead."""
+    first, second = (Path(os.path.realpath(values["folder"])) for values in (one, other))
+    return first.is_relative_to(second) or second.is_relative_to(first)
+
+
 FOLDER = Kind(
     name="folder",
     label=gettext_lazy("Watched folder"),
@@ -147,4 +153,5 @@ FOLDER = Kind(
     ),
     check=_check,
     open=FolderReader,
+    shares=_shares,
 )

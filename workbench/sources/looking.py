@@ -31,6 +31,7 @@ from workbench.errors import Unavailable, WorkbenchError
 from workbench.infra.leases import Heartbeat, LeaseLost, Limit, lease_claim, leased, new_owner
 from workbench.infra.storable import storable, storable_json
 
+from .borders import require_own_place
 from .kinds import kind_named
 from .models import FileState, Source, SourceFile, SourceState
 from .protocol import Cursor, Entry, Piece, Reader, SourceDown
@@ -128,6 +129,8 @@ def _look_at(source: Source, owner: str, heartbeat: Heartbeat) -> None:
             _("Its secret is under a key that is not known any more. Remove the source and add it again.")
         )
     try:
+        # Asked again: a link may lead elsewhere by now, and not every source was added under this rule.
+        require_own_place(collection=source.collection, kind=source.kind, settings=source.settings)
         reader = kind_named(source.kind).open(source.settings, secret)
     except WorkbenchError as error:
         raise SourceDown(error.message) from error

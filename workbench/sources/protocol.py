@@ -81,7 +81,9 @@ class Setting:
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of source. ``check`` gives the settings as they are stored, or raises ``WorkbenchError``; ``open`` makes a
-    reader from them and the secret, which is "" for a kind without one (``secret`` is its label)."""
+    reader from them and the secret, which is "" for a kind without one (``secret`` is its label). ``shares`` says
+    whether two sources read some of the same; needed where the worker's own rights open a place, as those of a
+    folder do."""
 
     name: str
     label: str | Promise
@@ -89,3 +91,11 @@ class Kind:
     check: Callable[[Values], dict[str, str]]
     open: Callable[[Values, str], Reader]
     secret: str | Promise = ""
+    shares: Callable[[Values, Values], bool] | None = None
+
+    def overlaps(self, one: Values, other: Values) -> bool:
+        """Whether sources of two collections with these settings would read some of the same. Whoever gives a secret
+        shows by it that they may read; without one, the same settings are the same place."""
+        if self.shares is not None:
+            return self.shares(one, other)
+        return not self.secret and dict(one) == dict(other)

@@ -11,12 +11,14 @@ from django.utils.translation import gettext as _
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
+from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.storable import storable
 
+from .borders import require_own_place
 from .kinds import kind_named, settings_checked
 from .models import FileState, Source, SourceFile, SourceState
 from .protocol import Values
@@ -31,7 +33,8 @@ def source_create(
 ) -> Source:
     """A new source, which is looked at soon.
 
-    Raises :class:`NotAllowed`, :class:`WorkbenchError` for settings that may not be, :class:`Conflict` for too many.
+    Raises :class:`NotAllowed`, :class:`WorkbenchError` for settings that may not be, :class:`Conflict` for too many and
+    for a place that another collection reads.
     """
     _require_manager(actor, collection)
     chosen = kind_named(kind)
@@ -49,6 +52,8 @@ def source_create(
     if len(secret) > _LONGEST_SECRET or not secret.isprintable():
         raise WorkbenchError(_("The secret is too long, or not on one line."), code="bad_secret")
     with transaction.atomic():
+        advisory_lock(LockSpace.SOURCE_PLACES)
+        require_own_place(collection=collection, kind=kind, settings=values)
         # One at a time, so that the limit holds.
         Collection.objects.select_for_update().get(pk=collection.pk)
         if collection.sources.exclude(state=SourceState.REMOVED).count() >= MOST_SOURCES:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import re
 import zipfile
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from openpyxl import Workbook
+from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 from pptx import Presentation
 from pptx.util import Inches
 
 from arbitration.errors import ParseFailure, PasswordRequired
-from arbitration.parsing import archive
+from arbitration.parsing import archive, xlsx
 from arbitration.parsing.drafts import Draft
 from arbitration.parsing.finish import finish
 from arbitration.parsing.limits import ParseLimits
@@ -87,6 +91,50 @@ def test_a_sheet_is_a_section_and_each_row_names_its_columns() -> None:
     assert "Acme" in searched
     assert "Secret" not in searched
     assert "out of sight" not in searched
+
+
+def _of_hidden_columns(_workbook_: Workbook, sheet: Worksheet) -> None:
+    for number in range(1, 5):
+        sheet.append([f"R{number}C{column}" for column in range(1, 41)])
+    for column in range(2, 41, 2):
+        sheet.column_dimensions[get_column_letter(column)].hidden = True
+
+
+def test_hidden_columns_are_worked_out_once_a_sheet(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    of = xlsx._HiddenColumns.of
+    monkeypatch.setattr(
+        xlsx._HiddenColumns, "of", lambda dimensions: made.append(len(dimensions)) or of(dimensions)
+    )
+    draft = draft_of_xlsx(_workbook(_of_hidden_columns), limits=_LIMITS)
+    assert made == [20]
+    shown = " ".join(_lines(draft))
+    hidden = " ".join(line.text for line in draft.lines if line.is_hidden)
+    assert all(f"R4C{column}" in (shown, hidden)[column % 2 == 0] for column in range(1, 41))
+
+
+@given(st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60), st.booleans()), max_size=20))
+def test_a_column_is_hidden_that_a_hidden_run_holds(runs: list[tuple[int, int, bool]]) -> None:
+    dimensions = {
+        str(number): {"min": str(first), "max": str(last), "hidden": "1" if is_hidden else "0"}
+        for number, (first, last, is_hidden) in enumerate(runs)
+    }
+    hidden = xlsx._HiddenColumns.of(dimensions)
+    for column in range(62):
+        expected = any(first <= column <= last for first, last, is_hidden in runs if is_hidden)
+        assert (column in hidden) == expected
+    assert len(hidden.firsts) == len(hidden.lasts) <= 31
+
+
+def test_columns_described_after_the_rows_are_refused() -> None:
+    """They would hide what was shown before."""
+    data = _workbook(_of_hidden_columns)
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        text = package.read("xl/worksheets/sheet1.xml").decode()
+    columns = re.search(r"<cols>.*</cols>", text)
+    assert columns
+    late = text.replace(columns.group(), "").replace("</sheetData>", f"</sheetData>{columns.group()}")
+    assert _code(draft_of_xlsx, _with_part(data, "xl/worksheets/sheet1.xml", late)) == "corrupt"
 
 
 def _deck() -> bytes:

@@ -236,7 +236,7 @@ def source(scene: Scene) -> Mapping[str, Any]:
     """A watched folder, as the API takes it."""
     from tests.workbench.addresses import source_folder
 
-    settings = {"folder": str(source_folder())}
+    settings = {"folder": str(source_folder() / "alpha")}
     return {"collection": "alpha", "kind": "folder", "name": "In", "settings": settings}
 
 

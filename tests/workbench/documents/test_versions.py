@@ -9,6 +9,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import IntegrityError, transaction
 from django.test import Client
+from django.urls import reverse
 
 from tests.workbench.cast import Cast
 from tests.workbench.scene import TEXT, HashEmbedder, make_document, make_run
@@ -16,6 +17,7 @@ from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.documents import ingest
 from workbench.documents.embedding import active_space
+from workbench.documents.erasure import document_delete, document_keep
 from workbench.documents.models import Document, OfferState, VersionOffer
 from workbench.documents.services import document_upload
 from workbench.documents.store import DatabaseCandidateStore
@@ -376,6 +378,21 @@ def test_the_page_shows_sections_side_by_side_and_the_difference(
 
 
 @pytest.mark.data
+def test_a_deleted_version_is_not_shown_beside_the_other(
+    cast: Cast, first: Document, second: Document, client_as: ClientAs
+) -> None:
+    version_accept(actor=cast.analyst, document=second)
+    page = reverse("documents:versions", args=[second.pk])
+    assert client_as(cast.auditor).get(page).context["older"] == first
+    document_delete(actor=cast.admin, document=first, reason="The client asked for it.")
+    shown = client_as(cast.auditor).get(page)
+    assert shown.context["older"] is None
+    assert "rows" not in shown.context
+    document_keep(actor=cast.admin, document=first, reason="It was a mistake.")
+    document_delete(actor=cast.admin, document=second, reason="The client asked for it.")
+    assert client_as(cast.auditor).get(page).context["older"] is None
+
+
 def test_three_versions_of_one_agreement(
     cast: Cast, shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.db.models.functions import Now
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene, make_document
@@ -19,6 +20,7 @@ from workbench.audit.models import AuditEvent
 from workbench.documents.erasure import (
     document_delete,
     document_keep,
+    documents_due,
     documents_retain,
     hold_set,
     retention_set,
@@ -266,6 +268,26 @@ class TestRetention:
             document_keep(actor=cast.admin, document=scene.document, reason="Too soon.")
         retention_set(actor=cast.admin, collection=cast.alpha, days=60, delay_days=7, reason="Longer.")
         document_keep(actor=cast.admin, document=scene.document, reason="Longer.")
+
+    def test_what_is_not_due_is_not_looked_at(self, cast: Cast, scene: Scene) -> None:
+        """The index of age holds neither deleted documents nor those that are being read, and its condition is the
+        question's."""
+        old = make_document(collection=cast.alpha, owner=cast.analyst, name="old.txt")
+        Document.objects.filter(pk=old.pk).update(created_at=Now() - timedelta(days=31))
+        retention_set(actor=cast.admin, collection=cast.alpha, days=30, delay_days=7, reason="Policy.")
+        retention_set(actor=cast.outsider, collection=cast.beta, days=30, delay_days=7, reason="Policy.")
+        hold_set(actor=cast.outsider, collection=cast.beta, is_held=True, reason="A case.")
+        with CaptureQueriesContext(connection) as queries:
+            assert [document.pk for document in documents_due()] == [old.pk]
+        (_collections, search) = [query["sql"] for query in queries]
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+            cursor.execute("SET LOCAL enable_sort = off")
+            cursor.execute(f"EXPLAIN (COSTS OFF) {search}")
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+        assert "documents_by_age" in plan
+        condition = next(line for line in plan.splitlines() if "Index Cond" in line and "created_at" in line)
+        assert "collection_id" in condition
 
     def test_its_limits(self, cast: Cast) -> None:
         for days, delay in ((0, 7), (36_501, 7), (30, -1), (30, 366)):

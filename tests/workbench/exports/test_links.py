@@ -15,6 +15,7 @@ from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import ClientAs
 from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
+from workbench.accounts.models import MemberRole, Membership, User
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.exports import links
@@ -89,6 +90,22 @@ def test_it_closes_when_it_expires_is_revoked_or_the_signature_is_set_aside(cast
     run_reopen(actor=cast.reviewer, run=scene.run, reason="A clause was missed.")
     assert Client().get(address).status_code == 404
     assert links.link_state(links.link_for(user=cast.reviewer, pk=third.pk)) == "reopened"
+
+
+def test_it_does_not_outlive_the_role_of_whoever_made_it(cast: Cast, scene: Scene) -> None:
+    link, address = made(cast, scene)
+    roles = Membership.objects.filter(user=cast.reviewer, collection=cast.alpha)
+    for role, status in ((MemberRole.ANALYST, 404), (MemberRole.ADMIN, 200), (MemberRole.AUDITOR, 404)):
+        roles.update(role=role)
+        assert Client().get(address).status_code == status
+    assert links.link_state(links.link_for(user=cast.admin, pk=link.pk)) == "restricted"
+    roles.update(role=MemberRole.REVIEWER)
+    assert Client().get(address).status_code == 200
+    User.objects.filter(pk=cast.reviewer.pk).update(is_active=False)
+    assert Client().get(address).status_code == 404
+    User.objects.filter(pk=cast.reviewer.pk).update(is_active=True)
+    roles.delete()
+    assert Client().get(address).status_code == 404
 
 
 def test_erased_text_closes_it(cast: Cast, scene: Scene) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -155,7 +158,9 @@ def _configure(node: Node) -> None:
     _forget()
     settings = connections.settings["default"]
     connections.settings[ALIAS] = settings | {
+        "ENGINE": "workbench.infra.standby",
         "PORT": node.port,
+        "OPTIONS": settings.get("OPTIONS", {}) | {"connect_timeout": 2},
         "TEST": settings["TEST"] | {"MIRROR": "default"},
     }
 
@@ -388,6 +393,66 @@ def test_killed_in_the_middle_of_a_page_the_primary_answers(
     eventually(
         lambda: client.get(reverse("audit:trail")) and not replica._known.reason, what="it is read again"
     )
+
+
+@contextmanager
+def hanging(node: Node) -> Iterator[None]:
+    """Every process of the server is stopped: its connections stay open, and nobody answers on them."""
+    postmaster = int((node.folder / "postmaster.pid").read_text().split()[0])
+    children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+    stopped = [postmaster, *map(int, children)]
+    for process in stopped:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in reversed(stopped):
+            os.kill(process, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_one_that_hangs_is_left_and_the_primary_answers(
+    standby: Servers, settings: Any, is_connected: bool
+) -> None:
+    settings.DATABASE_REPLICA_CONNECT_SECONDS = 1
+    database = from_replica(lambda: Run.objects.db)
+    assert database() == ALIAS
+    if not is_connected:
+        connections[ALIAS].close()
+    with hanging(standby.standby):
+        begun = time.monotonic()
+        assert database() == "default"
+        assert time.monotonic() - begun < 30
+        assert replica._known.reason == "away"
+        assert replica_state() == replica.ReplicaState("away", None)
+    replica._known.quiet_until = 0
+    assert database() == ALIAS
+
+
+def test_one_that_hangs_in_the_middle_is_left_too(standby: Servers, settings: Any) -> None:
+    settings.DATABASE_REPLICA_QUERY_SECONDS = 1
+    begun: list[str] = []
+
+    @from_replica
+    def act() -> tuple[str, int]:
+        begun.append(Run.objects.db)
+        if len(begun) > 1:
+            return Run.objects.db, Run.objects.count()
+        with hanging(standby.standby):
+            return Run.objects.db, Run.objects.count()
+
+    assert act() == ("default", 0)
+    assert begun == [ALIAS, "default"]
+    assert replica._known.reason == "broken"
+
+
+def test_a_query_of_one_that_is_slow_is_ended_there(standby: Servers, settings: Any) -> None:
+    """Else the standby would go on with it when nobody waits any more."""
+    settings.DATABASE_REPLICA_QUERY_SECONDS = 7
+    connections[ALIAS].close()
+    with connections[ALIAS].cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() == ("7s",)
 
 
 def test_a_failure_of_the_primary_is_not_taken_for_one_of_the_standby(standby: Servers) -> None:

@@ -24,6 +24,7 @@ from tests.workbench.labeling.makers import make_pairs, make_project
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
+from workbench.documents.erasure import document_delete
 from workbench.errors import NotAllowed, WorkbenchError
 from workbench.labeling import label_studio, trec
 from workbench.labeling.models import Label
@@ -175,6 +176,14 @@ def test_tasks_go_out_and_come_back_as_labels(cast: Cast, here: None) -> None:
     assert (known.person, known.role, known.seconds) == (cast.annotator, "supporting", 4.5)
     assert (outside.judge_name, outside.role) == ("Label Studio 17", "discarded")
     assert (known.page_start, known.line_start) == (first["data"]["page"], first["data"]["line_from"])
+
+
+def test_no_task_holds_the_text_of_a_deleted_document(cast: Cast, here: None) -> None:
+    project = make_project(cast)
+    (pair,) = make_pairs(project, 1)
+    document_delete(actor=cast.admin, document=pair.document, reason="The client asked for it.")
+    assert label_studio.project_tasks(actor=cast.admin, project=project) == []
+    assert label_studio.Passages([pair.document_id]).text(pair) == ""
 
 
 def test_the_document_shows_the_configuration_that_fits_the_tasks() -> None:

@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
+from django.test import Client
+from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arbitration.contracts import Role
 from tests.workbench.cast import Cast
 from tests.workbench.labeling.makers import annotators, make_pairs, make_project
-from workbench.accounts.models import User
+from workbench.accounts.models import MemberRole, Membership, User
 from workbench.audit.models import AuditEvent
+from workbench.documents.erasure import document_delete
+from workbench.documents.models import Document
+from workbench.documents.restricting import restriction_set
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.adjudication import disputes, outcome, pair_adjudicate, pair_set_aside
 from workbench.labeling.models import Label, Outcome, Pair, PairState, Pass, Project, Slot, SlotState
+from workbench.labeling.progress import corrections, pair_counts, pairs_waiting
+from workbench.labeling.reading import pair_reading
 from workbench.labeling.selectors import labels_for_gold, labels_for_training
-from workbench.labeling.work import draw, slot_answer, slot_claim_next, slot_pass, slot_release, undo_last
+from workbench.labeling.supply import projects_to_fill
+from workbench.labeling.work import (
+    draw,
+    slot_answer,
+    slot_claim_next,
+    slot_held,
+    slot_pass,
+    slot_release,
+    undo_last,
+)
+
+ClientAs = Callable[[User | None], Client]
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -492,3 +511,120 @@ class TestNobodyCanTell:
 
         pair.refresh_from_db()
         assert pair.state == PairState.SETTLED
+
+
+class TestDeletedDocuments:
+    """Nobody reads a deleted document at the desk, though its text waits for the erasure."""
+
+    def delete(self, cast: Cast) -> None:
+        document_delete(actor=cast.admin, document=Document.objects.get(), reason="The client asked for it.")
+
+    def test_its_pairs_are_not_given_out_nor_kept_on_a_desk(
+        self, cast: Cast, project: Project, client_as: ClientAs
+    ) -> None:
+        make_pairs(project, 1)
+        slot = claim(cast.annotator, project)
+        self.delete(cast)
+
+        assert slot_held(actor=cast.annotator, project=project) is None
+        assert slot_claim_next(actor=cast.annotator, project=project) is None
+        assert client_as(cast.annotator).get(f"/api/v1/labeling-desk/{slot.pk}/").status_code == 404
+        with pytest.raises(Conflict, match="deleted"):
+            slot_answer(actor=cast.annotator, slot=slot, role="primary")
+        assert pair_reading(slot.pair).view.lines == []
+
+    def test_no_known_answer_of_it_is_asked(self, cast: Cast, project: Project) -> None:
+        (pair,) = make_pairs(project, 1, gold_role="primary")
+        pair.slots.all().delete()
+        Project.objects.update(gold_share=1)
+        project.refresh_from_db()
+        self.delete(cast)
+
+        assert slot_claim_next(actor=cast.annotator, project=project) is None
+
+    def test_undo_does_not_bring_it_back(self, cast: Cast, project: Project) -> None:
+        make_pairs(project, 2)
+        slot_answer(actor=cast.annotator, slot=claim(cast.annotator, project), role="primary")
+        slot_pass(actor=cast.annotator, slot=claim(cast.annotator, project), kind="later")
+        self.delete(cast)
+
+        with pytest.raises(Conflict, match="deleted"):
+            undo_last(actor=cast.annotator, project=project)
+        Pass.objects.all().delete()
+        with pytest.raises(Conflict, match="deleted"):
+            undo_last(actor=cast.annotator, project=project)
+        assert Label.objects.standing().count() == 1
+
+    def test_its_pairs_wait_for_nobody(self, cast: Cast, project: Project) -> None:
+        Project.objects.update(keep_waiting=2)
+        first, second = annotators(cast, 2)
+        make_pairs(project, 1)
+        make_pairs(project, 1, places=2, start=1)
+        for person, role in ((first, "primary"), (second, "discarded")):
+            Project.objects.update(random_share=0)
+            (slot,) = Slot.objects.filter(pair__slots__number=2, state=SlotState.WAITING)[:1]
+            Slot.objects.filter(pk=slot.pk).update(
+                person=person, state=SlotState.HELD, held_until=Now() + timedelta(minutes=5)
+            )
+            slot_answer(actor=person, slot=slot, role=role)
+        make_pairs(project, 1, start=2)
+        assert projects_to_fill() == []
+        assert pair_counts(project=project)["disputed"] == 1
+        assert pairs_waiting(user=cast.annotator) == 2
+
+        self.delete(cast)
+
+        assert projects_to_fill() == [project.pk]
+        counts = pair_counts(project=project)
+        assert (counts["total"], counts["open"], counts["disputed"]) == (3, 0, 0)
+        assert pairs_waiting(user=cast.annotator) == 0
+        assert not disputes(user=cast.reviewer).exists()
+
+
+class TestLostRights:
+    """The right is asked at each act, and of the document too."""
+
+    def lose(self, cast: Cast) -> None:
+        Membership.objects.filter(user=cast.annotator).delete()
+
+    def test_nothing_is_taken_back_or_answered(self, cast: Cast, project: Project) -> None:
+        make_pairs(project, 3)
+        slot_answer(actor=cast.annotator, slot=claim(cast.annotator, project), role="primary")
+        slot = claim(cast.annotator, project)
+        self.lose(cast)
+
+        for act in (
+            lambda: undo_last(actor=cast.annotator, project=project),
+            lambda: slot_answer(actor=cast.annotator, slot=slot, role="primary"),
+            lambda: slot_pass(actor=cast.annotator, slot=slot, kind="later"),
+        ):
+            with pytest.raises(NotAllowed):
+                act()
+        assert slot_held(actor=cast.annotator, project=project) is None
+
+    def test_nothing_is_told_of_earlier_corrections(
+        self, cast: Cast, project: Project, client_as: ClientAs
+    ) -> None:
+        (pair,) = make_pairs(project, 1, gold_role="primary")
+        Slot.objects.filter(pair=pair).update(
+            number=None, is_check=True, person=cast.annotator, state=SlotState.LABELLED, role="discarded",
+            decided_at=Now(),
+        )  # fmt: skip
+        client = client_as(cast.annotator)
+        assert pair.question in client.get(reverse("labeling:corrected")).content.decode()
+
+        Membership.objects.filter(user=cast.annotator).update(role=MemberRole.ANALYST)
+
+        assert pair.question not in client.get(reverse("labeling:corrected")).content.decode()
+        assert corrections(user=cast.annotator) == []
+
+    def test_a_pair_of_a_document_that_was_restricted_is_not_taken_back(
+        self, cast: Cast, project: Project
+    ) -> None:
+        (pair,) = make_pairs(project, 1)
+        slot_answer(actor=cast.annotator, slot=claim(cast.annotator, project), role="primary")
+        restriction_set(actor=cast.admin, document=pair.document, readers=[], reason="A case.")
+
+        with pytest.raises(Conflict, match="not open to you"):
+            undo_last(actor=cast.annotator, project=project)
+        assert Label.objects.standing().count() == 1

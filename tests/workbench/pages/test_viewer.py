@@ -9,8 +9,10 @@ from django.urls import reverse
 from tests.workbench.cast import Cast
 from tests.workbench.pages.conftest import ClientAs
 from tests.workbench.scene import TEXT, Scene, make_document
+from workbench.documents.erasure import document_delete
 from workbench.documents.likeness import SIZE, document_sketch, resemblance, sketch_of
 from workbench.documents.models import Document, Likeness, Line, Sketch
+from workbench.documents.selectors import page_view
 
 #: The retention changed, the rest stayed.
 CHANGED = TEXT | {
@@ -133,6 +135,21 @@ def test_no_document_of_another_collection_is_shown_beside_one(
         for pair in ([scene.document.pk, beyond.pk], [beyond.pk, scene.document.pk]):
             assert client.get(reverse("documents:beside", args=pair)).status_code == 404
             assert client.get("/api/v1/documents/{}/beside/{}/".format(*pair)).status_code == 404
+
+
+def test_a_deleted_document_is_read_on_neither_side_nor_cited(
+    reader: Client, cast: Cast, scene: Scene
+) -> None:
+    other = make_document(collection=cast.alpha, owner=cast.analyst, name="later.txt", text=CHANGED)
+    cited = reverse("documents:citation", args=[other.pk])
+    assert reader.get(cited, {"from": "1:5"}).status_code == 200
+    document_delete(actor=cast.admin, document=other, reason="The client asked for it.")
+    for pair in ([scene.document.pk, other.pk], [other.pk, scene.document.pk]):
+        assert reader.get(reverse("documents:beside", args=pair)).status_code == 404
+        assert reader.get("/api/v1/documents/{}/beside/{}/".format(*pair)).status_code == 404
+    assert reader.get(cited, {"from": "1:5"}).status_code == 404
+    other.refresh_from_db()
+    assert page_view(document=other, page_num=1).lines == []
 
 
 # --- nearly the same --------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ from workbench.documents.models import Document, DocumentStatus
 from workbench.erasure.purge import documents_purge
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.sources import looking
+from workbench.sources.folder import FolderReader
 from workbench.sources.looking import source_look
 from workbench.sources.models import FileState, Source, SourceFile
-from workbench.sources.protocol import Entry
+from workbench.sources.protocol import Entry, Kind
 from workbench.sources.selectors import sources_due
 from workbench.sources.services import (
     MOST_SOURCES,
@@ -158,6 +160,60 @@ def test_only_folders_that_the_operator_names_are_watched(
             settings={"folder": path.format(root=tmp_path)},
         )  # fmt: skip
     assert not Source.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["in", "in/below", "", "in/", "linked", "linked/below"])
+def test_no_folder_of_another_collection_is_watched(
+    cast: Cast, source: Source, folder: Path, client_as: ClientAs, path: str
+) -> None:
+    """Neither the same nor one that holds it or lies in it, whatever links lead there; of its own it may be."""
+    (folder.parent / "linked").symlink_to(folder)
+    settings = {"folder": str(folder.parent / path)}
+    with pytest.raises(Conflict, match="Another collection"):
+        source_create(actor=cast.outsider, collection=cast.beta, kind="folder", name="In", settings=settings)
+    source_pause(actor=cast.admin, source=source)
+    refused = client_as(cast.outsider).post(
+        reverse("sources:sources", args=["beta"]),
+        {"kind": "folder", "name": "In", "set_folder": settings["folder"]},
+    )
+    assert refused.status_code == 422
+    assert "Another collection" in refused.content.decode()
+    assert Source.objects.filter(collection=cast.beta).count() == 0
+    source_create(actor=cast.admin, collection=cast.alpha, kind="folder", name="In", settings=settings)
+
+
+def test_one_beside_it_or_of_a_removed_source_may_be(cast: Cast, source: Source, folder: Path) -> None:
+    def add(path: str) -> None:
+        settings = {"folder": path}
+        source_create(actor=cast.outsider, collection=cast.beta, kind="folder", name="In", settings=settings)
+
+    add(f"{folder}2")
+    source_remove(actor=cast.admin, source=source)
+    add(str(folder))
+
+
+def test_folders_that_overlap_by_now_are_not_read(cast: Cast, source: Source, folder: Path) -> None:
+    """As sources that were added before this was asked, or where a folder became a link to another's."""
+    (folder / "a.txt").write_text("x")
+    other = Source.objects.create(
+        collection=cast.beta, kind="folder", name="All", settings={"folder": str(folder.parent)},
+        created_by=cast.outsider,
+    )  # fmt: skip
+    for one in (source, other):
+        look(one, 2)
+        assert "Another collection" in one.error
+    assert names() == []
+    source_remove(actor=cast.outsider, source=other)
+    look(source, 2)
+    assert (source.error, names()) == ("", ["a.txt"])
+
+
+def test_kinds_without_a_secret_read_one_place_for_one_collection() -> None:
+    """Whoever gives a secret shows by it that they may read."""
+    kind = Kind(name="x", label="X", settings=(), check=dict, open=FolderReader)
+    assert kind.overlaps({"a": "1"}, {"a": "1"})
+    assert not kind.overlaps({"a": "1"}, {"a": "2"})
+    assert not replace(kind, secret="Token").overlaps({"a": "1"}, {"a": "1"})
 
 
 def test_a_folder_that_is_no_longer_allowed_is_not_read(source: Source, folder: Path, settings: Any) -> None:

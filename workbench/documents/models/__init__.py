@@ -2,6 +2,7 @@
 
 from ..restrictions import Restriction as Restriction
 from .documents import DELETED_STATUSES as DELETED_STATUSES
+from .documents import RESTING_STATUSES as RESTING_STATUSES
 from .documents import WORKING_STATUSES as WORKING_STATUSES
 from .documents import Collection as Collection
 from .documents import CollectionField as CollectionField
@@ -14,6 +15,7 @@ from .documents import FieldKind as FieldKind
 from .documents import OfferState as OfferState
 from .documents import Particular as Particular
 from .documents import VersionOffer as VersionOffer
+from .documents import readable as readable
 from .search_index import EmbeddingSpace as EmbeddingSpace
 from .search_index import IndexedDocument as IndexedDocument
 from .search_index import IndexedPart as IndexedPart

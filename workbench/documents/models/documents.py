@@ -90,8 +90,17 @@ WORKING_STATUSES = (
 )
 
 
+#: Documents that nobody reads into the product now, and nobody deleted.
+RESTING_STATUSES = (DocumentStatus.READY, DocumentStatus.FAILED, DocumentStatus.CANCELLED)
+
 #: Documents deleted by somebody or at the end of their retention.
 DELETED_STATUSES = (DocumentStatus.DELETED, DocumentStatus.ERASED)
+
+
+def readable(path: str = "") -> Q:
+    """The filter that keeps rows whose document may be read: nobody reads a deleted one, even while its text waits for
+    the erasure. ``path`` leads from the filtered model to its document."""
+    return ~Q(**{f"{path}__status__in" if path else "status__in": DELETED_STATUSES})
 
 
 class DocumentQuerySet(models.QuerySet["Document"]):
@@ -100,6 +109,10 @@ class DocumentQuerySet(models.QuerySet["Document"]):
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> DocumentQuerySet:
         """Documents in collections where the user has the permission, except those restricted to others."""
         return self.filter(member_condition(user, permission, prefix="collection"), open_to(user))
+
+    def readable(self) -> DocumentQuerySet:
+        """Documents whose text may be read and carried out: all but the deleted ones."""
+        return self.filter(readable())
 
     def ready(self) -> DocumentQuerySet:
         """Documents that can be asked."""
@@ -214,6 +227,12 @@ class Document(Retried):
                 condition=Q(finished_at__isnull=False),
                 name="documents_by_end",
             ),
+            # Of those that the retention may delete: the oldest of a collection.
+            models.Index(
+                fields=["collection", "created_at"],
+                condition=Q(status__in=RESTING_STATUSES),
+                name="documents_by_age",
+            ),
             models.Index(
                 fields=["erase_at"],
                 condition=Q(status__in=DELETED_STATUSES, settled_at__isnull=True),
@@ -242,6 +261,11 @@ class Document(Retried):
     def is_restricted(self) -> bool:
         """Whether only some people can see it. Needs no query if the restriction was selected along."""
         return hasattr(self, "restriction")
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether its text may be read, as :func:`readable` says it of rows."""
+        return self.status not in DELETED_STATUSES
 
     @property
     def is_working(self) -> bool:
