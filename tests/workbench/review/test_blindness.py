@@ -19,7 +19,13 @@ from workbench.api.tokens import token_create
 from workbench.documents.models import Document
 from workbench.labeling.selectors import labels_read
 from workbench.operations.trust import conduct_of
-from workbench.review.blindness import DecideFirst, hides, is_withheld, require_sight
+from workbench.review.blindness import (
+    DecideFirst,
+    hides,
+    is_withheld,
+    require_sight,
+    require_sight_of_collection,
+)
 from workbench.review.enqueue import BLIND_PRIORITY, queue_fill
 from workbench.review.filters import QueueFilter, queue_filtered
 from workbench.review.models import ItemStage, ItemState, QueueItem, Review, ReviewPolicy
@@ -121,7 +127,9 @@ class TestWhom:
         record = client.get(f"/api/v1/runs/{run.pk}/record/", headers={"Authorization": f"Bearer {key}"})
         assert record.json()["code"] == "decide_first"
 
-    def test_a_run_that_did_not_finish_tells_reviewers_nothing(self, cast: Cast, document: Document) -> None:
+    def test_a_run_that_did_not_finish_tells_reviewers_nothing(
+        self, cast: Cast, document: Document, client_as: Any
+    ) -> None:
         run = asked(cast, document)
         Run.objects.filter(pk=run.pk).update(status=RunStatus.FAILED, failure_reason="It broke.")
         run.refresh_from_db()
@@ -129,6 +137,29 @@ class TestWhom:
         shares(cast)
         assert is_withheld(user=cast.reviewer, run=run)
         assert not is_withheld(user=cast.analyst, run=run)
+        require_sight(user=cast.analyst, runs=[run])
+        require_sight_of_collection(user=cast.analyst, collection=cast.alpha)
+        for asked_of in ([run], Run.objects.filter(pk=run.pk)):
+            with pytest.raises(DecideFirst) as refused:
+                require_sight(user=cast.reviewer, runs=asked_of)
+            assert refused.value.run == run.pk
+        with pytest.raises(DecideFirst):
+            require_sight_of_collection(user=cast.reviewer, collection=cast.alpha)
+        candidate = run.candidates.first()
+        for path in (f"runs/{run.pk}/record", f"runs/{run.pk}/answer", f"candidates/{candidate.pk}/receipt"):
+            told = client_as(cast.reviewer).get(f"/api/v1/{path}/")
+            assert (told.status_code, told.json()["code"]) == (409, "decide_first"), path
+            assert client_as(cast.analyst).get(f"/api/v1/{path}/").status_code == 200, path
+        listed = client_as(cast.reviewer).get("/api/v1/runs/").json()["results"]
+        assert [(row["is_withheld"], row["not_found"]) for row in listed] == [(True, None)]
+
+    def test_a_run_on_its_way_is_withheld_and_says_so(self, cast: Cast, document: Document) -> None:
+        run = asked(cast, document)
+        Run.objects.filter(pk=run.pk).update(status=RunStatus.ARBITRATED)
+        run.refresh_from_db()
+        shares(cast)
+        with pytest.raises(DecideFirst, match="is not finished yet"):
+            require_sight(user=cast.reviewer, runs=[run])
 
     def test_who_took_a_decision_back_has_seen_it(self, cast: Cast, document: Document) -> None:
         """A second blind decision would count as one without being one."""
