@@ -11,7 +11,7 @@ where cards are decided blind (:func:`unfinished_runs`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Protocol
 
 from django.contrib import messages
@@ -25,7 +25,16 @@ from workbench.accounts.permissions import Permission, collections_of_member
 from workbench.errors import Conflict
 from workbench.runs.models import Candidate, ReviewState, Run, RunStatus, Verdict
 
-from .models import Comment, ItemStage, ItemState, QueueItem, Review, ReviewPolicy
+from .models import (
+    Comment,
+    ItemStage,
+    ItemState,
+    QueueItem,
+    Review,
+    ReviewAction,
+    ReviewPolicy,
+    SecondReview,
+)
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -38,6 +47,8 @@ BLIND_STAGE = Q(stage=ItemStage.SECOND) | Q(stage=ItemStage.FIRST, is_blind=True
 class Place(Protocol):
     """The relevant columns of a queue item, as a row or as plain values."""
 
+    @property
+    def candidate_id(self) -> int | None: ...
     @property
     def state(self) -> str: ...
     @property
@@ -78,7 +89,22 @@ class Sight:
             return self._will_be_blind(run.collection_id)
         if run.review_state == ReviewState.SIGNED or item is None:
             return False
-        return waits_blind(item) and item.first_reviewer_id != self._user.pk
+        return waits_blind(item) and not self._has_seen(item)
+
+    def _has_seen(self, item: Place) -> bool:
+        """Whether the person's own decision has shown them what the waiting item hides."""
+        if item.first_reviewer_id == self._user.pk:
+            return True
+        # A second review hides the role of another first reviewer too.
+        return item.stage == ItemStage.FIRST and item.candidate_id in self._decided
+
+    @cached_property
+    def _decided(self) -> frozenset[int | None]:
+        """The candidates that wait for a first decision again and that the person has decided before."""
+        items = QueueItem.objects.filter(_has_decided(self._user), state=ItemState.WAITING, is_blind=True)
+        return frozenset(
+            items.filter(stage=ItemStage.FIRST).order_by().values_list("candidate_id", flat=True)
+        )
 
     def _will_be_blind(self, collection_id: int) -> bool:
         """Whether the candidate will be decided blind. Verdicts exist before the queue is filled, and remain if a run
@@ -92,6 +118,24 @@ class Sight:
 def hides(*, item: Place | None, run: Run, user: User) -> bool:
     """:meth:`Sight.hides` for one card."""
     return Sight(user).hides(item=item, run=run)
+
+
+def _has_decided(user: User) -> Q:
+    """The condition that the person has decided the candidate of a queue item, and so has seen its role, even if they
+    took the decision back or said later that they cannot tell."""
+    own = Review.objects.filter(candidate=OuterRef("candidate"), reviewer=user)
+    seconds = SecondReview.objects.filter(candidate=OuterRef("candidate"), reviewer=user)
+    return Q(Exists(own.exclude(action=ReviewAction.UNSURE))) | Q(Exists(seconds))
+
+
+def has_decided(*, user: User, candidate: Candidate, besides: SecondReview | None = None) -> bool:
+    """Whether the person has decided this candidate before: their next decision is not a blind one. ``besides`` is the
+    second review that they give now."""
+    own = Review.objects.filter(candidate=candidate, reviewer=user).exclude(action=ReviewAction.UNSURE)
+    seconds = SecondReview.objects.filter(candidate=candidate, reviewer=user)
+    if besides is not None:
+        seconds = seconds.exclude(pk=besides.pk)
+    return own.exists() or seconds.exists()
 
 
 def waits_blind(item: Place | None) -> bool:
@@ -120,6 +164,7 @@ def hidden_items(*, user: User) -> QuerySet[QueueItem]:
         )
         .exclude(run__review_state=ReviewState.SIGNED)
         .exclude(first_reviewer=user)
+        .exclude(_has_decided(user), stage=ItemStage.FIRST)
         .order_by()
     )
 

@@ -17,10 +17,13 @@ from training.draw import blind_chance
 from workbench.accounts.permissions import Permission
 from workbench.api.tokens import token_create
 from workbench.documents.models import Document
+from workbench.errors import Conflict
+from workbench.labeling.models import Label
 from workbench.labeling.selectors import labels_read
 from workbench.operations.trust import conduct_of
 from workbench.review.blindness import (
     DecideFirst,
+    hidden_items,
     hides,
     is_withheld,
     require_sight,
@@ -31,7 +34,7 @@ from workbench.review.filters import QueueFilter, queue_filtered
 from workbench.review.models import ItemStage, ItemState, QueueItem, Review, ReviewPolicy
 from workbench.review.policy import policy_set
 from workbench.review.second import second_review_add
-from workbench.review.services import candidate_approve, candidate_choose, candidate_undo
+from workbench.review.services import candidate_approve, candidate_choose, candidate_undo, candidate_unsure
 from workbench.runs import execution
 from workbench.runs.models import Run, RunStatus, Verdict
 
@@ -172,6 +175,48 @@ class TestWhom:
         assert not hides(item=item, run=item.run, user=cast.reviewer)
         assert hides(item=item, run=item.run, user=cast.second_reviewer)
         assert not candidate_approve(actor=cast.reviewer, candidate=item.candidate).blind
+
+    @pytest.mark.parametrize("leave", [candidate_undo, candidate_unsure])
+    def test_what_each_of_them_saw_is_kept(self, cast: Cast, document: Document, leave: Any) -> None:
+        """Also after "cannot tell", and for more than one person."""
+        shares(cast)
+        item = items(asked(cast, document))[0]
+        for person in (cast.reviewer, cast.second_reviewer):
+            assert hides(item=item, run=item.run, user=person)
+            assert candidate_choose(actor=person, candidate=item.candidate, role="tangential").blind
+            leave(actor=person, candidate=item.candidate)
+            item.refresh_from_db()
+            assert (item.state, item.stage) == (ItemState.WAITING, ItemStage.FIRST)
+        for person in (cast.reviewer, cast.second_reviewer):
+            assert not hides(item=item, run=item.run, user=person)
+            assert not hidden_items(user=person).filter(pk=item.pk).exists()
+            with pytest.raises(Conflict) as refused:
+                candidate_choose(actor=person, candidate=item.candidate, role="primary")
+            assert refused.value.code == "not_blind"
+        decided = candidate_approve(actor=cast.reviewer, candidate=item.candidate)
+        assert (decided.blind, Label.objects.get(review=decided).blind) == (False, False)
+
+    def test_who_cannot_tell_at_first_has_seen_nothing(self, cast: Cast, document: Document) -> None:
+        shares(cast)
+        item = items(asked(cast, document))[0]
+        candidate_unsure(actor=cast.reviewer, candidate=item.candidate)
+        assert hides(item=item, run=item.run, user=cast.reviewer)
+        assert candidate_choose(actor=cast.reviewer, candidate=item.candidate, role="primary").blind
+
+    def test_a_second_review_by_who_decided_before_is_not_blind(self, cast: Cast, document: Document) -> None:
+        shares(cast, second=1)
+        item, other = items(asked(cast, document))[:2]
+        candidate_choose(actor=cast.second_reviewer, candidate=item.candidate, role="primary")
+        candidate_undo(actor=cast.second_reviewer, candidate=item.candidate)
+        blind = {}
+        for row in (item, other):
+            candidate_choose(actor=cast.reviewer, candidate=row.candidate, role="primary")
+            row.refresh_from_db()
+            assert hides(item=row, run=row.run, user=cast.second_reviewer), "the first reviewer's role"
+            second_review_add(actor=cast.second_reviewer, candidate=row.candidate, role="primary")
+            labels = Label.objects.filter(candidate=row.candidate, person=cast.second_reviewer)
+            blind[row.pk] = labels.latest("pk").blind
+        assert blind == {item.pk: False, other.pk: True}
 
 
 class TestQueue:
