@@ -114,8 +114,9 @@ def _candidate_decide(
         run = run_for_decision(actor=actor, run_id=candidate.run_id)
         locked = candidate_locked(candidate.pk, run=run)
         previous = current_review(locked)
-        _refuse_when_overtaken(actor=actor, previous=previous, seen_review_id=seen_review_id)
         item = item_locked(actor=actor, candidate=locked)
+        if not (blind and waits_blind(item)):  # a blind card that waits again hides the decision before
+            _refuse_when_overtaken(actor=actor, previous=previous, seen_review_id=seen_review_id)
         _refuse_wrong_way(actor=actor, candidate=locked, item=item, action=action, blind=blind)
         machine_role = machine_role_of(locked)
         before = effective_role(machine_role=machine_role, review=previous)
