@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db.models.functions import Now
+from django.urls import reverse
 
 from arbitration.contracts import Role
 from arbitration.settings import EngineSettings
@@ -30,6 +31,7 @@ from workbench.review.blindness import (
     require_sight_of_collection,
 )
 from workbench.review.enqueue import BLIND_PRIORITY, queue_fill
+from workbench.review.evidence import evidence_add
 from workbench.review.filters import QueueFilter, queue_filtered
 from workbench.review.models import ItemStage, ItemState, QueueItem, Review, ReviewPolicy
 from workbench.review.policy import policy_set
@@ -292,3 +294,27 @@ def test_what_is_withheld_comes_back(cast: Cast, document: Document, client_as: 
     told = second.get(f"/api/v1/reviews/?run={run.pk}").json()["results"]
     assert len(told) == Review.objects.filter(run=run).count() > 0
     assert {row["comment"] for row in told} == {"Mine."}
+
+
+def test_evidence_is_added_once_nothing_is_hidden(
+    cast: Cast, document: Document, client_as: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines added to a run that found nothing refute that it did, which tells every card's role."""
+    nothing = World("nothing", machine=(Role.DISCARDED,), first=())
+    monkeypatch.setattr(execution, "get_strategy", lambda name: Given(name, nothing))
+    shares(cast)
+    run = asked(cast, document)
+    lines = {"document": document, "first": (1, 2), "last": (1, 2), "role": "primary", "reason": "Mine."}
+    with pytest.raises(DecideFirst):
+        evidence_add(actor=cast.reviewer, run=run, **lines)
+    assert not Review.objects.exists()
+    client = client_as(cast.reviewer)
+    card = reverse("questions:evidence", args=[items(run)[0].candidate_id])
+    pages = [reverse("review:documents", args=[run.pk]), reverse("review:lines", args=[run.pk, document.pk])]
+    assert "data-add" not in client.get(card).text
+    assert client.get(pages[1]).url == run.get_absolute_url()
+    for item in items(run):
+        candidate_choose(actor=cast.reviewer, candidate=item.candidate, role="discarded")
+    assert "data-add" in client.get(card).text
+    assert client.get(pages[0], follow=True).status_code == client.get(pages[1]).status_code == 200
+    assert evidence_add(actor=cast.reviewer, run=run, **lines).added_by == cast.reviewer
