@@ -19,7 +19,7 @@ from workbench.runs.models import Answer, Candidate, ReviewState, RoleChoice, Ru
 from workbench.runs.places import lines_range
 from workbench.runs.records import anchor_of
 
-from .blindness import has_decided, require_sight, waits_blind
+from .blindness import has_decided, hides, require_sight, waits_blind
 from .enqueue import BLIND_PRIORITY, not_found_fill
 from .events import Decided, DecisionUndone, NotFoundDecided, decided, decision_undone, not_found_decided
 from .learning import alias_learn
@@ -115,9 +115,10 @@ def _candidate_decide(
         locked = candidate_locked(candidate.pk, run=run)
         previous = current_review(locked)
         item = item_locked(actor=actor, candidate=locked)
-        if not (blind and waits_blind(item)):  # a blind card that waits again hides the decision before
+        if not (waits_blind(item) and hides(item=item, run=run, user=actor)):  # else it would say who decided
             _refuse_when_overtaken(actor=actor, previous=previous, seen_review_id=seen_review_id)
-        _refuse_wrong_way(actor=actor, candidate=locked, item=item, action=action, blind=blind)
+        is_unsure = action == ReviewAction.UNSURE and (previous is None or previous.role is None)
+        _refuse_wrong_way(actor=actor, candidate=locked, item=item, is_unsure=is_unsure, blind=blind)
         machine_role = machine_role_of(locked)
         before = effective_role(machine_role=machine_role, review=previous)
         if blind and role == machine_role:
@@ -376,9 +377,10 @@ def item_locked(*, actor: User, candidate: Candidate) -> QueueItem | None:
 
 
 def _refuse_wrong_way(
-    *, actor: User, candidate: Candidate, item: QueueItem | None, action: str, blind: bool
+    *, actor: User, candidate: Candidate, item: QueueItem | None, is_unsure: bool, blind: bool
 ) -> None:
-    """Refuses a first decision on an item that needs a second review, and an open decision on a blind card."""
+    """Refuses a first decision on an item that needs a second review, and an open decision on a blind card, except
+    "cannot tell" where nobody's decision counts."""
     is_waiting = item is not None and item.state == ItemState.WAITING
     is_blind = (
         item is not None
@@ -399,7 +401,7 @@ def _refuse_wrong_way(
         )
     if blind and not is_blind:
         raise Conflict(_("This card is not a blind one: approve or override it."), code="not_blind")
-    if is_blind and not blind and action != ReviewAction.UNSURE:
+    if is_blind and not blind and not is_unsure:
         raise Conflict(
             _("This card is decided blind: choose a role before you see the machine's."), code="blind_first"
         )

@@ -13,11 +13,12 @@ from tests.workbench.scene import make_document, make_run
 from workbench.accounts.models import MemberRole, Membership, User
 from workbench.documents.models import Document
 from workbench.documents.versions import version_accept, version_offer
+from workbench.errors import Conflict
 from workbench.review.carry_over import anchors_carry_over
 from workbench.review.models import CarriedState, ItemStage, ItemState, QueueItem
 from workbench.review.policy import policy_set
 from workbench.review.second import dispute_adjudicate, second_review_add
-from workbench.review.services import candidate_choose
+from workbench.review.services import candidate_approve, candidate_choose, candidate_unsure
 from workbench.runs.models import Candidate
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -73,6 +74,10 @@ def test_it_opens_and_is_decided_anew(
         given = {"role": "supporting"}
         return int(client_as(person).post(path, given, content_type="application/json").status_code)
 
+    for refused in (candidate_unsure, candidate_approve):  # neither says who decided, nor takes it back
+        with pytest.raises(Conflict) as error:
+            refused(actor=people["fresh"], candidate=candidate)
+        assert error.value.code == "blind_first"
     assert chosen(people["fresh"]) == 201
     item.refresh_from_db()
     assert (item.state, item.stage) == (ItemState.WAITING, ItemStage.SECOND)
