@@ -11,6 +11,7 @@ from training.labels import LabelSource
 from workbench.accounts.models import User
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record, audit_work
+from workbench.review.blindness import has_decided
 from workbench.review.models import Adjudication, Review, ReviewAction, SecondReview
 from workbench.runs.models import Candidate, Run, Verdict
 
@@ -46,11 +47,13 @@ def label_from_review(*, review: Review) -> Label | None:
 
 
 def label_from_second_review(*, second: SecondReview) -> Label:
-    """The label of a role given blind; call it in the transaction that writes the second review."""
+    """The label of a second review; call it in the transaction that writes it. It is blind unless the person had
+    decided the card before."""
     label = label_of_candidate(
         candidate=second.candidate, role=Role(second.role), source=SourceChoice.ANNOTATOR
     )
-    label.person, label.blind = second.reviewer, True
+    knew = has_decided(user=second.reviewer, candidate=second.candidate, besides=second)
+    label.person, label.blind = second.reviewer, not knew
     label.seconds, label.comment = second.seconds_on_card, second.comment
     label.save(force_insert=True)
     return label

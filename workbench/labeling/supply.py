@@ -20,6 +20,7 @@ from workbench.audit.services import audit_record
 from workbench.checklists.models import QuestionSet
 from workbench.documents.models import readable
 from workbench.errors import WorkbenchError
+from workbench.review.blindness import of_undecided_card
 from workbench.review.enqueue import disagreement, uncertainty
 from workbench.review.selectors import REVIEWS, current_review, effective_role
 from workbench.runs.models import Candidate, RoleChoice, RunStatus
@@ -101,14 +102,15 @@ def elusion_draw(
 ) -> ElusionSample:
     """Draws discarded candidates at random for people to look at, whatever the machine's probability.
 
-    The sample is of different question-passage pairs; one that was labelled already counts with its label. Raises
+    The sample is of different question-passage pairs; one that was labelled already counts with its label. A card that
+    waits for a blind decision is neither drawn nor counted: the size of the population would tell its role. Raises
     :class:`WorkbenchError` when nothing was discarded.
     """
     require_manage(actor=actor, collection=project.collection)
     with transaction.atomic():
         population = _one_per_pair(
             candidate
-            for candidate in _candidates(project, question_set)
+            for candidate in _candidates(project, question_set).exclude(of_undecided_card(candidate="pk"))
             if effective_role(machine_role=candidate.verdict.role, review=current_review(candidate))
             == RoleChoice.DISCARDED
         )

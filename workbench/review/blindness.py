@@ -4,13 +4,14 @@ A card is hidden while it waits for this person's decision without sight of the 
 reviewer's. "This person" is a member who reviews in the collection. A token with fewer rights than its owner changes
 nothing, because it is the person who must not know. A card masks itself (:func:`hides`). Statements about a whole run
 that would reveal the role of a card wait until none of them is hidden: :func:`is_withheld` omits them,
-:func:`require_sight` refuses.
+:func:`require_sight` refuses. A run that has not finished may hold verdicts without cards: it is hidden as a whole
+where cards are decided blind (:func:`unfinished_runs`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Protocol
 
 from django.contrib import messages
@@ -22,9 +23,18 @@ from django.utils.translation import gettext, ngettext
 
 from workbench.accounts.permissions import Permission, collections_of_member
 from workbench.errors import Conflict
-from workbench.runs.models import ReviewState, Run, RunStatus
+from workbench.runs.models import Candidate, ReviewState, Run, RunStatus, Verdict
 
-from .models import Comment, ItemStage, ItemState, QueueItem, Review, ReviewPolicy
+from .models import (
+    Comment,
+    ItemStage,
+    ItemState,
+    QueueItem,
+    Review,
+    ReviewAction,
+    ReviewPolicy,
+    SecondReview,
+)
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -37,6 +47,8 @@ BLIND_STAGE = Q(stage=ItemStage.SECOND) | Q(stage=ItemStage.FIRST, is_blind=True
 class Place(Protocol):
     """The relevant columns of a queue item, as a row or as plain values."""
 
+    @property
+    def candidate_id(self) -> int | None: ...
     @property
     def state(self) -> str: ...
     @property
@@ -77,7 +89,22 @@ class Sight:
             return self._will_be_blind(run.collection_id)
         if run.review_state == ReviewState.SIGNED or item is None:
             return False
-        return waits_blind(item) and item.first_reviewer_id != self._user.pk
+        return waits_blind(item) and not self._has_seen(item)
+
+    def _has_seen(self, item: Place) -> bool:
+        """Whether the person's own decision has shown them what the waiting item hides."""
+        if item.first_reviewer_id == self._user.pk:
+            return True
+        # A second review hides the role of another first reviewer too.
+        return item.stage == ItemStage.FIRST and item.candidate_id in self._decided
+
+    @cached_property
+    def _decided(self) -> frozenset[int | None]:
+        """The candidates that wait for a first decision again and that the person has decided before."""
+        items = QueueItem.objects.filter(_has_decided(self._user), state=ItemState.WAITING, is_blind=True)
+        return frozenset(
+            items.filter(stage=ItemStage.FIRST).order_by().values_list("candidate_id", flat=True)
+        )
 
     def _will_be_blind(self, collection_id: int) -> bool:
         """Whether the candidate will be decided blind. Verdicts exist before the queue is filled, and remain if a run
@@ -93,6 +120,24 @@ def hides(*, item: Place | None, run: Run, user: User) -> bool:
     return Sight(user).hides(item=item, run=run)
 
 
+def _has_decided(user: User) -> Q:
+    """The condition that the person has decided the candidate of a queue item, and so has seen its role, even if they
+    took the decision back or said later that they cannot tell."""
+    own = Review.objects.filter(candidate=OuterRef("candidate"), reviewer=user)
+    seconds = SecondReview.objects.filter(candidate=OuterRef("candidate"), reviewer=user)
+    return Q(Exists(own.exclude(action=ReviewAction.UNSURE))) | Q(Exists(seconds))
+
+
+def has_decided(*, user: User, candidate: Candidate, besides: SecondReview | None = None) -> bool:
+    """Whether the person has decided this candidate before: their next decision is not a blind one. ``besides`` is the
+    second review that they give now."""
+    own = Review.objects.filter(candidate=candidate, reviewer=user).exclude(action=ReviewAction.UNSURE)
+    seconds = SecondReview.objects.filter(candidate=candidate, reviewer=user)
+    if besides is not None:
+        seconds = seconds.exclude(pk=besides.pk)
+    return own.exists() or seconds.exists()
+
+
 def waits_blind(item: Place | None) -> bool:
     """Whether the item waits for a blind decision, whoever looks at it. Same as :data:`BLIND_STAGE`."""
     if item is None or item.state != ItemState.WAITING:
@@ -103,10 +148,15 @@ def waits_blind(item: Place | None) -> bool:
 # --- many -------------------------------------------------------------------------------------------
 
 
+def _reviewed(user: User) -> list[int]:
+    """Keys of the collections that the person reviews. None for the system, which reads everything."""
+    return collections_of_member(user=user, permission=Permission.REVIEW) or []
+
+
 def hidden_items(*, user: User) -> QuerySet[QueueItem]:
     """The items of finished runs whose cards :class:`Sight` hides from the person."""
-    reviewed = collections_of_member(user=user, permission=Permission.REVIEW)
-    if not reviewed:  # nobody's reviewer, or the system, which reads everything
+    reviewed = _reviewed(user)
+    if not reviewed:
         return QueueItem.objects.none()
     return (
         QueueItem.objects.filter(
@@ -114,13 +164,41 @@ def hidden_items(*, user: User) -> QuerySet[QueueItem]:
         )
         .exclude(run__review_state=ReviewState.SIGNED)
         .exclude(first_reviewer=user)
+        .exclude(_has_decided(user), stage=ItemStage.FIRST)
         .order_by()
     )
 
 
+def unfinished_runs(*, user: User) -> QuerySet[Run]:
+    """The runs that have not finished and that :class:`Sight` hides from the person, whether or not they have verdicts
+    yet."""
+    reviewed = _reviewed(user)
+    if not reviewed:
+        return Run.objects.none()
+    policies = ReviewPolicy.objects.filter(collection=OuterRef("collection"))
+    runs = Run.objects.filter(collection__in=reviewed).exclude(status=RunStatus.DONE).order_by()
+    if ReviewPolicy().blind_share > 0:  # what a collection without a policy has
+        return runs.exclude(Exists(policies.filter(blind_share__lte=0)))
+    return runs.filter(Exists(policies.filter(blind_share__gt=0)))
+
+
+def runs_withheld(*, user: User) -> QuerySet[Run]:
+    """The runs whose result is hidden from the person, as :func:`is_withheld` has it for one."""
+    if not _reviewed(user):
+        return Run.objects.none()
+    has_hidden_card = Exists(hidden_items(user=user).filter(run=OuterRef("pk")))
+    is_unfinished = Exists(unfinished_runs(user=user).filter(pk=OuterRef("pk")))
+    return Run.objects.filter(has_hidden_card | is_unfinished).order_by()
+
+
 def of_hidden_card(*, user: User, candidate: str = "candidate") -> Exists:
     """The condition that a row's candidate is hidden. ``candidate`` is the row's path to it."""
-    return Exists(hidden_items(user=user).filter(candidate=OuterRef(candidate)))
+    found = Candidate.objects.filter(pk=OuterRef(candidate)).order_by()
+    if not _reviewed(user):
+        return Exists(found.none())
+    is_hidden = Exists(hidden_items(user=user).filter(candidate=OuterRef("pk")))
+    is_unfinished = Exists(unfinished_runs(user=user).filter(pk=OuterRef("run")))
+    return Exists(found.filter(is_hidden | is_unfinished))
 
 
 def of_undecided_card(*, candidate: str = "candidate") -> Exists:
@@ -134,8 +212,8 @@ def of_undecided_card(*, candidate: str = "candidate") -> Exists:
 
 
 def of_withheld_run(*, user: User, run: str = "run") -> Exists:
-    """The condition that a card of the row's run is hidden. ``run`` is the row's path to it."""
-    return Exists(hidden_items(user=user).filter(run=OuterRef(run)))
+    """The condition that the result of the row's run is hidden. ``run`` is the row's path to it."""
+    return Exists(runs_withheld(user=user).filter(pk=OuterRef(run)))
 
 
 def reviews_shown(*, user: User) -> QuerySet[Review]:
@@ -176,17 +254,25 @@ def is_withheld(*, user: User, run: Run) -> bool:
 
 
 def require_sight(*, user: User, runs: Iterable[Run] | QuerySet[Run]) -> None:
-    """Raises :class:`DecideFirst` if the person must still decide blind on one of the runs."""
-    counts = withheld_runs(user=user, runs=runs)
+    """Raises :class:`DecideFirst` if the result of one of the runs is hidden from the person."""
+    chosen, sight = list(runs), Sight(user)
+    for run in chosen:
+        if run.status != RunStatus.DONE and sight.hides(item=None, run=run):
+            raise DecideFirst(unfinished_words(run), run=run.pk)
+    counts = withheld_runs(user=user, runs=chosen)
     if counts:
         raise DecideFirst(blind_words(sum(counts.values())), run=next(iter(counts)))
 
 
 def require_sight_of_collection(*, user: User, collection: Collection) -> None:
-    """Like :func:`require_sight`, for a file of a whole collection."""
+    """Like :func:`require_sight`, for a file of a whole collection. Runs without verdicts tell nothing."""
     items = hidden_items(user=user).filter(collection=collection)
     if (run := items.values_list("run_id", flat=True).first()) is not None:
         raise DecideFirst(blind_words_of_collection(items.count()), run=run)
+    runs = unfinished_runs(user=user).filter(collection=collection)
+    judged = runs.filter(Exists(Verdict.objects.filter(candidate__run=OuterRef("pk"))))
+    if (run := judged.values_list("pk", flat=True).first()) is not None:
+        raise DecideFirst(unfinished_words_of_collection(), run=run)
 
 
 # --- words ------------------------------------------------------------------------------------------
@@ -213,14 +299,24 @@ def blind_words_of_collection(count: int) -> str:
 def withheld_words(*, user: User, run: Run) -> str:
     """Explains why the result of the run is hidden from the person; empty if it is not."""
     if run.status != RunStatus.DONE:
-        return unfinished_words() if is_withheld(user=user, run=run) else ""
+        return unfinished_words(run) if is_withheld(user=user, run=run) else ""
     counts = withheld_runs(user=user, runs=[run])
     return blind_words(counts[run.pk]) if counts else ""
 
 
-def unfinished_words() -> str:
-    """Like :func:`withheld_words`, for a run that ended before its cards entered the queue."""
-    return gettext("This run did not finish. Its verdicts are hidden from reviewers who decide blind.")
+def unfinished_words(run: Run) -> str:
+    """Like :func:`withheld_words`, for a run whose cards have not entered the queue, or never will."""
+    if run.is_ended:
+        return gettext("This run did not finish. Its verdicts are hidden from reviewers who decide blind.")
+    return gettext("This run is not finished yet. Its verdicts are hidden from reviewers who decide blind.")
+
+
+def unfinished_words_of_collection() -> str:
+    """Like :func:`unfinished_words`, for a file about a whole collection."""
+    return gettext(
+        "A run of this collection has not finished, and its verdicts are hidden from reviewers who decide blind. "
+        "Ask somebody who does not review here to make this file."
+    )
 
 
 def after_blind_decisions(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

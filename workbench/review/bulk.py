@@ -12,15 +12,18 @@ from math import ceil
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
+from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection as Folder
-from workbench.errors import Conflict, WorkbenchError
+from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.runs.models import ReviewState, RunStatus
+from workbench.runs.restrictions import runs_open_to
 
 from .blindness import waits_blind
 from .enqueue import uncertainty
@@ -198,8 +201,20 @@ def _lot(item: QueueItem) -> bytes:
 
 
 def bulk_for(*, user: User, pk: int) -> BulkApproval:
-    """The person's own bulk approval; else 404."""
-    return get_object_or_404(BulkApproval, pk=pk, actor=user)
+    """The person's own bulk approval, while they may decide all its cards; else 404."""
+    found = get_object_or_404(BulkApproval, pk=pk, actor=user)
+    if _out_of_reach(found, user):
+        raise Http404
+    return found
+
+
+def _out_of_reach(bulk: BulkApproval, user: User) -> bool:
+    """Whether the person lost the right to decide a card of it since they drew the sample. Roles are read anew."""
+    items = QueueItem.objects.filter(pk__in=bulk.items)
+    collections = Folder.objects.filter(pk__in=items.order_by().values("collection"))
+    if not all(has_permission(user, collection, Permission.REVIEW) for collection in collections):
+        return True
+    return items.exclude(runs_open_to(user, "run")).exists()
 
 
 def checks_of(bulk: BulkApproval) -> BulkChecks:
@@ -220,9 +235,11 @@ def checks_of(bulk: BulkApproval) -> BulkChecks:
 def bulk_finish(*, actor: User, bulk: BulkApproval) -> BulkOutcome:
     """Approves the rest with one decision each, under the usual rules; nothing if a sampled card was not approved. A
     card that can no longer be approved is skipped and counted. Raises :class:`Conflict` while a sampled card is open,
-    and if it is finished already."""
+    and if it is finished already; :class:`NotAllowed` if the person may not decide one of the cards any more."""
     with transaction.atomic():
         locked = BulkApproval.objects.select_for_update().get(pk=bulk.pk, actor=actor)
+        if _out_of_reach(locked, actor):
+            raise NotAllowed(_("You may not decide all of these cards any more."))
         if locked.state != BulkState.CHECKING:
             raise Conflict(_("This bulk approval is finished."), code="finished")
         checks = checks_of(locked)

@@ -47,7 +47,7 @@ def evidence_page(*, candidate: Candidate, query: QueryDict, user: User) -> dict
             page_num=page_num,
             finding=finding,
             evidence_pages=_evidence_pages(candidate, user, is_withheld=withheld),
-            add_url=_add_url(candidate, user),
+            add_url="" if withheld else _add_url(candidate, user),
         ),
         **_ways_on(candidate, is_withheld=withheld),
     }

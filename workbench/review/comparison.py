@@ -19,12 +19,13 @@ from workbench.documents.models import Collection, Document
 from workbench.errors import Conflict, WorkbenchError
 from workbench.infra.crumbs import crumbs
 from workbench.runs.matches import marked
-from workbench.runs.models import Candidate, Comparison, RoleChoice, Run, RunStatus
+from workbench.runs.models import Candidate, Comparison, RoleChoice, Run, RunQuerySet, RunStatus
 from workbench.runs.records import anchor_of, verdict_of
 from workbench.runs.services import question_ask
 from workbench.runs.words import erased_words
 
 from . import cards
+from .blindness import require_sight
 from .candidates import candidates_of
 from .models import ReasonCode, Review
 from .results import candidate_role
@@ -86,9 +87,10 @@ def comparison_decide(
 ) -> list[Review]:
     """Records one decision for the candidate in every run of the comparison: an approval if the machine gave the same
     role, otherwise an override. All or nothing. Raises as :mod:`workbench.review.services`, and :class:`Conflict` if no
-    run has this candidate."""
+    run has this candidate. Whatever it raises depends on the machine's roles, so :class:`DecideFirst` comes before."""
     if role not in RoleChoice.values:
         raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    runs_compared(comparison=comparison, user=actor)
     with transaction.atomic():
         candidates = list(
             Candidate.objects.filter(
@@ -121,6 +123,19 @@ def _decide_one(actor: User, candidate: Candidate, *, role: str, reason_code: st
 # --- the page ---------------------------------------------------------------------------------------
 
 
+def runs_compared(*, comparison: Comparison, user: User) -> list[Run]:
+    """The finished runs of the comparison: the others have no verdicts to compare. Raises :class:`DecideFirst` while a
+    card of one of them is hidden from the person."""
+    runs = list(_runs(comparison).filter(status=RunStatus.DONE))
+    require_sight(user=user, runs=runs)
+    return runs
+
+
+def _runs(comparison: Comparison) -> RunQuerySet:
+    runs: RunQuerySet = comparison.runs.select_related("question__document", "collection").order_by("pk")
+    return runs
+
+
 @dataclass(slots=True)
 class ComparedCandidate:
     """A candidate with its role in each run, in the order of the runs; None if it was not found."""
@@ -143,15 +158,18 @@ class ComparedCandidate:
 
 
 def comparison_page(*, comparison: Comparison, user: User) -> dict[str, Any]:
-    """The roles of each candidate side by side, disagreements first, with cost and time of each strategy."""
-    runs = list(comparison.runs.select_related("question__document", "collection").order_by("pk"))
-    going = any(not run.is_ended for run in runs)
+    """The roles of each candidate side by side, disagreements first, with cost and time of each strategy. Of a run that
+    has not finished, only its status. Raises as :func:`runs_compared`."""
+    runs = runs_compared(comparison=comparison, user=user)
+    unfinished = list(_runs(comparison).exclude(status=RunStatus.DONE))
+    going = any(not run.is_ended for run in unfinished)
     rows = compared(runs)
     may_review = Permission.REVIEW in permissions_in(user, comparison.collection) and not going
     return {
         "comparison": comparison,
         "collection": comparison.collection,
         "runs": [_run(run) for run in runs],
+        "unfinished": [_status(run) for run in unfinished],
         "rows": [_row(row) for row in rows],
         "disagreements": sum(1 for row in rows if len(row.roles) > 1),
         "may_review": may_review,
@@ -163,7 +181,7 @@ def comparison_page(*, comparison: Comparison, user: User) -> dict[str, Any]:
 
 
 def compared(runs: Sequence[Run]) -> list[ComparedCandidate]:
-    """Every candidate of any run, largest disagreement first."""
+    """Every candidate of any of these finished runs, largest disagreement first."""
     rows: dict[str, ComparedCandidate] = {}
     for place, run in enumerate(runs):
         for candidate in candidates_of(run):
@@ -184,13 +202,18 @@ def _run(run: Run) -> dict[str, Any]:
     return {
         "strategy": run.strategy,
         "url": run.get_absolute_url(),
-        "status": run.get_status_display(),
-        "is_done": run.status == RunStatus.DONE,
         "elapsed_s": run.elapsed_ms / 1000 if run.elapsed_ms is not None else None,
         "cost": run.cost,
         "llm_calls": run.llm_call_count,
         "not_found": run.not_found,
-        "confidence": run.confidence,
+    }
+
+
+def _status(run: Run) -> dict[str, Any]:
+    return {
+        "strategy": run.strategy,
+        "url": run.get_absolute_url(),
+        "status": run.get_status_display(),
         "failure": run.failure_reason,
     }
 

@@ -20,7 +20,6 @@ from workbench.infra.replica import from_replica
 from workbench.runs.models import Comparison, EvaluationRun, RoleChoice
 from workbench.runs.services import MAX_QUESTION_CHARACTERS
 
-from .blindness import require_sight
 from .comparison import (
     MOST_STRATEGIES,
     ComparedCandidate,
@@ -28,6 +27,7 @@ from .comparison import (
     comparison_decide,
     comparison_for,
     comparison_start,
+    runs_compared,
 )
 from .models import ReasonCode
 from .serializers import ReviewSerializer
@@ -78,7 +78,7 @@ class ComparedCandidateSerializer(serializers.Serializer[Any]):
 
 
 class ComparedSerializer(serializers.Serializer[Any]):
-    """The candidates of a comparison, largest disagreement first."""
+    """The candidates of a comparison, largest disagreement first. ``runs`` are the finished ones."""
 
     runs = serializers.ListField(child=serializers.IntegerField())
     candidates = ComparedCandidateSerializer(many=True)
@@ -136,9 +136,8 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     @action(detail=True, methods=["get"])
     @from_replica
     def candidates(self, request: Request, pk: str) -> Response:
-        """Returns the roles side by side, disagreements first."""
-        runs = list(self.get_object().runs.order_by("pk"))
-        require_sight(user=request.user, runs=runs)
+        """Returns the roles of the finished runs side by side, disagreements first."""
+        runs = runs_compared(comparison=self.get_object(), user=request.user)
         shown = {"runs": [run.pk for run in runs], "candidates": compared(runs)}
         return Response(ComparedSerializer(shown).data)
 

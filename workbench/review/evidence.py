@@ -17,6 +17,7 @@ from workbench.errors import Conflict, WorkbenchError
 from workbench.runs.models import Candidate, CandidateText, RoleChoice, Run, RunQuerySet
 from workbench.runs.services import documents_asked
 
+from .blindness import require_sight
 from .events import Decided, decided
 from .models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from .services import answers_mark, not_found_answered, run_for_decision
@@ -35,13 +36,15 @@ def evidence_add(
     """Adds the lines from ``first`` to ``last`` (page, line; inclusive) as a candidate of the run with this role.
 
     It is labelled, counted as a retrieval miss, and marks the answer stale. In a run that found nothing, it also
-    refutes the not-found result. Raises as :func:`candidate_approve`; :class:`Conflict` if the run already has exactly
-    these lines; :class:`WorkbenchError` for missing lines, too many lines, an unknown role or no reason.
+    refutes the not-found result, and so tells of it: raises :class:`DecideFirst` while the result is hidden from the
+    person. Raises as :func:`candidate_approve`; :class:`Conflict` if the run already has exactly these lines;
+    :class:`WorkbenchError` for missing lines, too many lines, an unknown role or no reason.
     """
     if role not in RoleChoice.values:
         raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
     if not reason.strip():
         raise WorkbenchError(_("Say what these lines show."), code="reason_missing")
+    require_sight(user=actor, runs=[run])
     with transaction.atomic():
         locked = run_for_decision(actor=actor, run_id=run.pk)
         _check_document(locked, document)

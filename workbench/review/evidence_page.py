@@ -17,6 +17,7 @@ from workbench.infra.addresses import number_in, words_in
 from workbench.runs.models import Run
 from workbench.runs.words import run_crumbs
 
+from .blindness import require_sight
 from .cards import is_reviewable
 from .forms import LinesForm
 
@@ -24,7 +25,8 @@ PAGE_SIZE = 100
 
 
 def documents_page(*, run: Run, user: User, query: QueryDict) -> dict[str, Any]:
-    """The documents a question was asked of, found by name."""
+    """The documents a question was asked of, found by name. Raises :class:`DecideFirst` as ``evidence_add`` does."""
+    require_sight(user=user, runs=[run])
     text = words_in(query.get("q"))
     rows = (
         Document.objects.visible_to(user).ready().filter(collection=run.collection_id).order_by("name", "pk")
@@ -45,7 +47,9 @@ def documents_page(*, run: Run, user: User, query: QueryDict) -> dict[str, Any]:
 def lines_page(
     *, run: Run, document: Document, user: User, form: LinesForm, query: QueryDict
 ) -> dict[str, Any]:
-    """A page of the document with the form beside it. A search in the document keeps the form."""
+    """A page of the document with the form beside it. A search in the document keeps the form. Raises
+    :class:`DecideFirst` as ``evidence_add`` does."""
+    require_sight(user=user, runs=[run])
     address = reverse("review:lines", args=[run.pk, document.pk])
     finding = finding_of(document=document, query=query)
     number = page_asked(document=document, query=query, finding=finding)

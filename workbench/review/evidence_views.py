@@ -18,10 +18,12 @@ from workbench.runs.selectors import run_for
 from workbench.runs.services import documents_asked
 
 from . import evidence, evidence_page, regeneration
+from .blindness import after_blind_decisions
 from .forms import LinesForm
 
 
 @require_GET
+@after_blind_decisions
 def documents(request: HttpRequest, pk: int) -> HttpResponse:
     """Chooses the document with the lines. Skipped if there is only one."""
     run = run_for(user=request.user, pk=pk, permission=Permission.REVIEW)
@@ -32,6 +34,7 @@ def documents(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
+@after_blind_decisions
 def lines(request: HttpRequest, pk: int, document: int) -> HttpResponse:
     """A page of the document with numbered lines, and the form that adds some of them as evidence."""
     run = run_for(user=request.user, pk=pk, permission=Permission.REVIEW)

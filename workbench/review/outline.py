@@ -22,6 +22,7 @@ from .selectors import effective_role, newest_of
 HIDDEN = "hidden"
 _COLUMNS = (
     *("pk", "candidate_id", "verdict__role", "verdict__needs_person"),
+    "queue_item__candidate_id",
     *("queue_item__state", "queue_item__stage", "queue_item__is_required", "queue_item__is_blind"),
     "queue_item__first_reviewer_id",
 )
@@ -35,6 +36,7 @@ _PLACE = (
 class Place(NamedTuple):
     """A candidate's queue item, with the names of ``QueueItem``."""
 
+    candidate_id: int | None
     state: str
     stage: str
     is_required: bool

@@ -48,7 +48,7 @@ from .models import (
 from .queue import reviewers_of
 from .run_answer import answer_of
 from .selectors import UNDO_WINDOW, queue_passed, standing_review, text_changes_of
-from .version_page import anchor_row
+from .version_page import anchor_row, anchors_seen
 from .waiting import number_told, waiting_for
 
 WHY = {
@@ -119,7 +119,7 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
         require_sight(user=user, runs=[item.run])
         return context | answer_of(run=item.run, reviewer=None)  # the page has its own undo
     extra = {
-        "reopened": _reopened(candidate),
+        "reopened": _reopened(candidate, user),
         "dispute": _dispute(candidate, item=item, user=user),
         # Loaded with the page, which saves a request for each card of the queue.
         "evidence_panel": evidence_panel(candidate=candidate, user=user),
@@ -233,14 +233,12 @@ def _dispute(candidate: Candidate, *, item: QueueItem, user: User) -> dict[str, 
     }
 
 
-def _reopened(candidate: Candidate) -> list[dict[str, Any]]:
+def _reopened(candidate: Candidate, user: User) -> list[dict[str, Any]]:
     """How new versions of the document changed a decided passage, newest version first."""
     rows = CarriedAnchor.objects.filter(candidate=candidate).exclude(state=CarriedState.CARRIED)
     if not (keys := list(rows.values_list("pk", flat=True))):  # nearly always true, and far cheaper to query
         return []
-    related = ("review__reviewer", "candidate__run__question", "candidate__document", "candidate__text")
-    known = CarriedAnchor.objects.filter(pk__in=keys).select_related(*related)
-    return [anchor_row(row) for row in known.order_by("-id")]
+    return [anchor_row(row) for row in anchors_seen(user=user).filter(pk__in=keys).order_by("-id")]
 
 
 def said_of_decision(*, decision: dict[str, Any] | None, tally: dict[str, int]) -> str:

@@ -15,7 +15,7 @@ from workbench.infra.acts import told
 from workbench.infra.addresses import number_in
 from workbench.infra.crumbs import crumbs
 from workbench.infra.exports import download
-from workbench.runs.models import Run
+from workbench.runs.models import Run, RunStatus
 from workbench.runs.selectors import run_for
 from workbench.runs.similar import same_filters
 
@@ -77,7 +77,8 @@ def against(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _other(request: HttpRequest, run: Run) -> Run:
-    """The run named in the address; by default the newest other run of the same question, or the run itself."""
+    """The run named in the address; by default the newest other finished run of the same question, or the run
+    itself."""
     raw = request.GET.get("with", "")
     if raw:
         number = number_in(raw)
@@ -90,6 +91,7 @@ def _other(request: HttpRequest, run: Run) -> Run:
             question__normalised=run.question.normalised,
             question__document=run.question.document_id,
             collection=run.collection_id,
+            status=RunStatus.DONE,
         )
         .filter(same_filters(run.question))
     )

@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from arbitration.contracts import DecidedBy
-from workbench.runs.models import Candidate, RoleChoice, Run, RunStatus
+from workbench.runs.models import Candidate, RoleChoice, Run
 from workbench.runs.records import anchor_of, context_of
 from workbench.runs.serializers import ScopeFilterSerializer
 
@@ -78,8 +78,6 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         known: bool | None = getattr(run, "is_withheld", None)  # a queryset may have asked for all its rows
         if known is None:
             return is_withheld(user=self.context["request"].user, run=run)
-        if not known and run.status != RunStatus.DONE and "request" in self.context:
-            return sight_in(self.context).hides(item=None, run=run)
         return known
 
     def to_representation(self, run: Run) -> dict[str, Any]:

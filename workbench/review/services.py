@@ -19,7 +19,7 @@ from workbench.runs.models import Answer, Candidate, ReviewState, RoleChoice, Ru
 from workbench.runs.places import lines_range
 from workbench.runs.records import anchor_of
 
-from .blindness import require_sight, waits_blind
+from .blindness import has_decided, hides, require_sight, waits_blind
 from .enqueue import BLIND_PRIORITY, not_found_fill
 from .events import Decided, DecisionUndone, NotFoundDecided, decided, decision_undone, not_found_decided
 from .learning import alias_learn
@@ -114,9 +114,11 @@ def _candidate_decide(
         run = run_for_decision(actor=actor, run_id=candidate.run_id)
         locked = candidate_locked(candidate.pk, run=run)
         previous = current_review(locked)
-        _refuse_when_overtaken(actor=actor, previous=previous, seen_review_id=seen_review_id)
         item = item_locked(actor=actor, candidate=locked)
-        _refuse_wrong_way(actor=actor, item=item, action=action, blind=blind)
+        if not (waits_blind(item) and hides(item=item, run=run, user=actor)):  # else it would say who decided
+            _refuse_when_overtaken(actor=actor, previous=previous, seen_review_id=seen_review_id)
+        is_unsure = action == ReviewAction.UNSURE and (previous is None or previous.role is None)
+        _refuse_wrong_way(actor=actor, candidate=locked, item=item, is_unsure=is_unsure, blind=blind)
         machine_role = machine_role_of(locked)
         before = effective_role(machine_role=machine_role, review=previous)
         if blind and role == machine_role:
@@ -176,7 +178,7 @@ def candidate_undo(*, actor: User, candidate: Candidate) -> Review:
             machine_role=machine_role,
             supersedes=undone,
         )
-        item_settle(item, decided=standing is not None and standing.role is not None, seen_by=actor)
+        item_settle(item, decided=standing is not None and standing.role is not None)
         before = effective_role(machine_role=machine_role, review=undone)
         after = effective_role(machine_role=machine_role, review=review)
         answers_mark(locked, before=before, after=after, is_word_new=review.role is None)
@@ -374,14 +376,17 @@ def item_locked(*, actor: User, candidate: Candidate) -> QueueItem | None:
     return item
 
 
-def _refuse_wrong_way(*, actor: User, item: QueueItem | None, action: str, blind: bool) -> None:
-    """Refuses a first decision on an item that needs a second review, and an open decision on a blind card."""
+def _refuse_wrong_way(
+    *, actor: User, candidate: Candidate, item: QueueItem | None, is_unsure: bool, blind: bool
+) -> None:
+    """Refuses a first decision on an item that needs a second review, and an open decision on a blind card, except
+    "cannot tell" where nobody's decision counts."""
     is_waiting = item is not None and item.state == ItemState.WAITING
     is_blind = (
         item is not None
         and waits_blind(item)
         and item.stage == ItemStage.FIRST
-        and item.first_reviewer_id != actor.pk  # whoever undid a decision has seen the machine's role
+        and not has_decided(user=actor, candidate=candidate)  # whoever did has seen the machine's role
     )
     if (
         is_waiting
@@ -396,7 +401,7 @@ def _refuse_wrong_way(*, actor: User, item: QueueItem | None, action: str, blind
         )
     if blind and not is_blind:
         raise Conflict(_("This card is not a blind one: approve or override it."), code="not_blind")
-    if is_blind and not blind and action != ReviewAction.UNSURE:
+    if is_blind and not blind and not is_unsure:
         raise Conflict(
             _("This card is decided blind: choose a role before you see the machine's."), code="blind_first"
         )
@@ -477,9 +482,9 @@ _NOBODYS: dict[str, None] = {
 }
 
 
-def item_settle(item: QueueItem | None, *, decided: bool, seen_by: User | None = None) -> None:
-    """Removes the item from the queue, or returns it to its first stage for everybody. ``seen_by`` decided it before,
-    so a blind card is open to them."""
+def item_settle(item: QueueItem | None, *, decided: bool) -> None:
+    """Removes the item from the queue, or returns it to its first stage for everybody. A blind card stays open to those
+    who decided it before (``blindness.has_decided``)."""
     if item is None:
         return
     values = (
@@ -489,7 +494,7 @@ def item_settle(item: QueueItem | None, *, decided: bool, seen_by: User | None =
             "state": ItemState.WAITING,
             "decided_at": None,
             "stage": ItemStage.FIRST,
-            "first_reviewer": seen_by,
+            "first_reviewer": None,
         }
     )
     QueueItem.objects.filter(pk=item.pk).update(**_NOBODYS, **values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -28,8 +29,10 @@ from workbench.documents.presenters import line_url, offer_box
 from workbench.documents.versions import open_offer, versions_seen
 from workbench.infra.crumbs import crumbs
 from workbench.runs.records import anchor_of
+from workbench.runs.restrictions import runs_open_to
 from workbench.runs.words import erased_words
 
+from .blindness import of_hidden_card
 from .models import CarriedAnchor, CarriedState
 
 #: Words of both texts together beyond which no difference is worked out on a page.
@@ -57,7 +60,7 @@ def versions_page(*, document: Document, user: User, query: QueryDict) -> dict[s
         "older": older,
         "offer": offer_box(document) if Permission.UPLOAD in may else None,
         **(_compared(older, document, query) if older else {}),
-        "anchors": _anchors(document) if older else [],
+        "anchors": _anchors(document, user) if older else [],
         "crumbs": crumbs(document.collection, document, here=_("Versions")),
     }
 
@@ -143,21 +146,28 @@ def difference(old: str, new: str) -> dict[str, Any]:
 # --- decisions --------------------------------------------------------------------------------------
 
 
-def _anchors(document: Document) -> list[dict[str, Any]]:
-    rows = CarriedAnchor.objects.filter(document=document).select_related(
-        "review__reviewer",
-        "review__superseded_by",
-        "candidate__run__question",
-        "candidate__document",
-        "candidate__text",
-    )
+def _anchors(document: Document, user: User) -> list[dict[str, Any]]:
+    rows = anchors_seen(user=user).filter(document=document)
     shown = sorted(rows[:ANCHORS_SHOWN], key=lambda row: (row.state == CarriedState.CARRIED, row.pk))
     return [anchor_row(row) for row in shown]
 
 
+def anchors_seen(*, user: User) -> QuerySet[CarriedAnchor]:
+    """Decided anchors of runs that the person can see, for :func:`anchor_row`."""
+    rows = CarriedAnchor.objects.filter(runs_open_to(user, "candidate__run"))
+    return rows.annotate(is_hidden=of_hidden_card(user=user)).select_related(
+        "review__reviewer",
+        "review__superseded_by__reviewer",
+        "candidate__run__question",
+        "candidate__document",
+        "candidate__text",
+    )
+
+
 def anchor_row(row: CarriedAnchor) -> dict[str, Any]:
-    """A decided anchor, its place in the new version, and the difference if there is one."""
-    candidate = row.candidate
+    """A decided anchor, its place in the new version, and the difference if there is one. Who decided what is left out
+    while the card is hidden from the person for whom :func:`anchors_seen` found it."""
+    candidate, is_hidden = row.candidate, row.is_hidden  # type: ignore[attr-defined]
     return {
         "row": row,
         "question": candidate.run.question.text,
@@ -166,9 +176,10 @@ def anchor_row(row: CarriedAnchor) -> dict[str, Any]:
         "from_version": candidate.document.version_number,
         "to_scope": _scope(row),
         "to_url": _place_url(row),
-        "role": row.review.role,
-        "by": row.review.reviewer,
-        "decided_again": getattr(row.review, "superseded_by", None),
+        "is_hidden": is_hidden,
+        "role": None if is_hidden else row.review.role,
+        "by": None if is_hidden else row.review.reviewer,
+        "decided_again": None if is_hidden else getattr(row.review, "superseded_by", None),
         "diff": None if row.state == CarriedState.CARRIED else difference(_text(row), _matched_text(row)),
     }
 

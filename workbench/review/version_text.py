@@ -6,7 +6,7 @@ from arbitration.versions import VersionLine, body_text, section_key
 from workbench.documents.models import Document, Line
 from workbench.runs.models import Candidate, Run
 
-from .models import CarriedState, ItemState, QueueItem
+from .models import CarriedState, ItemStage, ItemState, QueueItem
 
 #: Codes of the queue that say what happened.
 REOPENED_WHY = {CarriedState.CHANGED: "version_changed", CarriedState.GONE: "version_gone"}
@@ -37,12 +37,14 @@ def body_lines(document: Document) -> list[VersionLine]:
 
 
 def item_reopen(*, run: Run, candidate: Candidate | None, why: str) -> None:
-    """The candidate, or the not-found without one, waits for a person again, before everything else. A signed run stays
-    signed: it must be reopened by a person, with a reason, before the card can be decided."""
+    """The candidate, or the not-found without one, waits for a person again, before everything else. Its review begins
+    anew: a second review and an adjudication belong to the decision on the text before. A signed run stays signed: it
+    must be reopened by a person, with a reason, before the card can be decided."""
     item = QueueItem.objects.select_for_update().filter(run=run, candidate=candidate).first()
     if item is None:
         item = QueueItem(candidate=candidate, run=run, collection_id=run.collection_id)
     item.state, item.decided_at = ItemState.WAITING, None
+    item.stage, item.first_reviewer, item.second_reviewer = ItemStage.FIRST, None, None
     item.is_required, item.priority = True, 1.0
     item.claimed_by, item.claimed_until = None, None
     item.why = [*(code for code in item.why if code not in REOPENED_WHY.values()), why]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -33,6 +33,7 @@ from workbench.review.services import candidate_choose
 from workbench.runs import execution
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 from workbench.runs.models import Candidate, Comparison, Run
+from workbench.runs.services import question_ask, run_cancel
 from workbench.synonyms.models import DictionaryEntry
 
 #: Words of the machine's reason, of the first reviewer's comment and of what was said beside the card.
@@ -111,11 +112,17 @@ def turn(roles: Sequence[Role], place: int) -> Role:
 @dataclass(frozen=True)
 class Hidden:
     """A world as it stands before the second reviewer decides. ``everywhere`` is a second reviewer who holds every
-    other role as well."""
+    other role as well. ``stopped`` is a run that was cancelled between its verdicts and its cards."""
 
     cast: Cast
     scene: Scene
     everywhere: User
+    stopped: Run
+
+    @property
+    def stopped_scene(self) -> Scene:
+        """The scene with the stopped run in place of its own."""
+        return replace(self.scene, run=self.stopped)
 
 
 @contextmanager
@@ -157,8 +164,34 @@ def _build(world: World) -> Hidden:
             collection=cast.alpha, term="log", variant="access records", proposed_by=cast.admin
         ),
     )
+    stopped = _stopped(cast, document)
     Run.objects.update(elapsed_ms=1000)
-    return Hidden(cast, scene, everywhere)
+    return Hidden(cast, scene, everywhere, Run.objects.get(pk=stopped.pk))
+
+
+def _stopped(cast: Cast, document: Document) -> Run:
+    """A run that has verdicts and no cards, with somebody's words on one of its verdicts."""
+    run = question_ask(
+        actor=cast.analyst,
+        collection=cast.alpha,
+        document=document,
+        text=QUESTION,
+        strategy="offline",
+        use_cache=False,
+    ).run
+    for stage in (run_detect, run_arbitrate):
+        stage(run_id=run.pk)
+    run_cancel(actor=cast.analyst, run=run)
+    candidate = run.candidates.select_related("verdict").order_by("pk").first()
+    assert candidate is not None
+    assert not run.queue_items.exists()
+    comment_add(
+        actor=cast.analyst,
+        run=run,
+        candidate=candidate,
+        body=f"{BESIDE} @second-reviewer {candidate.verdict.role}",
+    )
+    return run
 
 
 def _first_review(world: World, run: Run, cast: Cast) -> None:

@@ -19,6 +19,7 @@ from workbench.documents import ingest
 from workbench.documents.embedding import active_space
 from workbench.documents.erasure import document_delete, document_keep
 from workbench.documents.models import Document, OfferState, VersionOffer
+from workbench.documents.restricting import restriction_set
 from workbench.documents.services import document_upload
 from workbench.documents.store import DatabaseCandidateStore
 from workbench.documents.versions import name_key, version_accept, version_decline, version_offer, versions_of
@@ -428,3 +429,21 @@ def _read(cast: Cast, path: Path) -> Document:
     document = Document.objects.get(pk=outcome.document.pk)
     assert document.status == "ready", document.failure_reason
     return document
+
+
+def test_an_offer_names_no_document_that_the_caller_may_not_read(
+    cast: Cast, first: Document, second: Document, client_as: ClientAs
+) -> None:
+    def older(person: User) -> int | None:
+        told = client_as(person).get(f"/api/v1/documents/{second.pk}/versions/").json()
+        key: int | None = told["offer"]["older"]
+        return key
+
+    assert older(cast.analyst) == first.pk
+    restriction_set(actor=cast.admin, document=first, readers=[], reason="Personal data.")
+    assert older(cast.admin) == first.pk
+    assert older(cast.analyst) is None
+    path = f"/api/v1/documents/{second.pk}/version-decision/"
+    given = {"decision": "declined"}
+    declined = client_as(cast.analyst).post(path, given, content_type="application/json")
+    assert (declined.status_code, declined.json()["older"]) == (200, None)

@@ -29,7 +29,8 @@ from workbench.labeling.supply import (
 )
 from workbench.labeling.work import slot_answer, slot_claim_next
 from workbench.review.enqueue import disagreement, uncertainty
-from workbench.review.services import candidate_override
+from workbench.review.models import QueueItem
+from workbench.review.services import candidate_choose, candidate_override
 from workbench.runs.models import Candidate, Run, Verdict
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -169,6 +170,20 @@ class TestElusion:
 
         assert sample.population == population - 1
         assert candidate.pk not in sample.pairs.values_list("candidate", flat=True)
+
+    def test_a_card_that_waits_for_a_blind_decision_is_not_counted(
+        self, cast: Cast, project: Project, run: Run
+    ) -> None:
+        """Else the size of the population would tell its role to who decides it."""
+        population = self.discard_all(run)
+        waiting = run.candidates.order_by("pk").first()
+        assert waiting is not None
+        QueueItem.objects.filter(candidate=waiting).update(is_blind=True)
+        sample = elusion_draw(actor=cast.admin, project=project, size=500, seed=1)
+        assert sample.population == population - 1
+        assert waiting.pk not in sample.pairs.values_list("candidate", flat=True)
+        candidate_choose(actor=cast.reviewer, candidate=waiting, role="discarded")
+        assert elusion_draw(actor=cast.admin, project=project, size=500, seed=1).population == population
 
     def test_the_seed_decides_and_nothing_else(
         self, cast: Cast, project: Project, run: Run, monkeypatch: pytest.MonkeyPatch

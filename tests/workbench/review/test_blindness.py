@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db.models.functions import Now
+from django.urls import reverse
 
 from arbitration.contracts import Role
 from arbitration.settings import EngineSettings
@@ -17,15 +18,25 @@ from training.draw import blind_chance
 from workbench.accounts.permissions import Permission
 from workbench.api.tokens import token_create
 from workbench.documents.models import Document
+from workbench.errors import Conflict
+from workbench.labeling.models import Label
 from workbench.labeling.selectors import labels_read
 from workbench.operations.trust import conduct_of
-from workbench.review.blindness import DecideFirst, hides, is_withheld, require_sight
+from workbench.review.blindness import (
+    DecideFirst,
+    hidden_items,
+    hides,
+    is_withheld,
+    require_sight,
+    require_sight_of_collection,
+)
 from workbench.review.enqueue import BLIND_PRIORITY, queue_fill
+from workbench.review.evidence import evidence_add
 from workbench.review.filters import QueueFilter, queue_filtered
 from workbench.review.models import ItemStage, ItemState, QueueItem, Review, ReviewPolicy
 from workbench.review.policy import policy_set
 from workbench.review.second import second_review_add
-from workbench.review.services import candidate_approve, candidate_choose, candidate_undo
+from workbench.review.services import candidate_approve, candidate_choose, candidate_undo, candidate_unsure
 from workbench.runs import execution
 from workbench.runs.models import Run, RunStatus, Verdict
 
@@ -121,7 +132,9 @@ class TestWhom:
         record = client.get(f"/api/v1/runs/{run.pk}/record/", headers={"Authorization": f"Bearer {key}"})
         assert record.json()["code"] == "decide_first"
 
-    def test_a_run_that_did_not_finish_tells_reviewers_nothing(self, cast: Cast, document: Document) -> None:
+    def test_a_run_that_did_not_finish_tells_reviewers_nothing(
+        self, cast: Cast, document: Document, client_as: Any
+    ) -> None:
         run = asked(cast, document)
         Run.objects.filter(pk=run.pk).update(status=RunStatus.FAILED, failure_reason="It broke.")
         run.refresh_from_db()
@@ -129,6 +142,29 @@ class TestWhom:
         shares(cast)
         assert is_withheld(user=cast.reviewer, run=run)
         assert not is_withheld(user=cast.analyst, run=run)
+        require_sight(user=cast.analyst, runs=[run])
+        require_sight_of_collection(user=cast.analyst, collection=cast.alpha)
+        for asked_of in ([run], Run.objects.filter(pk=run.pk)):
+            with pytest.raises(DecideFirst) as refused:
+                require_sight(user=cast.reviewer, runs=asked_of)
+            assert refused.value.run == run.pk
+        with pytest.raises(DecideFirst):
+            require_sight_of_collection(user=cast.reviewer, collection=cast.alpha)
+        candidate = run.candidates.first()
+        for path in (f"runs/{run.pk}/record", f"runs/{run.pk}/answer", f"candidates/{candidate.pk}/receipt"):
+            told = client_as(cast.reviewer).get(f"/api/v1/{path}/")
+            assert (told.status_code, told.json()["code"]) == (409, "decide_first"), path
+            assert client_as(cast.analyst).get(f"/api/v1/{path}/").status_code == 200, path
+        listed = client_as(cast.reviewer).get("/api/v1/runs/").json()["results"]
+        assert [(row["is_withheld"], row["not_found"]) for row in listed] == [(True, None)]
+
+    def test_a_run_on_its_way_is_withheld_and_says_so(self, cast: Cast, document: Document) -> None:
+        run = asked(cast, document)
+        Run.objects.filter(pk=run.pk).update(status=RunStatus.ARBITRATED)
+        run.refresh_from_db()
+        shares(cast)
+        with pytest.raises(DecideFirst, match="is not finished yet"):
+            require_sight(user=cast.reviewer, runs=[run])
 
     def test_who_took_a_decision_back_has_seen_it(self, cast: Cast, document: Document) -> None:
         """A second blind decision would count as one without being one."""
@@ -141,6 +177,48 @@ class TestWhom:
         assert not hides(item=item, run=item.run, user=cast.reviewer)
         assert hides(item=item, run=item.run, user=cast.second_reviewer)
         assert not candidate_approve(actor=cast.reviewer, candidate=item.candidate).blind
+
+    @pytest.mark.parametrize("leave", [candidate_undo, candidate_unsure])
+    def test_what_each_of_them_saw_is_kept(self, cast: Cast, document: Document, leave: Any) -> None:
+        """Also after "cannot tell", and for more than one person."""
+        shares(cast)
+        item = items(asked(cast, document))[0]
+        for person in (cast.reviewer, cast.second_reviewer):
+            assert hides(item=item, run=item.run, user=person)
+            assert candidate_choose(actor=person, candidate=item.candidate, role="tangential").blind
+            leave(actor=person, candidate=item.candidate)
+            item.refresh_from_db()
+            assert (item.state, item.stage) == (ItemState.WAITING, ItemStage.FIRST)
+        for person in (cast.reviewer, cast.second_reviewer):
+            assert not hides(item=item, run=item.run, user=person)
+            assert not hidden_items(user=person).filter(pk=item.pk).exists()
+            with pytest.raises(Conflict) as refused:
+                candidate_choose(actor=person, candidate=item.candidate, role="primary")
+            assert refused.value.code == "not_blind"
+        decided = candidate_approve(actor=cast.reviewer, candidate=item.candidate)
+        assert (decided.blind, Label.objects.get(review=decided).blind) == (False, False)
+
+    def test_who_cannot_tell_at_first_has_seen_nothing(self, cast: Cast, document: Document) -> None:
+        shares(cast)
+        item = items(asked(cast, document))[0]
+        candidate_unsure(actor=cast.reviewer, candidate=item.candidate)
+        assert hides(item=item, run=item.run, user=cast.reviewer)
+        assert candidate_choose(actor=cast.reviewer, candidate=item.candidate, role="primary").blind
+
+    def test_a_second_review_by_who_decided_before_is_not_blind(self, cast: Cast, document: Document) -> None:
+        shares(cast, second=1)
+        item, other = items(asked(cast, document))[:2]
+        candidate_choose(actor=cast.second_reviewer, candidate=item.candidate, role="primary")
+        candidate_undo(actor=cast.second_reviewer, candidate=item.candidate)
+        blind = {}
+        for row in (item, other):
+            candidate_choose(actor=cast.reviewer, candidate=row.candidate, role="primary")
+            row.refresh_from_db()
+            assert hides(item=row, run=row.run, user=cast.second_reviewer), "the first reviewer's role"
+            second_review_add(actor=cast.second_reviewer, candidate=row.candidate, role="primary")
+            labels = Label.objects.filter(candidate=row.candidate, person=cast.second_reviewer)
+            blind[row.pk] = labels.latest("pk").blind
+        assert blind == {item.pk: False, other.pk: True}
 
 
 class TestQueue:
@@ -216,3 +294,27 @@ def test_what_is_withheld_comes_back(cast: Cast, document: Document, client_as: 
     told = second.get(f"/api/v1/reviews/?run={run.pk}").json()["results"]
     assert len(told) == Review.objects.filter(run=run).count() > 0
     assert {row["comment"] for row in told} == {"Mine."}
+
+
+def test_evidence_is_added_once_nothing_is_hidden(
+    cast: Cast, document: Document, client_as: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines added to a run that found nothing refute that it did, which tells every card's role."""
+    nothing = World("nothing", machine=(Role.DISCARDED,), first=())
+    monkeypatch.setattr(execution, "get_strategy", lambda name: Given(name, nothing))
+    shares(cast)
+    run = asked(cast, document)
+    lines = {"document": document, "first": (1, 2), "last": (1, 2), "role": "primary", "reason": "Mine."}
+    with pytest.raises(DecideFirst):
+        evidence_add(actor=cast.reviewer, run=run, **lines)
+    assert not Review.objects.exists()
+    client = client_as(cast.reviewer)
+    card = reverse("questions:evidence", args=[items(run)[0].candidate_id])
+    pages = [reverse("review:documents", args=[run.pk]), reverse("review:lines", args=[run.pk, document.pk])]
+    assert "data-add" not in client.get(card).text
+    assert client.get(pages[1]).url == run.get_absolute_url()
+    for item in items(run):
+        candidate_choose(actor=cast.reviewer, candidate=item.candidate, role="discarded")
+    assert "data-add" in client.get(card).text
+    assert client.get(pages[0], follow=True).status_code == client.get(pages[1]).status_code == 200
+    assert evidence_add(actor=cast.reviewer, run=run, **lines).added_by == cast.reviewer

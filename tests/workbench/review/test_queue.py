@@ -12,6 +12,7 @@ import pytest
 from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,9 +23,10 @@ from workbench.accounts.models import MemberRole, Membership, User
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed
 from workbench.review import enqueue
+from workbench.review.bulk import bulk_finish
 from workbench.review.enqueue import queue_fill, uncertainty
 from workbench.review.filters import QueueFilter
-from workbench.review.models import QueueItem
+from workbench.review.models import BulkApproval, BulkState, QueueItem
 from workbench.review.queue import queue_claim, queue_claim_back, queue_claim_next, queue_release
 from workbench.review.selectors import queue_free
 from workbench.review.services import candidate_unsure
@@ -323,3 +325,21 @@ def test_every_candidate_of_a_run_has_one_item(cast: Cast, run: Run) -> None:
         Candidate.objects.filter(run=run).values_list("pk", flat=True)
     )
     assert set(RoleChoice.values) >= {v.role for v in Verdict.objects.all()}
+
+
+def test_a_bulk_approval_ends_with_the_right_to_review(cast: Cast, run: Run, client_as: Any) -> None:
+    """It was drawn by a reviewer: who is none any more neither reads its cards nor approves them."""
+    keys = list(run.queue_items.filter(state="waiting").values_list("pk", flat=True))
+    bulk = BulkApproval.objects.create(actor=cast.reviewer, reason="Alike.", items=keys, checks=keys[:1])
+    client, path = client_as(cast.reviewer), reverse("review:bulk-checks", args=[bulk.pk])
+    assert client.get(path).status_code == 200
+    Membership.objects.filter(user=cast.reviewer).update(role=MemberRole.ANALYST)
+    assert (client.get(path).status_code, client.post(path).status_code) == (404, 404)
+    told = client.post("/api/v1/queue/bulk/", {"bulk": bulk.pk}, content_type="application/json")
+    assert told.status_code == 404
+    with pytest.raises(NotAllowed):
+        bulk_finish(actor=cast.reviewer, bulk=bulk)
+    bulk.refresh_from_db()
+    assert bulk.state == BulkState.CHECKING
+    Membership.objects.filter(user=cast.reviewer).update(role=MemberRole.REVIEWER)
+    assert client.get(path).status_code == 200

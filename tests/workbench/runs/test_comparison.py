@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.workbench.cast import Cast
@@ -9,10 +11,12 @@ from tests.workbench.review.signed import signed
 from tests.workbench.scene import Scene
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import Label
+from workbench.review.blindness import DecideFirst
 from workbench.review.comparison import compared, comparison_decide, comparison_start
-from workbench.review.models import ReasonCode, Review
+from workbench.review.models import QueueItem, ReasonCode, Review
+from workbench.review.policy import policy_set
 from workbench.runs.execution import run_answer, run_arbitrate, run_detect
-from workbench.runs.models import Comparison, Run
+from workbench.runs.models import Comparison, RoleChoice, Run
 
 
 @pytest.fixture
@@ -109,3 +113,43 @@ def test_disagreements_come_first(comparison: Comparison) -> None:
     order = [row.disagreement for row in compared(list(comparison.runs.order_by("pk")))]
 
     assert order == sorted(order, reverse=True)
+
+
+def test_nothing_tells_a_hidden_role(cast: Cast, comparison: Comparison, client_as: Any) -> None:
+    """The machine's role decides whether a decision needs a reason, and so which refusal comes."""
+    name = shared(comparison)
+    QueueItem.objects.filter(candidate__candidate_id=name, run__in=comparison.runs.all()).update(
+        is_blind=True
+    )
+    for candidate_id in (name, "p9_l9_l9"):
+        for role in RoleChoice.values:
+            with pytest.raises(DecideFirst):
+                comparison_decide(
+                    actor=cast.reviewer,
+                    comparison=comparison,
+                    candidate_id=candidate_id,
+                    role=role,
+                    reason_code=ReasonCode.OTHER,
+                )
+    client = client_as(cast.reviewer)
+    assert client.get(comparison.get_absolute_url()).status_code == 302
+    assert client.get(f"/api/v1/comparisons/{comparison.pk}/candidates/").json()["code"] == "decide_first"
+    assert client_as(cast.analyst).get(comparison.get_absolute_url()).status_code == 200
+
+
+def test_only_finished_runs_are_compared(cast: Cast, scene: Scene, client_as: Any) -> None:
+    policy_set(actor=cast.admin, collection=cast.alpha, blind_share=1, second_share=0)
+    done = scene.comparison.runs.get(status="done")
+    unfinished = scene.comparison.runs.exclude(pk=done.pk).get()
+    for stage in (run_detect, run_arbitrate):
+        stage(run_id=unfinished.pk)
+    for person in (cast.reviewer, cast.analyst):
+        client = client_as(person)
+        told = client.get(f"/api/v1/comparisons/{scene.comparison.pk}/candidates/").json()
+        assert told["runs"] == [done.pk]
+        assert {len(row["verdicts"]) for row in told["candidates"]} == {1}
+        page = client.get(scene.comparison.get_absolute_url())
+        assert [run["url"] for run in page.context["runs"]] == [done.get_absolute_url()]
+        assert [run["url"] for run in page.context["unfinished"]] == [unfinished.get_absolute_url()]
+        assert page.context["poll_url"]
+        assert unfinished.strategy in page.text
