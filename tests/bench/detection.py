@@ -195,10 +195,10 @@ class _Bench:
         from django.db import connection
         from pgvector import HalfVector
 
-        from workbench.documents.store import ef_search
+        from workbench.documents.store import IN_SIGHT
 
         with connection.cursor() as cursor:
-            cursor.execute(f"SET hnsw.ef_search = {ef_search(self._corpus.passages)}")
+            cursor.execute(f"SET hnsw.ef_search = {IN_SIGHT}")
             if exact:
                 cursor.execute("SET enable_indexscan = off")
             cursor.execute(

@@ -151,9 +151,8 @@ def test_the_nodes_search_vectors_with_the_settings_of_the_search(cast: Cast, cl
     """The walk of the graph is on the nodes, and so must be what it keeps in sight."""
     names = ("port", "hnsw.ef_search", "hnsw.iterative_scan")
     query = f"SELECT {', '.join(f'current_setting({name!r})' for name in names)} FROM documents_passagevector"
-    settings = _SEARCH_SETTINGS.format(ef_search=123)
 
-    seen = set(_with_settings(settings, query, []))
+    seen = set(_with_settings(_SEARCH_SETTINGS.format(ef_search=123), query, []))
 
     assert seen == {(str(node.port), "123", "relaxed_order") for node in cluster.workers}
 

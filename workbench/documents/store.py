@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from arbitration.errors import ArbitrationError
@@ -26,10 +27,9 @@ from .text_index import PASSAGE, SECTION, Hit, TextIndex, address_words, index_e
 
 #: Up to this many passages in scope an exact scan is faster than walking the HNSW graph with a filter.
 EXACT_SCAN_LIMIT = 5_000
-#: How many nodes the walk of the graph keeps in sight (``hnsw.ef_search``), and from how many passages on twice as
-#: many. Of the exact fifty nearest of a million made-up passages 100 finds .79 and 200 .91, for .7 ms more; of
-#: 200,000 passages 100 finds .96 to .99.
-EF_SEARCH, LARGE_SCOPE = 100, 500_000
+#: Of the documents asked the walk of the graph keeps about so many nodes in sight (``hnsw.ef_search``), and at most so
+#: many in all, strangers included.
+IN_SIGHT, MOST_IN_SIGHT = 200, 1000
 #: Hits of a rare term that are looked at, to be sure that it stands there.
 _LOOKED_AT = 20
 Span = tuple[str, int, int, int, int]
@@ -98,6 +98,12 @@ class Scope:
         """Number of passages in scope."""
         return sum(document.passage_count for document in self.documents.values())
 
+    @cached_property
+    def ef_search(self) -> int:
+        """What the walk keeps in sight: more, the more passages of other collections lie in the same graph."""
+        every = Document.objects.ready().aggregate(passages=Sum("passage_count"))["passages"] or 0
+        return min(max(IN_SIGHT, IN_SIGHT * every // self.passage_count), MOST_IN_SIGHT)
+
     def profile(self, collection: Collection, index: TextIndex) -> ScopeProfile:
         """What the engine needs to know of the documents; made once."""
         if self._profile is None:
@@ -111,11 +117,6 @@ class Scope:
                 is_collection=self.is_collection,
             )
         return self._profile
-
-
-def ef_search(passages: int) -> int:
-    """``hnsw.ef_search`` for a scope of so many passages."""
-    return EF_SEARCH if passages < LARGE_SCOPE else 2 * EF_SEARCH
 
 
 #: Collections whose documents are kept between questions.
@@ -409,7 +410,7 @@ class DatabaseCandidateStore:
         )
         # The space's key is a literal: it must match the predicate of the space's partial index.
         condition, values = self._scope.of_vectors_named if exact else self._scope.of_vectors
-        settings = "" if exact else _SEARCH_SETTINGS.format(ef_search=ef_search(self._scope.passage_count))
+        settings = "" if exact else _SEARCH_SETTINGS.format(ef_search=self._scope.ef_search)
         query = _NEAREST.format(distance=distance, space=int(self._space.pk), scope=condition)
         return [
             PassageRow(f"d{row[0]}", *row[1:6], row[6] or None, row[7], 1.0 - float(row[8]))
