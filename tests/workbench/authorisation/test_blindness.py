@@ -250,8 +250,9 @@ def test_the_walk_reaches_the_pages_that_matter(walked: dict[str, dict[str, Answ
     status = Counter(status for status, _body in answers.values())
     assert status[200] > 60, status
     assert max(status) < 500, [path for path, (code, _body) in answers.items() if code >= 500]
-    run_page, stopped = (body for path, (_status, body) in answers.items() if path.endswith("?all=1"))
+    run_page, _stopped = (body for path, (_status, body) in answers.items() if path.endswith("?all=1"))
     assert "To be decided" in run_page
+    _done, stopped = (body for path, (_status, body) in answers.items() if path.endswith("?tab=provenance"))
     assert "This run did not finish." in stopped
 
 
