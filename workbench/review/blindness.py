@@ -23,7 +23,7 @@ from django.utils.translation import gettext, ngettext
 
 from workbench.accounts.permissions import Permission, collections_of_member
 from workbench.errors import Conflict
-from workbench.runs.models import Candidate, ReviewState, Run, RunStatus, Verdict
+from workbench.runs.models import UNENDED, Candidate, ReviewState, Run, RunStatus, Verdict
 
 from .models import (
     Comment,
@@ -265,11 +265,12 @@ def require_sight(*, user: User, runs: Iterable[Run] | QuerySet[Run]) -> None:
 
 
 def require_sight_of_collection(*, user: User, collection: Collection) -> None:
-    """Like :func:`require_sight`, for a file of a whole collection. Runs without verdicts tell nothing."""
+    """Like :func:`require_sight`, for a file of a whole collection. Runs without verdicts tell nothing, and one that
+    failed or was stopped does not close the files of its collection for ever."""
     items = hidden_items(user=user).filter(collection=collection)
     if (run := items.values_list("run_id", flat=True).first()) is not None:
         raise DecideFirst(blind_words_of_collection(items.count()), run=run)
-    runs = unfinished_runs(user=user).filter(collection=collection)
+    runs = unfinished_runs(user=user).filter(collection=collection, status__in=UNENDED)
     judged = runs.filter(Exists(Verdict.objects.filter(candidate__run=OuterRef("pk"))))
     if (run := judged.values_list("pk", flat=True).first()) is not None:
         raise DecideFirst(unfinished_words_of_collection(), run=run)
@@ -314,8 +315,8 @@ def unfinished_words(run: Run) -> str:
 def unfinished_words_of_collection() -> str:
     """Like :func:`unfinished_words`, for a file about a whole collection."""
     return gettext(
-        "A run of this collection has not finished, and its verdicts are hidden from reviewers who decide blind. "
-        "Ask somebody who does not review here to make this file."
+        "A run of this collection is under way, and reviewers decide blind on its cards. Ask for this file again "
+        "when it has finished."
     )
 
 
