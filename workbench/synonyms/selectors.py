@@ -44,9 +44,12 @@ def pair_statuses(*, collection: Collection) -> dict[frozenset[str], str]:
     }
 
 
-def entries_of(*, collection: Collection, status: EntryStatus, text: str = "") -> QuerySet[DictionaryEntry]:
-    """Entries of one status with where they come from, filtered by words of either side."""
-    entries = DictionaryEntry.objects.filter(collection=collection, status=status).select_related(
+def entries_of(
+    *, collection: Collection, user: User, status: EntryStatus, text: str = ""
+) -> QuerySet[DictionaryEntry]:
+    """Entries of one status that the person may see, with where they come from, filtered by words of either side."""
+    seen = DictionaryEntry.objects.visible_to(user).with_sight(user)
+    entries = seen.filter(collection=collection, status=status).select_related(
         "proposed_by", "decided_by", "proposed_from__reviewer", "proposed_from__candidate__run__question"
     )
     return entries.filter(Q(term__icontains=text) | Q(variant__icontains=text)) if text else entries
