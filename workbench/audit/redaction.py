@@ -30,7 +30,7 @@ def redacted(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     clean = {_text(str(key))[:MAX_STRING]: _clean(item) for key, item in value.items()}
     encoded = json.dumps(clean, sort_keys=True)
-    return _digest(encoded) if len(encoded) > MAX_JSON else clean
+    return digest_of(encoded) if len(encoded) > MAX_JSON else clean
 
 
 def redacted_reason(reason: str) -> str:
@@ -38,7 +38,7 @@ def redacted_reason(reason: str) -> str:
     reason = _text(reason.strip())
     if len(reason) <= MAX_STRING:
         return reason
-    digest = _digest(reason)
+    digest = digest_of(reason)
     return f"sha256:{digest['sha256']} ({digest['length']} characters)"
 
 
@@ -49,7 +49,7 @@ def _clean(value: Any) -> Any:
         return value
     if isinstance(value, str):
         text = _text(value)
-        return text if len(text) <= MAX_STRING else _digest(text)
+        return text if len(text) <= MAX_STRING else digest_of(text)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, datetime | date | time):
@@ -71,7 +71,8 @@ def _clean_container(value: Any) -> Any:
     )
 
 
-def _digest(text: str) -> dict[str, Any]:
+def digest_of(text: str) -> dict[str, Any]:
+    """A text that the trail must not hold, as hash and length."""
     return {"sha256": hashlib.sha256(text.encode("utf-8")).hexdigest(), "length": len(text)}
 
 

@@ -222,9 +222,10 @@ class DocumentViewSet(
     @extend_schema(responses=VersionsSerializer)
     @action(detail=True, methods=["get"])
     def versions(self, request: Request, pk: str) -> Response:
-        """Lists the versions, oldest first."""
+        """Lists the versions, oldest first. ``offer`` is null if the older document is hidden from the caller."""
         document = document_for(user=request.user, pk=int(pk))
-        offer = getattr(document, "version_offer", None)
+        sees_offer = getattr(document, "sees_offer", False)
+        offer = getattr(document, "version_offer", None) if sees_offer else None
         seen = versions_seen(document=document, user=request.user)
         shape = VersionsSerializer({"versions": seen, "offer": offer}, context=self.get_serializer_context())
         return Response(shape.data)

@@ -23,6 +23,7 @@ from workbench.infra.dispatch import dispatch_on_commit
 
 from .models import Document, DocumentStatus, OfferState, VersionOffer
 from .restricting import restriction_inherit
+from .restrictions import hidden_from
 from .services import index_epoch_bump
 
 #: What tells versions apart in a file name: "v2", "2024-05-01", "final", "(1)".
@@ -83,10 +84,11 @@ def _namesake(document: Document) -> Document | None:
 def version_accept(*, actor: User, document: Document) -> VersionOffer:
     """Accepts the document as the next version of the suggested one, or of that one's latest version. A worker then
     carries over or reopens decisions on the older version. A declined suggestion can still be accepted. Raises
-    :class:`NotAllowed`; :class:`Conflict` without a suggestion, or if the two cannot follow each other."""
+    :class:`NotAllowed`; :class:`Conflict` without a suggestion that the actor may see, or if the two cannot follow
+    each other."""
     _require_upload(actor, document)
     with transaction.atomic():
-        offer = _offer_locked(document, unless=OfferState.ACCEPTED)
+        offer = _offer_locked(document, actor=actor, unless=OfferState.ACCEPTED)
         older = newest_version(offer.older)
         _check_order(document=document, older=older)
         Document.objects.filter(pk=document.pk).update(
@@ -105,10 +107,10 @@ def version_accept(*, actor: User, document: Document) -> VersionOffer:
 
 def version_decline(*, actor: User, document: Document) -> VersionOffer:
     """Declines the suggestion: the two are different documents. Raises :class:`NotAllowed`, or :class:`Conflict` if it
-    was decided already."""
+    was decided already or the actor may not see it."""
     _require_upload(actor, document)
     with transaction.atomic():
-        offer = _offer_locked(document)
+        offer = _offer_locked(document, actor=actor)
         if offer.state != OfferState.OPEN:
             raise Conflict(_("This was decided already: %(state)s.") % {"state": offer.get_state_display()})
         _decided(actor=actor, offer=offer, state=OfferState.DECLINED, action=Action.VERSION_DECLINED)
@@ -145,18 +147,24 @@ def open_offer(document: Document) -> VersionOffer | None:
     return offer if offer is not None and offer.state == OfferState.OPEN else None
 
 
-def _offer_locked(document: Document, *, unless: OfferState | None = None) -> VersionOffer:
+def _offer_locked(document: Document, *, actor: User, unless: OfferState | None = None) -> VersionOffer:
+    """The suggestion, locked. To somebody who may not see what it would replace, it does not exist."""
     offer = (
         VersionOffer.objects.select_for_update(of=("self", "older"))
         .select_related("older")
         .filter(document=document)
         .first()
     )
-    if offer is None:
+    if offer is None or _is_hidden(offer.older, actor):
         raise Conflict(_("This document was not offered as a new version of another."))
     if offer.state == unless:
         raise Conflict(_("This was decided already: %(state)s.") % {"state": offer.get_state_display()})
     return offer
+
+
+def _is_hidden(older: Document, actor: User) -> bool:
+    """Whether the document, or its latest version, is restricted to others."""
+    return hidden_from(actor).filter(pk__in={older.pk, newest_version(older).pk}).exists()
 
 
 def _check_order(*, document: Document, older: Document) -> None:

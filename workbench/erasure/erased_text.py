@@ -81,8 +81,10 @@ def text_erase(document: Document) -> dict[str, int]:
 
 def _own_rows(document: Document) -> dict[str, int]:
     offers = VersionOffer.objects.filter(Q(document=document) | Q(older=document), state=OfferState.OPEN)
+    # A pair in use is a person's decision; one that was only proposed, or turned down, is the document's phrase.
     proposals = DictionaryEntry.objects.filter(
-        status=EntryStatus.PROPOSED, proposed_from__candidate__document=document
+        Q(status=EntryStatus.PROPOSED) | Q(status=EntryStatus.REJECTED, proposed_by__is_system=True),
+        proposed_from__candidate__document=document,
     )
     document_remove(document.pk)
     vectors = document.passages.filter(vectors__isnull=False).values("vectors").count()

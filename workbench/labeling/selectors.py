@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from django.db.models import CharField, Q
+from django.db.models.functions import Cast
 
 from arbitration.contracts import Role
 from training.labels import LabelRow, LabelSource, Resolution, resolve
 from workbench.documents.models import Collection
+from workbench.documents.restrictions import hidden_from
 from workbench.review.blindness import of_undecided_card
 
-from .models import Label
+from .models import Label, Pair
 from .sides import question_sides
 
+if TYPE_CHECKING:
+    from workbench.accounts.models import User
+
 __all__ = [
+    "events_hidden",
     "label_row",
     "label_rows",
     "labels_for_gold",
@@ -138,3 +147,12 @@ def label_row(label: Label) -> LabelRow:
         chance=label.blind_chance,
         seconds=label.seconds,
     )
+
+
+def events_hidden(user: User) -> Q:
+    """The condition for audit events of labels and pairs on documents hidden from the person, because people quote the
+    document in their reasons."""
+    hidden = hidden_from(user).values("pk")
+    labels = Label.objects.filter(document__in=hidden).order_by().values(key=Cast("pk", CharField()))
+    pairs = Pair.objects.filter(document__in=hidden).order_by().values(key=Cast("pk", CharField()))
+    return Q(object_type="label", object_id__in=labels) | Q(object_type="pair", object_id__in=pairs)

@@ -1,7 +1,8 @@
-"""Verdicts of models and words of people are labels."""
+"""Verdicts of models and words of people are labels, and the trail keeps those on restricted documents."""
 
 from __future__ import annotations
 
+from workbench.audit.withholding import withhold
 from workbench.review.events import (
     Decided,
     DecisionUndone,
@@ -14,6 +15,7 @@ from workbench.review.events import (
 )
 from workbench.runs.events import VerdictsWritten, verdicts_written
 
+from .selectors import events_hidden
 from .services import (
     label_from_adjudication,
     label_from_review,
@@ -43,6 +45,7 @@ def _label_adjudication(event: DisputeAdjudicated) -> None:
     label_from_adjudication(adjudication=event.adjudication)
 
 
+withhold(events_hidden)
 verdicts_written.subscribe(_label_verdicts)
 decided.subscribe(_label_decision)
 decision_undone.subscribe(_take_back)

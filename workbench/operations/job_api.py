@@ -59,7 +59,7 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Jo
 
     @extend_schema(request=JobStartSerializer, responses={202: JobSerializer})
     def create(self, request: Request) -> Response:
-        """Starts a job. If one of the same kind is under way, returns that job."""
+        """Starts a job. If one of the same kind is under way, returns that job, or 409 if it has other anchors."""
         if not may_operate(request.user):
             raise PermissionDenied
         job = job_start(actor=request.user, **checked(request, JobStartSerializer))

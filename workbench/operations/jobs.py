@@ -19,7 +19,7 @@ from workbench.audit.actions import Action
 from workbench.audit.services import audit_record, audit_verify, verification_note
 from workbench.documents.embedding import AnotherEncoder, active_space, current_embedder
 from workbench.documents.reembedding import Reembedding, space_to_fill
-from workbench.errors import NotAllowed, WorkbenchError
+from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.infra.dispatch import dispatch_on_commit
 from workbench.infra.leases import Heartbeat, LeaseLost, lease_claim, lease_free, leased, new_owner
 from workbench.infra.storable import storable
@@ -45,7 +45,8 @@ def may_start(user: User, kind: JobKind) -> bool:
 def job_start(*, actor: User, kind: str, anchors: Mapping[int, str] | None = None) -> Job:
     """Asks for the work; one under way is given back. ``anchors`` are links kept outside, of a verification.
 
-    Raises :class:`NotAllowed`, :class:`WorkbenchError` for an unknown kind or too many anchors.
+    Raises :class:`NotAllowed`, :class:`WorkbenchError` for an unknown kind or too many anchors, :class:`Conflict` if
+    the one under way compares with other anchors.
     """
     if kind not in JobKind.values:
         raise WorkbenchError(_("There is no such job."), code="kind_unknown")
@@ -55,17 +56,27 @@ def job_start(*, actor: User, kind: str, anchors: Mapping[int, str] | None = Non
         raise WorkbenchError(
             _("At most %(n)d anchors. Keep the newest.") % {"n": MOST_ANCHORS}, code="too_many_anchors"
         )
+    given = {str(position): digest for position, digest in (anchors or {}).items()}
     under_way = Job.objects.filter(kind=kind, state=JobState.WAITING)
     if (job := under_way.first()) is not None:
-        return job
-    given = {str(position): digest for position, digest in (anchors or {}).items()}
+        return _same(job, given)
     try:
         with transaction.atomic():
             job = Job.objects.create(kind=kind, requested_by=actor, given=given)
             _record(job, actor, Action.JOB_REQUESTED, {"kind": kind, "anchors": len(given)})
             dispatch_on_commit("operations.job", job_id=job.pk)
     except IntegrityError:  # somebody else asked at the same moment
-        return under_way.get()
+        return _same(under_way.get(), given)
+    return job
+
+
+def _same(job: Job, given: dict[str, str]) -> Job:
+    """The job under way, if it does all that was asked for."""
+    if given and given != job.given:
+        raise Conflict(
+            _("A verification with other anchors is under way. Start yours once it has ended."),
+            code="other_anchors",
+        )
     return job
 
 

@@ -16,7 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.runs.models import Candidate, RoleChoice
 from workbench.synonyms.models import DictionaryEntry, EntryKind
 from workbench.synonyms.selectors import entry_of_pair
-from workbench.synonyms.services import checked_pair
+from workbench.synonyms.services import checked_pair, pair_on_record
 
 from .models import Review
 
@@ -82,7 +82,7 @@ def _entry_propose(
                 action=Action.VOCABULARY_PROPOSED,
                 obj=entry,
                 collection_id=entry.collection_id,
-                after={"term": term, "variant": variant, "kind": entry.kind, "review": review.pk},
+                after={**pair_on_record(entry), "kind": entry.kind, "review": review.pk},
             )
     except IntegrityError:
         return None  # another decision taught it at the same moment

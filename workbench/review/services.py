@@ -226,7 +226,11 @@ def _refuted_by(*, actor: User, run: Run, candidate: Candidate, comment: str) ->
     place = f"{candidate.document.name}, {lines_range(anchor_of(candidate))}"
     with transaction.atomic():
         refuted = _not_found_decide(
-            actor=actor, run=run, action=ReviewAction.REFUTE_NOT_FOUND, comment=comment.strip() or place
+            actor=actor,
+            run=run,
+            action=ReviewAction.REFUTE_NOT_FOUND,
+            comment=comment.strip() or place,
+            reason=comment.strip() or candidate.candidate_id,
         )
         standing = current_review(candidate)
         if effective_role(machine_role=machine_role_of(candidate), review=standing) != RoleChoice.PRIMARY:
@@ -248,7 +252,10 @@ def not_found_answered(*, actor: User, run: Run, candidate: Candidate) -> Review
     )
 
 
-def _not_found_decide(*, actor: User, run: Run, action: str, comment: str) -> Review:
+def _not_found_decide(
+    *, actor: User, run: Run, action: str, comment: str, reason: str | None = None
+) -> Review:
+    """``reason`` is for the trail, if it differs from the comment: the trail names no file."""
     with transaction.atomic():
         locked = run_for_decision(actor=actor, run_id=run.pk)
         if not locked.not_found:
@@ -268,7 +275,7 @@ def _not_found_decide(*, actor: User, run: Run, action: str, comment: str) -> Re
             collection_id=locked.collection_id,
             before={"action": previous.action} if previous else None,
             after={"action": action, "review": review.pk, "not_found_reason": locked.not_found_reason[:300]},
-            reason=review.comment[:300],
+            reason=(review.comment if reason is None else reason)[:300],
         )
         not_found_decided.publish(NotFoundDecided(review))
     return review

@@ -1,6 +1,6 @@
-from django.apps import AppConfig
+from workbench.infra import subscriptions
 
 
-class RunsConfig(AppConfig):
+class RunsConfig(subscriptions.SubscribingConfig):
     name = "workbench.runs"
     label = "questions"  # of the tables and migrations, from before the app was named runs

@@ -1,6 +1,6 @@
-from django.apps import AppConfig
+from workbench.infra import subscriptions
 
 
-class SynonymsConfig(AppConfig):
+class SynonymsConfig(subscriptions.SubscribingConfig):
     name = "workbench.synonyms"
     label = "vocabulary"  # of the tables and migrations, from before the app was named synonyms

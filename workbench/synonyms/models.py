@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import BooleanField, ExpressionWrapper, F, Q
 from django.db.models.functions import Greatest, Least, Lower, Now
 from django.utils.translation import gettext_lazy as _
 
-from workbench.accounts.permissions import OfCollectionQuerySet
+from workbench.accounts.permissions import OfCollectionQuerySet, Permission
 from workbench.documents.models import Collection
 
+from .origins import origin_open_to
+
 if TYPE_CHECKING:
-    pass
+    from workbench.accounts.models import User
 
 #: Longest term or variant, in characters.
 MAX_TERM = 120
@@ -43,6 +45,21 @@ class Language(models.TextChoices):
     ES = "es", _("Spanish")
 
 
+class EntryQuerySet(OfCollectionQuerySet["DictionaryEntry"]):
+    """Entries, filtered by what a user may do."""
+
+    def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> EntryQuerySet:
+        """Those in collections where the user holds the permission: pairs in use, and others unless they were learned
+        from what is hidden from the user."""
+        is_shown = Q(status=EntryStatus.APPROVED) | origin_open_to(user)
+        return super().visible_to(user, permission).filter(is_shown)
+
+    def with_sight(self, user: User) -> EntryQuerySet:
+        """Each with ``sees_origin``: whether the user may see what it was learned from."""
+        sees = ExpressionWrapper(origin_open_to(user), output_field=BooleanField())
+        return self.annotate(sees_origin=sees)
+
+
 class DictionaryEntry(models.Model):
     """Term and variant mean the same in a collection; the pair works in both directions."""
 
@@ -65,7 +82,7 @@ class DictionaryEntry(models.Model):
     )
     decided_at = models.DateTimeField(null=True, blank=True)
 
-    objects = OfCollectionQuerySet.as_manager()
+    objects = EntryQuerySet.as_manager()
 
     class Meta:
         ordering = ["term", "variant", "id"]

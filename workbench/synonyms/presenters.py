@@ -31,13 +31,15 @@ def vocabulary_page(
     decides = may_decide(user=user, collection=collection)
     address = reverse("vocabulary:vocabulary", args=[collection.slug])
     used = list(
-        entries_of(collection=collection, status=EntryStatus.APPROVED, text=text)[offset:][: PAGE_SIZE + 1]
+        entries_of(collection=collection, user=user, status=EntryStatus.APPROVED, text=text)[offset:][
+            : PAGE_SIZE + 1
+        ]
     )
     return {
         "collection": collection,
-        "proposed": _rows(collection, EntryStatus.PROPOSED, decides=decides),
+        "proposed": _rows(collection, user, EntryStatus.PROPOSED, decides=decides),
         "approved": [_row(entry, decides=decides) for entry in used[:PAGE_SIZE]],
-        "rejected": _rows(collection, EntryStatus.REJECTED, decides=decides),
+        "rejected": _rows(collection, user, EntryStatus.REJECTED, decides=decides),
         "may_decide": decides,
         "entry_form": EntryForm() if decides else None,
         "import_form": ImportForm() if decides else None,
@@ -55,8 +57,8 @@ def vocabulary_page(
     }
 
 
-def _rows(collection: Collection, status: EntryStatus, *, decides: bool) -> list[dict[str, Any]]:
-    entries = entries_of(collection=collection, status=status).order_by("-id")[:PAGE_SIZE]
+def _rows(collection: Collection, user: User, status: EntryStatus, *, decides: bool) -> list[dict[str, Any]]:
+    entries = entries_of(collection=collection, user=user, status=status).order_by("-id")[:PAGE_SIZE]
     return [_row(entry, decides=decides) for entry in entries]
 
 
@@ -69,9 +71,10 @@ def _row(entry: DictionaryEntry, *, decides: bool) -> dict[str, Any]:
 
 
 def _origin(entry: DictionaryEntry) -> dict[str, Any] | None:
-    """The decision that taught the pair, with the way to its card; None where a person wrote it."""
+    """The decision that taught the pair, with the way to its card; None where a person wrote it, or the decision is
+    hidden from the reader. The entry comes from :mod:`.selectors`, which knows."""
     review = entry.proposed_from
-    if review is None or review.candidate is None:
+    if review is None or review.candidate is None or not getattr(entry, "sees_origin", False):
         return None
     run = review.candidate.run
     return {

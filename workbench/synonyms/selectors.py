@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from django.db.models import Q, QuerySet
+from django.db.models import CharField, Q, QuerySet
+from django.db.models.functions import Cast
 from django.shortcuts import get_object_or_404
 
 from arbitration.questions.dictionary import MappingDictionary
@@ -13,6 +14,7 @@ from workbench.accounts.permissions import Permission
 from workbench.documents.models import Collection
 
 from .models import DictionaryEntry, EntryStatus
+from .origins import origin_open_to
 
 if TYPE_CHECKING:
     from workbench.accounts.models import User
@@ -44,12 +46,22 @@ def pair_statuses(*, collection: Collection) -> dict[frozenset[str], str]:
     }
 
 
-def entries_of(*, collection: Collection, status: EntryStatus, text: str = "") -> QuerySet[DictionaryEntry]:
-    """Entries of one status with where they come from, filtered by words of either side."""
-    entries = DictionaryEntry.objects.filter(collection=collection, status=status).select_related(
+def entries_of(
+    *, collection: Collection, user: User, status: EntryStatus, text: str = ""
+) -> QuerySet[DictionaryEntry]:
+    """Entries of one status that the person may see, with where they come from, filtered by words of either side."""
+    seen = DictionaryEntry.objects.visible_to(user).with_sight(user)
+    entries = seen.filter(collection=collection, status=status).select_related(
         "proposed_by", "decided_by", "proposed_from__reviewer", "proposed_from__candidate__run__question"
     )
     return entries.filter(Q(term__icontains=text) | Q(variant__icontains=text)) if text else entries
+
+
+def events_hidden(user: User) -> Q:
+    """The condition for audit events of entries that the person may not see."""
+    hidden = DictionaryEntry.objects.exclude(status=EntryStatus.APPROVED).exclude(origin_open_to(user))
+    keys = hidden.order_by().annotate(key=Cast("pk", CharField())).values("key")
+    return Q(object_type="dictionaryentry", object_id__in=keys)
 
 
 def _approved_pairs(collection: Collection) -> list[tuple[str, str]]:

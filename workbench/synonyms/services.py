@@ -6,6 +6,8 @@ like any other.
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
@@ -14,6 +16,7 @@ from arbitration.text import is_stop_word, normalise, words
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, has_any_permission
 from workbench.audit.actions import Action
+from workbench.audit.redaction import digest_of
 from workbench.audit.services import audit_record
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
@@ -111,14 +114,20 @@ def _record(*, actor: User, action: str, entry: DictionaryEntry, before: EntrySt
         collection_id=entry.collection_id,
         before={"status": before} if before else None,
         after={
-            "term": entry.term,
-            "variant": entry.variant,
+            **pair_on_record(entry),
             "kind": entry.kind,
             "language": entry.language,
             "status": entry.status,
             "review": entry.proposed_from_id,
         },
     )
+
+
+def pair_on_record(entry: DictionaryEntry) -> dict[str, Any]:
+    """Both terms as the trail keeps them. The variant that the machine proposes is a phrase of a document: the trail
+    keeps its hash."""
+    learned = entry.proposed_by.is_system
+    return {"term": entry.term, "variant": digest_of(entry.variant) if learned else entry.variant}
 
 
 def require_decider(*, actor: User, collection: Collection) -> None:

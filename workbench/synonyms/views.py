@@ -60,9 +60,9 @@ def import_entries(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def export_entries(request: HttpRequest, slug: str) -> HttpResponse:
-    """The whole dictionary as CSV."""
+    """The dictionary as CSV."""
     collection = collection_for(user=request.user, slug=slug)
-    body = transfer.entries_csv(collection=collection)
+    body = transfer.entries_csv(collection=collection, user=request.user)
     return download(body, f"vocabulary-{collection.slug}.csv")
 
 

@@ -15,6 +15,7 @@ from arbitration.questions.same_words import Term, new_terms
 from tests.workbench.cast import PASSWORD, Cast
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
+from workbench.audit.models import AuditEvent
 from workbench.review.models import ItemState, QueueItem
 from workbench.review.record import record_digest, signed_record
 from workbench.review.services import candidate_override, candidate_unsure, not_found_confirm
@@ -217,6 +218,8 @@ def test_one_of_the_nearest_passages_refutes_a_not_found(
     assert candidate.reviews.latest("pk").role == "primary"
     word = scene.run.reviews.get(candidate__isnull=True)
     assert (word.action, word.comment) == ("refute_not_found", "policy.txt, page 1, lines 1–3")
+    event = AuditEvent.objects.get(action="not_found.refuted")
+    assert event.reason == candidate.candidate_id, "the trail names no file"
     elsewhere = client.post(address, {"near": "99999999"})
     assert elsewhere.status_code == 404
 

@@ -6,6 +6,7 @@ Which addresses keep it from whom is asked of each in tests/workbench/authorisat
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -19,11 +20,11 @@ from tests.workbench.review.signed import signed
 from tests.workbench.scene import make_document, make_run
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
-from workbench.documents.models import Document
+from workbench.documents.models import Document, OfferState
 from workbench.documents.restricting import restriction_set
 from workbench.documents.restrictions import Restriction
 from workbench.documents.services import document_upload
-from workbench.documents.versions import version_accept, version_offer
+from workbench.documents.versions import version_accept, version_decline, version_offer
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.exports.links import LinkClosed, link_make, link_open, link_state
 from workbench.exports.models import Export
@@ -140,6 +141,40 @@ def test_the_same_bytes_and_the_next_version_stay_restricted(cast: Cast, documen
     assert set(later.restriction.readers.all()) == {cast.reviewer}
     assert not Document.objects.visible_to(cast.analyst).exists()
     assert Document.objects.visible_to(cast.reviewer).count() == 2
+
+
+@pytest.mark.parametrize("hidden", ["older", "newest"])
+def test_nobody_replaces_what_they_may_not_see(
+    cast: Cast, document: Document, hidden: str, client_as: Callable[[User], Client]
+) -> None:
+    """A document of the same name is offered as its next version, but only who sees it decides that."""
+    own = make_document(collection=cast.alpha, owner=cast.analyst, text=OTHER)
+    with transaction.atomic():
+        version_offer(document_id=own.pk)
+    secret = document
+    if hidden == "newest":
+        secret = make_document(collection=cast.alpha, owner=cast.analyst, name="next.txt", text=OTHER)
+        Document.objects.filter(pk=secret.pk).update(version_of=document, version_number=2)
+    restrict(cast, secret)
+    analyst, api = client_as(cast.analyst), f"/api/v1/documents/{own.pk}/"
+    if hidden == "older":
+        assert analyst.get(f"{api}versions/").json()["offer"] is None
+    assert client_as(cast.admin).get(f"{api}versions/").json()["offer"]["older"] == document.pk
+    for decision, act in (("accepted", version_accept), ("declined", version_decline)):
+        with pytest.raises(Conflict, match="not offered"):
+            act(actor=cast.analyst, document=own)
+        sent = analyst.post(
+            f"{api}version-decision/", {"decision": decision}, content_type="application/json"
+        )
+        assert sent.status_code == 409
+    for decision in ("accept", "decline"):
+        told = analyst.post(f"/documents/{own.pk}/versions/decide/", {"decision": decision}, follow=True)
+        assert "not offered" in told.text
+    own.refresh_from_db()
+    assert (own.version_of, own.version_offer.state) == (None, OfferState.OPEN)
+    assert not AuditEvent.objects.filter(action="document.restricted", object_id=str(own.pk)).exists()
+    version_accept(actor=cast.admin, document=own)
+    assert own.version_of == (document if hidden == "older" else secret)
 
 
 def test_what_was_sent_out_is_closed_with_it(cast: Cast, document: Document) -> None:

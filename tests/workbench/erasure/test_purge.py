@@ -37,6 +37,7 @@ from workbench.exports.services import export_make, run_export
 from workbench.review.models import Review
 from workbench.review.record import record_digest
 from workbench.runs.models import Candidate, LLMCall, LLMCallBody, LLMReply, Run, RunStatus, Verdict
+from workbench.synonyms.models import DictionaryEntry
 
 ClientAs = Callable[[User | None], Client]
 #: Sentences and headings of the document that are in no question.
@@ -295,6 +296,22 @@ def test_other_documents_keep_their_words_unless_they_quote(cast: Cast, scene: S
     assert Verdict.objects.get(candidate=quoting).reason.startswith("erased, sha256 ")
     assert other.lines.exists()
     assert lexical_index(cast.alpha).body_lines(other.pk) > 0
+
+
+def test_learned_pairs_that_nobody_put_to_use_go(cast: Cast, scene: Scene) -> None:
+    decided = {"decided_by": cast.admin, "decided_at": Now()}
+    system = {"proposed_by": User.objects.system(), "proposed_from": scene.run.reviews.get()}
+    for variant, facts in {
+        "kept in use": system | decided | {"status": "approved"},
+        "turned down": system | decided | {"status": "rejected"},
+        "only proposed": system,
+        "turned down, by hand": system | decided | {"status": "rejected", "proposed_by": cast.admin},
+    }.items():
+        DictionaryEntry.objects.create(collection=cast.alpha, term="scroll", variant=variant, **facts)
+    due(cast, scene.document)
+    assert documents_purge() == 1
+    left = DictionaryEntry.objects.filter(term="scroll").values_list("variant", flat=True)
+    assert set(left) == {"kept in use", "turned down, by hand"}
 
 
 def test_quotations_run_over_line_ends_and_ignore_case_and_marks() -> None:

@@ -16,7 +16,7 @@ from workbench.audit.models import AuditEvent
 from workbench.audit.services import audit_seal
 from workbench.documents.fields import field_add
 from workbench.documents.models import PassageVector
-from workbench.errors import NotAllowed, WorkbenchError
+from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.operations import jobs
 from workbench.operations.models import Job
 
@@ -46,6 +46,16 @@ def test_the_whole_trail_is_verified_against_an_anchor_taken_before(cast: Cast, 
         auditor.get("/operations/maintenance/", headers={"HX-Request": "true"}).headers.get("HX-Refresh")
         is None
     )
+
+    for other in ({anchor["position"]: "0" * 64}, {anchor["position"] + 1: anchor["hash"]}):
+        with pytest.raises(Conflict, match="other anchors"):
+            jobs.job_start(actor=cast.auditor, kind="trail", anchors=other)
+    sent = auditor.post(
+        "/api/v1/maintenance/", {"kind": "trail", "anchors": {"1": "0"}}, content_type="application/json"
+    )
+    assert (sent.status_code, sent.json()["code"]) == (409, "other_anchors")
+    same = jobs.job_start(actor=cast.auditor, kind="trail", anchors={anchor["position"]: anchor["hash"]})
+    assert same == job
 
     jobs.job_run(job_id=job.pk)
     jobs.job_run(job_id=job.pk)

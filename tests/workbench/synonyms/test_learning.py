@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+from typing import Any
+
 import pytest
 
 from tests.workbench.cast import Cast
 from tests.workbench.scene import make_document, make_run
 from workbench.audit.models import AuditEvent
 from workbench.documents.models import Document
+from workbench.documents.restricting import restriction_set
 from workbench.review.learning import phrase_frequency
 from workbench.review.services import candidate_override, candidate_unsure
 from workbench.runs.models import Candidate, Run
 from workbench.runs.services import cache_key
 from workbench.synonyms.models import DictionaryEntry, EntryStatus
 from workbench.synonyms.services import entry_add, entry_approve, entry_reject
+from workbench.trail.selectors import events_visible_to
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -58,6 +63,31 @@ def test_evidence_that_no_keyword_found_teaches_an_alias(cast: Cast, run: Run) -
     assert entry.proposed_from == candidate.reviews.get()
     assert entry.proposed_by.is_system
     assert AuditEvent.objects.filter(action="vocabulary.proposed", object_id=str(entry.pk)).exists()
+
+
+@pytest.mark.parametrize("decide", [entry_approve, entry_reject])
+def test_the_trail_keeps_the_hash_of_a_learned_phrase(cast: Cast, run: Run, decide: Any) -> None:
+    keep(cast, found_by_meaning(run))
+    entry = decide(actor=cast.reviewer, entry=DictionaryEntry.objects.get())
+    digest = {"sha256": hashlib.sha256(entry.variant.encode()).hexdigest(), "length": len(entry.variant)}
+    told = AuditEvent.objects.filter(action__startswith="vocabulary.")
+    assert [event.after["variant"] for event in told] == [digest, digest]
+    by_hand = entry_add(actor=cast.admin, collection=cast.alpha, term="leaver", variant="exit interview")
+    assert AuditEvent.objects.get(object_id=str(by_hand.pk), action="vocabulary.added").after["variant"] == (
+        "exit interview"
+    )
+
+
+def test_the_trail_keeps_a_proposal_from_whom_its_run_is_hidden(
+    cast: Cast, run: Run, document: Document
+) -> None:
+    keep(cast, found_by_meaning(run))
+    restriction_set(actor=cast.admin, document=document, readers=[], reason="An investigation.")
+    told = AuditEvent.objects.filter(action="vocabulary.proposed").get()
+    assert told in events_visible_to(cast.admin)
+    assert told not in events_visible_to(cast.auditor)
+    entry_approve(actor=cast.admin, entry=DictionaryEntry.objects.get())
+    assert told in events_visible_to(cast.auditor), "a pair in use is everybody's"
 
 
 @pytest.mark.parametrize(

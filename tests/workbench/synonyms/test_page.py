@@ -6,11 +6,14 @@ from collections.abc import Callable
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models.functions import Now
 from django.test import Client
+from django.urls import reverse
 
 from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
+from workbench.documents.restricting import restriction_set
 from workbench.synonyms.models import DictionaryEntry, EntryStatus
 from workbench.synonyms.services import entry_add
 
@@ -33,6 +36,39 @@ def test_a_proposal_leads_to_the_card_it_was_learned_from(
     assert f'href="{review.candidate.get_absolute_url()}"' in body
     assert scene.run.question.text in body
     assert f'action="/vocabulary/{entry.pk}/decide/"' in body
+
+
+def test_what_was_learned_from_a_restricted_document_is_kept_from_others(
+    scene: Scene, cast: Cast, client_as: ClientAs
+) -> None:
+    review = scene.run.reviews.get()
+    entries = [
+        proposed(cast, proposed_from=review),
+        DictionaryEntry.objects.create(
+            collection=cast.alpha, term="clerk", variant="former scribe", proposed_by=cast.analyst,
+            proposed_from=review, status="approved", decided_by=cast.admin, decided_at=Now(),
+        ),
+        DictionaryEntry.objects.create(
+            collection=cast.alpha, term="reader", variant="former monk", proposed_by=cast.analyst,
+            proposed_from=review, status="rejected", decided_by=cast.admin, decided_at=Now(),
+        ),
+    ]  # fmt: skip
+    restriction_set(actor=cast.admin, document=scene.document, readers=[], reason="An investigation.")
+    told = {}
+    for person in (cast.reviewer, cast.admin):
+        client = client_as(person)
+        page, table = client.get(URL).text, client.get(reverse("vocabulary:export", args=["alpha"])).text
+        listed = [row["id"] for row in client.get("/api/v1/vocabulary/").json()["results"]]
+        told[person] = [
+            (entry.variant in page, entry.variant in table, entry.pk in listed) for entry in entries
+        ]
+        assert (scene.run.question.text in page) is (person == cast.admin)
+        assert (review.candidate.get_absolute_url() in page) is (person == cast.admin)
+    assert told[cast.admin] == [(True, True, True)] * 3
+    assert told[cast.reviewer] == [(False, False, False), (True, True, True), (False, False, False)]
+    for address in (f"/vocabulary/{entries[0].pk}/decide/", f"/api/v1/vocabulary/{entries[0].pk}/approve/"):
+        assert client_as(cast.reviewer).post(address, {"decision": "approve"}).status_code == 404
+    assert client_as(cast.admin).post(address).status_code == 200
 
 
 @pytest.mark.parametrize("decision", ["approve", "reject"])
