@@ -104,7 +104,7 @@ def test_a_mail_server_that_never_ends_an_answer_ends_its_look(
     monkeypatch.setattr(looking, "_DEADLINE", 1.0)
     began = time.monotonic()
     look(source)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     assert source.error == "The check took too long and was stopped."
     assert source.failures == 1
     assert source.next_look_at > timezone.now()
@@ -137,7 +137,7 @@ def test_a_bucket_that_sends_without_end_ends_its_look(
     monkeypatch.setattr(looking, "_DEADLINE", 1.0)
     began = time.monotonic()
     look(source)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     assert source.error == "The check took too long and was stopped."
 
 
