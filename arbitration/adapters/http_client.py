@@ -51,11 +51,16 @@ def bounded_client(*, address_rule: AddressRule | None = None) -> httpx2.Client:
     return httpx2.Client(transport=_BoundedTransport(address_rule=address_rule), follow_redirects=False)
 
 
+def call_seconds_left() -> float | None:
+    """The seconds until the deadline of this thread, negative after it; None where there is none."""
+    return None if _deadline.at is None else _deadline.at - time.monotonic()
+
+
 def _left(timeout: float | None) -> float | None:
     """The seconds a network operation may take; raises the library's time-out when none are left."""
-    if _deadline.at is None:
+    left = call_seconds_left()
+    if left is None:
         return timeout
-    left = _deadline.at - time.monotonic()
     if left <= 0:
         raise httpcore2.ReadTimeout("the call's deadline has passed")
     return left if timeout is None else min(left, timeout)

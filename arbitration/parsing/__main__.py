@@ -1,11 +1,12 @@
-"""The isolated child: ``python -m arbitration.parsing [--render | --recognise | --unpack | --doors]``.
+"""The isolated child: ``python -m arbitration.parsing [--render | --recognise | --unpack | --split | --doors]``.
 
 Reads one JSON request from standard input (the password comes this way only); its ``source`` is the inherited
 descriptor of the file, since the child can open no path. Writes the ParsedDocument as JSON, with ``--render`` the image
-of a page, with ``--recognise`` the lines found on it, with ``--unpack`` files of a ZIP, or with ``--doors`` what this
-system let it give up, to standard output and exits 0; or writes ``{"code": ..., "message": ...}`` and exits 3; or
-writes the numbers of the pages that must be recognised first and exits 4. It limits itself before it touches the file;
-the parent in :mod:`arbitration.parsing.isolation` watches the clock and the size of the output.
+of a page, with ``--recognise`` the lines found on it, with ``--unpack`` files of a ZIP, with ``--split`` those of a
+mail, or with ``--doors`` what this system let it give up, to standard output and exits 0; or writes ``{"code": ...,
+"message": ...}`` and exits 3; or writes the numbers of the pages that must be recognised first and exits 4. It limits
+itself before it touches the file; the parent in :mod:`arbitration.parsing.isolation` watches the clock and the size of
+the output.
 """
 
 from __future__ import annotations
@@ -82,6 +83,8 @@ def _task() -> Callable[[dict[str, Any], ParseLimits], bytes]:
         return _render
     if "--unpack" in sys.argv[1:]:
         return _unpack
+    if "--split" in sys.argv[1:]:
+        return _split
     return _recognise if "--recognise" in sys.argv[1:] else _parse
 
 
@@ -129,6 +132,15 @@ def _unpack(request: dict[str, Any], limits: ParseLimits) -> bytes:
     if places is None:
         return json.dumps(members_of(data, limits=limits), ensure_ascii=False).encode("utf-8", "replace")
     return contents_of(data, places=places, limits=limits)
+
+
+def _split(request: dict[str, Any], limits: ParseLimits) -> bytes:
+    from arbitration.parsing.mail_files import contents_of, files_of
+
+    data, places, most = _input(request, limits), request.get("places"), request["most"]
+    if places is None:
+        return files_of(data, most=most, room=request["room"])
+    return contents_of(data, places=places, most=most)
 
 
 def _render(request: dict[str, Any], limits: ParseLimits) -> bytes:

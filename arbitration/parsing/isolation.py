@@ -36,10 +36,12 @@ __all__ = [
     "OnEnded",
     "OnRecognised",
     "ParseLimits",
+    "SplitMail",
     "UnpackedFile",
     "closed_doors",
     "parse_isolated",
     "render_page",
+    "split_mail",
     "unpack",
 ]
 
@@ -198,6 +200,50 @@ def unpack(*, path: Path, limits: ParseLimits | None = None) -> Iterator[Unpacke
                 first, _, body = answer.partition(b"\n")
                 heads = _value(first)
             yield from _files_of(group, heads, body)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitMail:
+    """Subject, sender and date of a mail, "" where it has none; its attachments in their order, a few in memory at a
+    time, those without a name under ""."""
+
+    facts: Mapping[str, str]
+    files: Iterator[UnpackedFile]
+
+
+def split_mail(*, path: Path, most: int, limits: ParseLimits | None = None) -> SplitMail:
+    """A mail, split into its attachments, of which there may be ``most``.
+
+    Raises :class:`ParseFailure`: ``corrupt``, ``too_large``, ``too_many``, and what the end of a child can mean; the
+    latter for each group of attachments too.
+    """
+    limits = limits or ParseLimits(cpu_s=60, wall_s=90.0)
+    asked = {"most": most, "room": _UNPACK_TOGETHER}
+    bounded = replace(limits, max_output_bytes=_UNPACK_TOGETHER + _UNPACK_ROOM)
+    with _opened(path) as source:
+        answer = _answer((*_CHILD, "--split"), {**asked, "source": source.fileno()}, bounded)
+    first, _, body = answer.partition(b"\n")
+    found = _value(first)
+    held = found["files"][: found["held"]]
+    rest = found["files"][found["held"] :]
+    return SplitMail(found["facts"], _split_files(path, asked, held, body, rest, limits))
+
+
+def _split_files(
+    path: Path,
+    asked: Mapping[str, Any],
+    held: Sequence[Mapping[str, Any]],
+    body: bytes,
+    rest: Sequence[Mapping[str, Any]],
+    limits: ParseLimits,
+) -> Iterator[UnpackedFile]:
+    yield from _files_of(held, held, body)
+    with _opened(path) as source:
+        for group in _groups(rest):
+            request = {**asked, "source": source.fileno(), "places": [member["place"] for member in group]}
+            bounded = replace(limits, max_output_bytes=sum(m["size"] for m in group) + _UNPACK_ROOM)
+            first, _, body = _answer((*_CHILD, "--split"), request, bounded).partition(b"\n")
+            yield from _files_of(group, _value(first), body)
 
 
 def _groups(members: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:

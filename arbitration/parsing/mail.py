@@ -52,7 +52,7 @@ _EXTENSION_OF = {
 
 
 # What the standard library raises on headers and bodies that break their rules.
-_TOLERATED = (ValueError, LookupError, TypeError, RecursionError, email.errors.MessageError)
+TOLERATED = (ValueError, LookupError, TypeError, RecursionError, email.errors.MessageError)
 _PdfReader = Callable[[bytes, ParseLimits, str | None, Recognised], Draft]
 
 
@@ -188,10 +188,10 @@ class _MailReader:
         the pages that stand before it."""
         parts = _parts(message)
         flow = Flow("email", self._limits.max_characters)
-        subject = _header(message, "Subject")
+        subject = header_of(message, "Subject")
         self.subject = self.subject or subject
         for name in _SHOWN_HEADERS:
-            value = _header(message, name)
+            value = header_of(message, name)
             if value:
                 flow.add(f"{name}: {value}")
         for number, attachment in enumerate(parts.attachments, start=1):
@@ -282,7 +282,7 @@ def _as_pdf(attachment: Attachment, limits: ParseLimits) -> Attachment:
 def _message(data: bytes) -> Message:
     try:
         message = email.message_from_bytes(data, policy=email.policy.compat32)
-    except _TOLERATED as error:
+    except TOLERATED as error:
         raise _damaged() from error
     if not any(message.get(name) for name in ("From", "To", "Date", "Subject", "Received", "Message-ID")):
         raise _damaged()
@@ -295,12 +295,12 @@ def _damaged() -> ParseFailure:
     )
 
 
-def _header(message: Message, name: str) -> str:
+def header_of(message: Message, name: str) -> str:
     """A header in readable form; one that is encoded wrongly comes as it is."""
     raw = str(message.get(name, ""))[:_MAX_HEADER]
     try:
         text = str(make_header(decode_header(raw)))
-    except _TOLERATED:
+    except TOLERATED:
         text = raw
     return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
 
@@ -313,16 +313,16 @@ def _parts(message: Message) -> _Parts:
             parts.left_out += 1
             continue
         kind = part.get_content_type()
-        name = _file_name(part)
+        name = file_name_of(part)
         is_attached = part.get_content_disposition() == "attachment" or bool(name) or kind == "message/rfc822"
         if kind in ("text/plain", "text/html") and not is_attached:
             charset = _charset(part)
-            text = decode_html(_payload(part), charset=charset)
+            text = decode_html(payload_of(part), charset=charset)
             (parts.html if kind == "text/html" else parts.plain).append(text)
         elif is_attached and len(parts.attachments) < MAX_ATTACHMENTS:
             name = name or _name_for(kind, len(parts.attachments) + 1)
             is_inline = part.get_content_disposition() != "attachment"
-            parts.attachments.append(Attachment(name, _payload(part), is_inline))
+            parts.attachments.append(Attachment(name, payload_of(part), is_inline))
         elif is_attached:
             parts.left_out += 1
     return parts
@@ -341,14 +341,14 @@ def _leaves(message: Message) -> Iterator[Message]:
             yield part
 
 
-def _payload(part: Message) -> bytes:
+def payload_of(part: Message) -> bytes:
     """The bytes of a part; for an attached message, the message."""
     try:
         content = part.get_payload()
         if isinstance(content, list):
             return b"".join(item.as_bytes() for item in content[:1] if isinstance(item, Message))
         decoded = part.get_payload(decode=True)
-    except _TOLERATED:
+    except TOLERATED:
         return b""
     return decoded if isinstance(decoded, bytes) else b""
 
@@ -356,16 +356,16 @@ def _payload(part: Message) -> bytes:
 def _charset(part: Message) -> str:
     try:
         return str(part.get_content_charset() or "")
-    except _TOLERATED:
+    except TOLERATED:
         return ""
 
 
-def _file_name(part: Message) -> str:
+def file_name_of(part: Message) -> str:
     """The stated name without its folders: shown and used for its extension only, never as a path."""
     try:
         stated = part.get_filename() or ""
         stated = str(make_header(decode_header(str(stated))))
-    except _TOLERATED:
+    except TOLERATED:
         return ""
     name = PurePosixPath(stated.replace("\\", "/")).name
     return "".join(c for c in name if c.isprintable())[:120].strip()

@@ -30,6 +30,8 @@ class LockSpace(IntEnum):
     TRAINING = 4103
     #: Key 0: choosing the file that is read next.
     INGEST_TURN = 4105
+    #: Key 0: choosing the source that is looked at next.
+    SOURCE_TURN = 4106
     #: Key: a hash of an object's address. Programs that say which version they saw change it one after the other.
     API_OBJECT = 4120
     #: Key 0: adding a source, so that no two collections take the same place at once.

@@ -14,3 +14,6 @@ SOURCE_NETWORKS = env.networks("SOURCE_NETWORKS")
 SOURCE_KINDS = env.words("SOURCE_KINDS")
 #: Seconds between two looks at a source.
 SOURCE_SECONDS = env.integer("SOURCE_SECONDS", 10)
+#: Sources that one machine looks at at the same time. A slow server holds a worker as long as a look may take; the
+#: other workers of the queue must not wait for it.
+SOURCES_AT_ONCE = env.integer("SOURCES_AT_ONCE", 1)

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from workbench.errors import WorkbenchError
 from workbench.infra.outbound import AddressRefused
 
-from .connections import checked_connection, require_host
+from .connections import bounded_tls, checked_connection, require_host
 from .protocol import Cursor, Entry, Kind, Listing, Piece, Setting, SourceDown, Values
 
 _CONNECT, _READ, _ATTEMPTS = 5, 60, 2
@@ -58,6 +58,9 @@ if find_spec("boto3") is not None:  # the extra s3
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **(named | {"proxies": {}}))
             self._manager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
+
+        def _get_ssl_context(self) -> Any:
+            return bounded_tls(super()._get_ssl_context())
 
 
 class BucketReader:

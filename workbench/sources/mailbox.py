@@ -11,29 +11,31 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from email import policy
-from email.message import EmailMessage
-from email.parser import BytesParser
 from io import BytesIO
 from itertools import pairwise
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from arbitration.errors import ParseFailure
+from arbitration.parsing.isolation import ParseLimits, split_mail
 from workbench.errors import WorkbenchError
 from workbench.infra.outbound import AddressRefused
 
-from .connections import checked_connection, require_host
-from .protocol import Cursor, Entry, Kind, Listing, Piece, Setting, SourceDown, Values
+from .connections import bounded_tls, checked_connection, require_host, require_room
+from .protocol import Cursor, Entry, Kind, Listing, Piece, Setting, SourceDown, Values, packed
 
 _TIMEOUT = 30.0
 #: Mails of one listing, whose rows and cursor are written together.
 _AT_ONCE = 20
 #: Attachments of one mail.
 MOST_ATTACHMENTS = 100
-#: Around the bytes that attachments have: base64 takes a third more.
-_PACKED = 1.4
+#: Lines of one answer. The library keeps each.
+_MOST_LINES = 10_000
 #: Characters of a mail's subject, sender or date that are kept.
 _LONGEST_FACT = 300
 
@@ -41,22 +43,33 @@ _LONGEST_FACT = 300
 class _Connection(imaplib.IMAP4_SSL):
     """Connects to addresses that may be called, and takes no more from the server than is asked for."""
 
-    #: Bytes that the next answer may hold.
-    most_bytes = 1024 * 1024
+    _lines = 0
 
     def _create_socket(self, timeout: float | None) -> socket.socket:
         plain = checked_connection(self.host, self.port, scheme="https", timeout=timeout or _TIMEOUT)
         try:
-            return self.ssl_context.wrap_socket(plain, server_hostname=self.host)
+            return bounded_tls(self.ssl_context).wrap_socket(plain, server_hostname=self.host)
         except BaseException:
             plain.close()
             raise
 
     def read(self, size: int) -> bytes:
         """A literal of the server's; it says itself how long it is."""
-        if size > self.most_bytes:
-            raise self.abort("a larger answer than was asked for")
+        require_room(size)
         return super().read(size)
+
+    def readline(self) -> bytes:
+        """A line of the server's, of which an answer has a few."""
+        self._lines += 1
+        if self._lines > _MOST_LINES:
+            raise self.abort("more lines than an answer has")
+        return super().readline()
+
+    def _command(self, name: str, *given: Any) -> Any:
+        """The library keeps what the server says unasked until somebody asks for it, which nobody does here."""
+        self._lines = 0
+        self.untagged_responses = {}
+        return super()._command(name, *given)  # type: ignore[misc]
 
 
 class MailboxReader:
@@ -90,7 +103,7 @@ class MailboxReader:
             raise WorkbenchError(
                 _("The mailbox was renumbered. The mail is imported automatically."), code="changed"
             )
-        most = int(most_bytes * _PACKED)
+        most = packed(most_bytes)
         with _in_words():
             sizes = b" ".join(_parts(self._done(self._mailbox.uid("FETCH", uid, "(RFC822.SIZE)"))))
             size = _size_in(sizes)
@@ -98,17 +111,23 @@ class MailboxReader:
                 raise WorkbenchError(_("The mail is not in the mailbox any more."), code="gone")
             if size > most:
                 raise WorkbenchError(_("The mail is larger than an upload may be."), code="too_large")
-            self._mailbox.most_bytes = most + 1024
             answer = self._done(self._mailbox.uid("FETCH", uid, "(BODY.PEEK[])"))
         raw = next((part[1] for part in answer if isinstance(part, tuple)), None)
         if not raw:
             raise WorkbenchError(_("The mail is not in the mailbox any more."), code="gone")
-        yield from _files(raw, entry.name)
+        with NamedTemporaryFile(prefix="workbench-mail-") as file:
+            file.write(raw)
+            file.flush()
+            del raw, answer  # what is taken out of it needs the memory
+            yield from _files(Path(file.name), entry.name, most)
 
     def close(self) -> None:
         """Signs out."""
         with suppress(imaplib.IMAP4.error, OSError):
             self._mailbox.logout()
+            return
+        with suppress(OSError):
+            self._mailbox.shutdown()
 
     def _done(self, answer: tuple[str, list[Any]]) -> list[Any]:
         status, data = answer
@@ -117,43 +136,35 @@ class MailboxReader:
         return data
 
 
-def _files(raw: bytes, name: str) -> Iterator[Piece]:
-    """The attachments of a mail, else the mail itself."""
+def _files(path: Path, name: str, most_bytes: int) -> Iterator[Piece]:
+    """The attachments of a mail, else the mail itself. The isolated parser splits it, as it reads any file."""
+    limits = ParseLimits(
+        max_bytes=most_bytes, memory_bytes=settings.PARSER_MEMORY_BYTES, wall_s=settings.PARSER_SECONDS
+    )
     try:
-        mail = BytesParser(policy=policy.default).parsebytes(raw)
-        assert isinstance(mail, EmailMessage)
-        facts = {part: value for part in ("subject", "from", "date") if (value := _fact(mail, part))}
-        attached = [part for part in mail.walk() if part.get_content_disposition() == "attachment"]
-        found = [
-            (_attached_name(part, number), _bytes_of(part)) for number, part in enumerate(attached, start=1)
-        ]
-    except Exception as error:  # the library raises many kinds over malformed mail
-        raise WorkbenchError(_("The mail cannot be read: it is malformed."), code="malformed") from error
-    if len(found) > MOST_ATTACHMENTS:
-        raise WorkbenchError(
-            _("The mail has more than %(n)d attachments.") % {"n": MOST_ATTACHMENTS}, code="too_many"
-        )
-    if not found:
+        mail = split_mail(path=path, most=MOST_ATTACHMENTS, limits=limits)
+        facts = {part: value for part, given in mail.facts.items() if (value := _fact(given))}
+        number = 0
+        for number, file in enumerate(mail.files, start=1):
+            yield Piece(file.name or f"attachment-{number}", BytesIO(file.content), number, facts)
+    except ParseFailure as failure:
+        raise WorkbenchError(_said(failure), code=failure.code) from failure
+    if number == 0:
         title = facts.get("subject", "")
-        yield Piece(f"{title[:100].replace('/', ' ')}.eml" if title else name, BytesIO(raw), facts=facts)
-    for number, (file_name, content) in enumerate(found, start=1):
-        yield Piece(file_name, BytesIO(content), number, facts)
+        with path.open("rb") as whole:
+            yield Piece(f"{title[:100].replace('/', ' ')}.eml" if title else name, whole, facts=facts)
 
 
-def _fact(mail: EmailMessage, name: str) -> str:
-    value = " ".join(str(mail.get(name, "")).split())
+def _said(failure: ParseFailure) -> str:
+    if failure.code == "too_many":
+        return _("The mail has more than %(n)d attachments.") % {"n": MOST_ATTACHMENTS}
+    if failure.code == "corrupt":
+        return _("The mail cannot be read: it is malformed.")
+    return failure.message
+
+
+def _fact(value: str) -> str:
     return "".join(character for character in value if character.isprintable())[:_LONGEST_FACT]
-
-
-def _attached_name(part: EmailMessage | Any, number: int) -> str:
-    return str(part.get_filename() or f"attachment-{number}")
-
-
-def _bytes_of(part: Any) -> bytes:
-    if part.get_content_maintype() == "message":
-        inner = part.get_payload()
-        return bytes(inner[0]) if isinstance(inner, list) and inner else b""
-    return part.get_payload(decode=True) or b""
 
 
 def _parts(answer: list[Any]) -> list[bytes]:

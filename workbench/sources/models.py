@@ -52,6 +52,8 @@ class Source(Leased):
     #: Why the last look failed; empty after one that did not.
     error = models.CharField(max_length=500, blank=True)
     failures = models.PositiveSmallIntegerField(default=0)
+    #: Since a look began, until it ends; one that ended its worker leaves it so.
+    is_unfinished = models.BooleanField(default=False, db_default=False)
     created_by = models.ForeignKey(installation.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
 
@@ -119,6 +121,8 @@ class SourceFile(models.Model):
     is_duplicate = models.BooleanField(default=False)
     error = models.CharField(max_length=500, blank=True)
     attempts = models.PositiveIntegerField(default=0)
+    #: Fetches that began since the last one that came to an end. They may have ended their worker.
+    begun = models.PositiveSmallIntegerField(default=0, db_default=0)
     at = models.DateTimeField(db_default=Now())
 
     objects = SourceFileQuerySet.as_manager()

@@ -16,6 +16,11 @@ Cursor = Mapping[str, Any]
 Values = Mapping[str, str]
 
 
+def packed(size: int) -> int:
+    """Bytes that a file of this size may take on its way: base64 takes a third more."""
+    return int(size * 1.4)
+
+
 class SourceDown(Exception):
     """The source as a whole cannot be read now; the message says why, in words. The next look begins again here."""
 

@@ -139,7 +139,13 @@ def _switch(
             values["secret"] = ""
         if state == SourceState.ACTIVE:
             # Whoever resumes it answers for it from now on: what it takes in is on their behalf.
-            values |= {"error": "", "failures": 0, "next_look_at": Now(), "created_by": actor}
+            values |= {
+                "error": "",
+                "failures": 0,
+                "is_unfinished": False,
+                "next_look_at": Now(),
+                "created_by": actor,
+            }
             dispatch_on_commit("sources.look", source_id=locked.pk)
         Source.objects.filter(pk=locked.pk).update(**values)
         _record(actor, action, locked, before={"state": locked.state}, after={"state": state})

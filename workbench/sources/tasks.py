@@ -12,8 +12,11 @@ from .selectors import sources_due
 
 @shared_task(name="sources.look")
 def look(*, source_id: int) -> None:
-    """Looks at a source, if it is due."""
-    source_look(source_id=source_id)
+    """Looks at a source, if it is due, and wakes a worker for the next: while this machine was looking, those of others
+    found no room."""
+    if source_look(source_id=source_id):
+        for pk in sources_due()[:1]:
+            dispatch(look, source_id=pk)
 
 
 @shared_task(name="sources.sweep")

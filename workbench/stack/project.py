@@ -22,8 +22,9 @@ from .processes import Program
 
 #: Questions have processes of their own: whatever is being read, trained or exported, nobody waits for it.
 QUESTION_QUEUES, OTHER_QUEUES = "llm", "ingest,default,train"
-#: Two files at once (WORKBENCH_INGEST_AT_ONCE), and one process that is free for all else.
-QUESTION_PROCESSES, OTHER_PROCESSES = 2, 3
+#: Two files at once (WORKBENCH_INGEST_AT_ONCE), one look at a source (SOURCES_AT_ONCE), and one process that is free
+#: for all else.
+QUESTION_PROCESSES, OTHER_PROCESSES = 2, 4
 #: How much other work steps back from pages and questions where the machine has no core to spare.
 OTHER_NICE = 5
 #: Measured on two cores with fifty reviewers: see docs/performance.md.

@@ -6,6 +6,7 @@ import re
 import socketserver
 import ssl
 import threading
+import time
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -30,6 +31,9 @@ class MailServer:
         self.claimed: int | None = None
         #: Answers to FETCH that break off after so many.
         self.breaks_after: int | None = None
+        #: Said unasked, without end, so many seconds apart, once a command of this name comes.
+        self.chatters_at = ""
+        self.chatters: tuple[bytes, float] = (b"* OK still here", 0.02)
         self.certificate = folder / "mail.pem"
         _certificate(self.certificate)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -70,6 +74,9 @@ class MailServer:
             tag, _blank, asked = line.decode().strip().partition(" ")
             self.asked.append(re.sub(r"^LOGIN.*", "LOGIN", asked))
             verb = asked.upper()
+            while self.chatters_at and verb.startswith(self.chatters_at):
+                say(self.chatters[0])
+                time.sleep(self.chatters[1])
             if verb == "CAPABILITY":
                 say(b"* CAPABILITY IMAP4rev1")
             elif verb.startswith("LOGIN"):

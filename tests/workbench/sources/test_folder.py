@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +17,7 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
+from arbitration.parsing.isolation import UnpackedFile
 from tests.workbench.cast import Cast
 from workbench.accounts.models import Membership, User
 from workbench.audit.models import AuditEvent
@@ -454,3 +455,40 @@ def test_the_files_of_a_zip_are_documents_and_its_bad_ones_are_named(source: Sou
     ]
     look(source, 2)
     assert SourceFile.objects.count() == 3
+
+
+def test_the_files_of_a_zip_do_not_wait_in_memory_for_each_other(
+    source: Source, folder: Path, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(folder / "deeds.zip", "w") as archive:
+        for name in ("a.txt", "b.txt", "c.txt"):
+            archive.writestr(name, f"The text of {name}.")
+    plain, there = looking.archive_files, []
+
+    def ends_its_worker(file: Any) -> Iterator[UnpackedFile]:
+        for member in plain(file):
+            there.append(len(names()))
+            if len(there) == 3:
+                raise SystemExit
+            yield member
+
+    monkeypatch.setattr(looking, "archive_files", ends_its_worker)
+    look(source)
+    with pytest.raises(SystemExit):
+        look(source)
+    assert there == [0, 1, 2]
+    assert names() == ["a.txt", "b.txt"]
+    # What came in before stays as it is, also when it was erased before the rest comes in.
+    Document.objects.update(status=DocumentStatus.READY)
+    document_delete(actor=cast.admin, document=Document.objects.get(name="a.txt"), reason="Asked for.")
+    Document.objects.filter(name="a.txt").update(erase_at=Now() - timedelta(hours=2))
+    documents_purge()
+    look(source)
+    assert sorted(SourceFile.objects.values_list("part", "name", "state", "is_duplicate")) == [
+        (1, "", FileState.TAKEN, False),
+        (2, "b.txt", FileState.TAKEN, False),
+        (3, "c.txt", FileState.TAKEN, False),
+    ]
+    assert Document.objects.count() == 3
+    look(source, 2)
+    assert Document.objects.count() == 3

@@ -33,7 +33,7 @@ from workbench.sources import looking
 
 dispatch.dispatch = lambda *a, **k: True
 moment, number = sys.argv[2], int(sys.argv[3])
-take, move, done = looking._take, looking._move, [0]
+take, write, move, done, written = looking._take, looking._write_down, looking._move, [0], [False]
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -44,12 +44,16 @@ def taken(*given, **named):
     if moment == "after" and done[0] == number:
         die()
 
+def written_down(*given, **named):
+    write(*given, **named)
+    written[0] = True
+
 def moved(*given, **named):
     move(*given, **named)
-    if moment == "before" and done[0] == number - 1:
+    if moment == "before" and written[0] and done[0] == number - 1:
         die()
 
-looking._take, looking._move = taken, moved
+looking._take, looking._write_down, looking._move = taken, written_down, moved
 looking.source_look(source_id=int(sys.argv[1]))
 """
 

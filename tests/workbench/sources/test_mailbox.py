@@ -13,7 +13,9 @@ import pytest
 from tests.workbench.cast import Cast
 from workbench.documents.models import Document
 from workbench.errors import WorkbenchError
+from workbench.sources.mailbox import MOST_ATTACHMENTS, MailboxReader
 from workbench.sources.models import FileState, Source, SourceFile
+from workbench.sources.protocol import Entry, Piece
 from workbench.sources.services import source_create, source_file_retry
 
 from .imap_server import PASSWORD, USER, MailServer
@@ -158,6 +160,49 @@ def test_a_server_that_lies_about_the_size_is_cut_off(
     look(source)
     assert names() == []
     assert source.error
+
+
+def test_a_mail_that_ends_its_worker_each_time_is_given_up_and_the_next_comes_in(
+    source: Source, server: MailServer, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.mails = {1: mail("x", ("a.txt", b"a")), 2: mail("y", ("b.txt", b"b"))}
+    plain = MailboxReader.fetch
+
+    def dies(self: MailboxReader, entry: Entry, *, most_bytes: int) -> Iterator[Piece]:
+        if entry.key.endswith("/1"):
+            raise SystemExit
+        return plain(self, entry, most_bytes=most_bytes)
+
+    monkeypatch.setattr(MailboxReader, "fetch", dies)
+    for _ in range(3):
+        with pytest.raises(SystemExit):
+            look(source)
+    assert names() == []
+    look(source)
+    assert names() == ["b.txt"]
+    lost = SourceFile.objects.get(name="mail-1.eml")
+    assert (lost.state, lost.attempts) == (FileState.FAILED, 3)
+    assert lost.error == "Importing this file stopped the check three times. It was given up."
+    assert (source.error, source.cursor) == ("", {"uidvalidity": 7, "uid": 2})
+    monkeypatch.setattr(MailboxReader, "fetch", plain)
+    source_file_retry(actor=cast.admin, file=lost)
+    look(source)
+    assert names() == ["a.txt", "b.txt"]
+    assert not SourceFile.objects.exclude(state=FileState.TAKEN).exists()
+
+
+def test_a_mail_is_split_where_files_are_read(source: Source, server: MailServer, settings: Any) -> None:
+    server.mails = {1: mail("x", ("a.txt", b"a"))}
+    settings.PARSER_SECONDS = 0.001
+    look(source)
+    assert "could not be read within" in SourceFile.objects.get().error
+    assert (source.error, source.cursor["uid"]) == ("", 1)
+
+
+def test_a_mail_with_too_many_attachments_says_so(source: Source, server: MailServer) -> None:
+    server.mails = {1: mail("x", *((f"{number}.txt", b"a") for number in range(MOST_ATTACHMENTS + 1)))}
+    look(source)
+    assert SourceFile.objects.get().error == "The mail has more than 100 attachments."
 
 
 @pytest.mark.parametrize("raw", [b"", b"\xff\xfe", b"Content-Type: multipart/mixed; boundary=\r\n\r\n--\r\n"])
