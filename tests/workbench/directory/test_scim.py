@@ -7,15 +7,18 @@ import json
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.core.management import call_command
+from django.db.models.functions import Now
 from django.test import Client
 
-from tests.workbench.cast import Cast
+from tests.workbench.cast import PASSWORD, Cast
 from workbench.accounts.models import Membership, User
+from workbench.accounts.second_factors import sealed
 from workbench.api.tokens import token_create
 from workbench.audit.models import AuditEvent
 from workbench.directory.groups import group_role_add, group_role_remove, groups_of_sign_on
-from workbench.directory.models import DirectoryToken
+from workbench.directory.models import DirectoryPerson, DirectoryToken
 from workbench.directory.tokens import directory_token_revoke
 
 pytestmark = pytest.mark.django_db
@@ -23,6 +26,12 @@ USER = "urn:ietf:params:scim:schemas:core:2.0:User"
 GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
 PATCH = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
 ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
+
+
+ENDS = (
+    "account.switched_off", "account.withdrawn", "account.authenticator_removed", "membership.revoked",
+    "token.revoked",
+)  # fmt: skip
 
 
 class Directory:
@@ -53,6 +62,21 @@ def directory(cast: Cast) -> Directory:
     printed = io.StringIO()
     call_command("directory_token", "create", "Acme", stdout=printed)
     return Directory(printed.getvalue().strip())
+
+
+def equipped(directory: Directory, cast: Cast) -> tuple[User, Client, Client]:
+    """An account with all that opens it, and a role given by hand; a browser that is signed in, and a program."""
+    made = directory.make(externalId="e-1", name={"givenName": "Ana", "familyName": "Lopez"})
+    user, browser = User.objects.get(pk=made.json()["id"]), Client()
+    user.set_password(PASSWORD)
+    user.save()
+    Authenticator.objects.create(user=user, type=Authenticator.Type.TOTP, data={"secret": sealed("A" * 32)})
+    Membership.objects.create(user=user, collection=cast.alpha, role="auditor")
+    browser.force_login(user)
+    _row, key = token_create(actor=user, name="mine", scopes=["view"], days=1)
+    program = Client(headers={"Authorization": f"Bearer {key}"})
+    assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [200, 200]
+    return user, browser, program
 
 
 def roles(user_id: str) -> set[tuple[str, str]]:
@@ -145,6 +169,21 @@ class TestUsers:
         assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [200, 200]
         directory.patch(f"Users/{key}", {"op": "replace", "path": "active", "value": False})
         assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [302, 401]
+        # Nor does what was open open again by itself.
+        directory.patch(f"Users/{key}", {"op": "replace", "path": "active", "value": True})
+        assert User.objects.get(pk=key).is_active
+        assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [302, 401]
+        said = AuditEvent.objects.get(action="token.revoked", object_id=str(_row.pk))
+        assert (said.actor_kind, said.reason) == ("system", "account switched off")
+
+    def test_somebody_else_stays_signed_in(self, directory: Directory, cast: Cast) -> None:
+        key, browser = directory.make().json()["id"], Client()
+        browser.force_login(cast.analyst)
+        _row, token = token_create(actor=cast.analyst, name="mine", scopes=["view"], days=1)
+        directory.patch(f"Users/{key}", {"op": "replace", "path": "active", "value": False})
+        directory.ask("DELETE", f"Users/{key}")
+        program = Client(headers={"Authorization": f"Bearer {token}"})
+        assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [200, 200]
 
     def test_what_is_deleted_stays_and_can_come_back(self, directory: Directory) -> None:
         key = directory.make(externalId="e-9").json()["id"]
@@ -154,6 +193,79 @@ class TestUsers:
         assert not User.objects.get(pk=key).is_active
         assert directory.make().json()["id"] == key
         assert User.objects.get(pk=key).is_active
+
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            pytest.param({"externalId": "e-1"}, id="by key"),
+            pytest.param({"externalId": "e-1", "user_name": "ana.ruiz@acme.example"}, id="by key, renamed"),
+            pytest.param({}, id="by name and address"),
+        ],
+    )
+    def test_who_comes_back_has_nothing_of_before(
+        self, directory: Directory, cast: Cast, sent: dict[str, Any]
+    ) -> None:
+        user, browser, program = equipped(directory, cast)
+        address = f"Users/{user.pk}"
+        assert directory.ask("DELETE", address).status_code == 204
+        actions = AuditEvent.objects.filter(action__in=ENDS, actor__is_system=True)
+        assert set(actions.values_list("action", flat=True)) == set(ENDS)
+        back = directory.make(**{"user_name": "ana@acme.example", **sent})
+        assert (back.status_code, back.json()["id"]) == (201, str(user.pk))
+        user.refresh_from_db()
+        assert (user.is_active, user.has_usable_password(), user.check_password(PASSWORD)) == (
+            True, False, False,
+        )  # fmt: skip
+        assert roles(str(user.pk)) == set()
+        assert not Authenticator.objects.filter(user=user).exists()
+        assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [302, 401]
+
+    def test_what_an_earlier_version_withdrew_comes_back_with_nothing_too(
+        self, directory: Directory, cast: Cast
+    ) -> None:
+        user, browser, program = equipped(directory, cast)
+        DirectoryPerson.objects.filter(user=user).update(withdrawn_at=Now())
+        assert directory.make().json()["id"] == str(user.pk)
+        user.refresh_from_db()
+        assert (user.has_usable_password(), roles(str(user.pk))) == (False, set())
+        assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [302, 401]
+
+    @pytest.mark.parametrize(
+        ("user_name", "more"),
+        [
+            ("ana@acme.example", {"externalId": "e-2"}),
+            ("ana@acme.example", {"emails": [{"value": "other@acme.example", "primary": True}]}),
+            ("ana.other", {"emails": [{"value": "ana@acme.example", "primary": True}]}),
+        ],
+        ids=["another key", "the name alone", "the address alone"],
+    )
+    def test_somebody_else_of_the_name_gets_an_account_of_their_own(
+        self, directory: Directory, cast: Cast, user_name: str, more: dict[str, Any]
+    ) -> None:
+        user, _browser, program = equipped(directory, cast)
+        directory.ask("DELETE", f"Users/{user.pk}")
+        made = directory.make(user_name, **more)
+        assert made.status_code == 201, made.content
+        assert made.json()["id"] != str(user.pk)
+        assert (made.json()["userName"], roles(made.json()["id"])) == (user_name, set())
+        user.refresh_from_db()
+        assert (user.is_active, user.name) == (False, "Ana Lopez")
+        assert program.get("/api/v1/runs/").status_code == 401
+        found = directory.ask("GET", "Users", filter=f'userName eq "{user_name}"').json()
+        assert [row["id"] for row in found["Resources"]] == [made.json()["id"]]
+
+    def test_the_last_admin_of_a_collection_comes_back_by_the_key_alone(
+        self, directory: Directory, cast: Cast
+    ) -> None:
+        user, *_ = equipped(directory, cast)
+        Membership.objects.filter(collection=cast.alpha, role="admin").delete()
+        Membership.objects.create(user=user, collection=cast.alpha, role="admin")
+        directory.ask("DELETE", f"Users/{user.pk}")
+        assert roles(str(user.pk)) == {("alpha", "admin")}
+        made = directory.make().json()["id"]
+        assert (made != str(user.pk), roles(made)) == (True, set())
+        directory.ask("DELETE", f"Users/{made}")
+        assert directory.make(externalId="e-1").json()["id"] == str(user.pk)
 
     def test_nobody_becomes_or_ends_an_administrator(self, directory: Directory, cast: Cast) -> None:
         path = f"Users/{cast.staff.pk}"
