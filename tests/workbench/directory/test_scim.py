@@ -14,12 +14,14 @@ from django.test import Client
 
 from tests.workbench.cast import PASSWORD, Cast
 from workbench.accounts.models import Membership, User
+from workbench.accounts.permissions import Permission
 from workbench.accounts.second_factors import sealed
 from workbench.api.tokens import token_create
 from workbench.audit.models import AuditEvent
 from workbench.directory.groups import group_role_add, group_role_remove, groups_of_sign_on
-from workbench.directory.models import DirectoryPerson, DirectoryToken
+from workbench.directory.models import DirectoryPerson, DirectoryToken, GroupRole
 from workbench.directory.tokens import directory_token_revoke
+from workbench.errors import NotAllowed
 
 pytestmark = pytest.mark.django_db
 USER = "urn:ietf:params:scim:schemas:core:2.0:User"
@@ -299,7 +301,67 @@ class TestUsers:
         assert (answer.status_code, answer.json()["scimType"]) == (400, "invalidFilter")
 
 
+class TestNaming:
+    """A role shows who belongs to a group, and anybody can make a collection to give one in."""
+
+    @pytest.fixture
+    def lawyers(self, directory: Directory) -> str:
+        ana = directory.make().json()["id"]
+        directory.group("Lawyers", ana)
+        return str(ana)
+
+    @pytest.mark.parametrize("group", ["Lawyers", "No such group"])
+    def test_a_guessed_name_tells_nothing(
+        self, directory: Directory, cast: Cast, lawyers: str, client_as: Any, group: str
+    ) -> None:
+        client = client_as(cast.analyst)
+        client.post("/api/v1/collections/", {"name": "Mine"}, content_type="application/json")
+        refused = client.post(
+            "/api/v1/collections/mine/groups/",
+            {"group": group, "role": "analyst"},
+            content_type="application/json",
+        )
+        assert (refused.status_code, refused.json()["code"]) == (403, "not_your_group")
+        page = client.post("/collections/mine/groups/", {"group": group, "role": "analyst"})
+        assert page.status_code == 422
+        assert "a group that you belong to" in page.content.decode()
+        people = client.get("/api/v1/collections/mine/people/").json()["results"]
+        assert [person["email"] for person in people] == [cast.analyst.email]
+        assert not GroupRole.objects.exists()
+
+    def test_members_of_the_group_may_name_it(self, directory: Directory, cast: Cast, lawyers: str) -> None:
+        directory.group("Managers", str(cast.admin.pk), lawyers)
+        group_role_add(actor=cast.admin, collection=cast.alpha, group="Managers", role="analyst")
+        assert roles(lawyers) == {("alpha", "analyst")}
+
+    def test_those_of_a_removed_group_may_not(self, directory: Directory, cast: Cast) -> None:
+        group = directory.group("Managers", str(cast.admin.pk)).json()["id"]
+        directory.ask("DELETE", f"Groups/{group}")
+        with pytest.raises(NotAllowed, match="belong to"):
+            group_role_add(actor=cast.admin, collection=cast.alpha, group="Managers", role="analyst")
+
+    def test_administrators_of_the_installation_may_in_person(
+        self, directory: Directory, cast: Cast, lawyers: str
+    ) -> None:
+        Membership.objects.create(user=cast.staff, collection=cast.alpha, role="admin")
+        cast.staff.token_scopes = frozenset({Permission.MANAGE})
+        with pytest.raises(NotAllowed, match="belong to"):
+            group_role_add(actor=cast.staff, collection=cast.alpha, group="Lawyers", role="analyst")
+        cast.staff.token_scopes = None
+        group_role_add(actor=cast.staff, collection=cast.alpha, group="Lawyers", role="analyst")
+        assert roles(lawyers) == {("alpha", "analyst")}
+
+    def test_the_operator_may_open_it_to_all(self, cast: Cast, lawyers: str, settings: Any) -> None:
+        settings.GROUP_ROLES_OPEN = True
+        group_role_add(actor=cast.admin, collection=cast.alpha, group="Lawyers", role="analyst")
+        assert roles(lawyers) == {("alpha", "analyst")}
+
+
 class TestGroups:
+    @pytest.fixture(autouse=True)
+    def _any_group(self, settings: Any) -> None:
+        settings.GROUP_ROLES_OPEN = True
+
     def test_people_follow_their_groups(self, directory: Directory, cast: Cast) -> None:
         ana, ben = (directory.make(f"{name}@acme.example").json()["id"] for name in ("ana", "ben"))
         group_role_add(actor=cast.admin, collection=cast.alpha, group="Legal reviewers", role="reviewer")

@@ -147,7 +147,8 @@ def test_who_has_an_account_comes_in(provider: Provider, cast: Cast) -> None:
     assert AuditEvent.objects.get(action="account.logged_in").actor == cast.analyst
 
 
-def test_groups_of_the_provider_are_roles(provider: Provider, cast: Cast) -> None:
+def test_groups_of_the_provider_are_roles(provider: Provider, cast: Cast, settings: Any) -> None:
+    settings.GROUP_ROLES_OPEN = True
     """Those that the collection's admin named; without the claim everything stays as it is."""
     group_role_add(actor=cast.admin, collection=cast.alpha, group="Legal", role="reviewer")
     known = {"email": cast.analyst.email, "email_verified": True}
