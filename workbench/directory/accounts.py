@@ -81,6 +81,7 @@ def _make_way(*, user_name: str, email: str, besides: User | None) -> None:
     taken = Q(user_name__iexact=user_name) | Q(user__email=email)
     for row in _withdrawn().filter(taken).exclude(user=besides):
         _require_ordinary(row.user)
+        _unlink(row.user)  # once more: whoever tried to sign in meanwhile was linked again, in vain
         row.user_name = f"withdrawn-{row.user_id}:{row.user_name}"[:MAX_NAME]
         row.save(update_fields=["user_name"])
         _rename(row.user, email=f"withdrawn-{row.user_id}@workbench.invalid", name=row.user.name)
@@ -145,9 +146,7 @@ def _close(user: User) -> None:
     tokens_revoke_all(actor=system, user=user, reason=_WITHDRAWN)
     for authenticator in Authenticator.objects.filter(user=user):
         second_factor_remove(actor=system, authenticator=authenticator)
-    if apps.is_installed("allauth.socialaccount"):
-        # The provider may give its name of the person to somebody else.
-        apps.get_model("socialaccount", "SocialAccount").objects.filter(user=user).delete()
+    _unlink(user)
     for membership in (
         Membership.objects.filter(user=user).select_related("collection").order_by("collection_id")
     ):
@@ -160,6 +159,12 @@ def _close(user: User) -> None:
                 reason=_WITHDRAWN,
             )
     audit_record(actor=system, action=Action.ACCOUNT_WITHDRAWN, obj=user)
+
+
+def _unlink(user: User) -> None:
+    """Single sign-on leads to the account no more: the provider may give its name of the person to somebody else."""
+    if apps.is_installed("allauth.socialaccount"):
+        apps.get_model("socialaccount", "SocialAccount").objects.filter(user=user).delete()
 
 
 def _rename(user: User, *, email: str, name: str) -> None:
