@@ -96,8 +96,8 @@ class CollectionArchiveViewSet(ApiViewSet[Collection]):
     @asks_again
     def create(self, request: Request) -> Response:
         """Creates a collection from an archive, all or nothing. The caller becomes its admin and analyst. Workers then
-        process its documents. With ``dry_run``, validates only and returns 200. Takes at most 500 documents of 200 MB
-        together, 20,000 labels, 2,000 dictionary entries and 200 question sets. Larger archives are refused with
+        process its documents. With ``dry_run``, validates only and returns 200. Takes at most 200 documents of 200 MB
+        together, 5,000 labels, 500 dictionary entries and 50 question sets. Larger archives are refused with
         ``too_large``: upload them on the page."""
         given = checked(request, ArchiveSerializer)
         common = {
