@@ -38,6 +38,11 @@ class Member(TypedDict):
     refusal: str
 
 
+def folds_too_far(size: int, folded: int) -> bool:
+    """Whether so many bytes come out of so few as of a file that is made to fill a disk."""
+    return size > _SMALL and size > MAX_RATIO * max(folded, 1)
+
+
 def members_of(data: bytes, *, limits: ParseLimits) -> list[Member]:
     """The files of an archive. Raises :class:`ParseFailure` (``corrupt``, ``empty``, ``too_large``, ``bomb``)."""
     archive = _opened(data)
@@ -65,7 +70,7 @@ def members_of(data: bytes, *, limits: ParseLimits) -> list[Member]:
             f"The ZIP unfolds to {total / 1e6:,.0f} MB; at most {MAX_TOTAL / 1e6:,.0f} MB are taken. Split it.",
         )
     folded = sum(info.compress_size for info in taken)
-    if total > _SMALL and total > MAX_RATIO * max(min(folded, len(data)), 1):
+    if folds_too_far(total, min(folded, len(data))):
         raise ParseFailure(
             "bomb",
             "The ZIP unfolds to far more than it shows, as files made to fill a disk do. It was not opened.",
@@ -139,6 +144,6 @@ def _refusal(info: zipfile.ZipInfo, limits: ParseLimits) -> str:
         return (
             f"The file has {info.file_size / 1e6:.0f} MB; at most {limits.max_bytes / 1e6:.0f} MB are read."
         )
-    if info.file_size > _SMALL and info.file_size > MAX_RATIO * max(info.compress_size, 1):
+    if folds_too_far(info.file_size, info.compress_size):
         return "The file unfolds to far more than it shows, as files made to fill a disk do."
     return ""

@@ -80,6 +80,22 @@ def token_revoke(*, actor: User, token: ApiToken) -> None:
         audit_record(actor=actor, action=Action.TOKEN_REVOKED, obj=token, before={"name": token.name})
 
 
+def tokens_revoke_all(*, actor: User, user: User, reason: str) -> int:
+    """Revokes every token of a person who is locked out; gives their number. Whoever comes back makes new ones."""
+    with transaction.atomic():
+        tokens = list(tokens_of(user=user).filter(_living()).select_for_update())
+        ApiToken.objects.filter(pk__in=[token.pk for token in tokens]).update(revoked_at=Now())
+        for token in tokens:
+            audit_record(
+                actor=actor,
+                action=Action.TOKEN_REVOKED,
+                obj=token,
+                before={"name": token.name},
+                reason=reason,
+            )
+    return len(tokens)
+
+
 def tokens_of(*, user: User) -> QuerySet[ApiToken]:
     """A person's own tokens, newest first."""
     return ApiToken.objects.filter(owner=user).order_by("-id")

@@ -21,9 +21,8 @@ from workbench.api.reauthentication import asks_again, asks_again_to_read
 from workbench.documents.models import Collection
 from workbench.documents.selectors import collection_for
 
-from .reading import MEGABYTE
+from .reading import AT_ONCE, MEGABYTE
 from .services import archive_inspect, collection_export, collection_import
-from .transfers import MOST_UPLOADED
 
 _IN_MEMORY = 8 * MEGABYTE
 
@@ -97,11 +96,18 @@ class CollectionArchiveViewSet(ApiViewSet[Collection]):
     @asks_again
     def create(self, request: Request) -> Response:
         """Creates a collection from an archive, all or nothing. The caller becomes its admin and analyst. Workers then
-        process its documents. With ``dry_run``, validates only and returns 200."""
+        process its documents. With ``dry_run``, validates only and returns 200. Takes at most 200 documents of 200 MB
+        together, 5,000 labels, 500 dictionary entries and 50 question sets. Larger archives are refused with
+        ``too_large``: upload them on the page."""
         given = checked(request, ArchiveSerializer)
-        common = {"stream": given["file"], "slug": given.get("collection", ""), "most_bytes": MOST_UPLOADED}
+        common = {
+            "actor": request.user,
+            "stream": given["file"],
+            "slug": given.get("collection", ""),
+            "at_once": AT_ONCE,
+        }
         if given["dry_run"]:
             return Response(ArchiveFiguresSerializer(archive_inspect(**common)).data)
-        collection, figures = collection_import(actor=request.user, **common)
+        collection, figures = collection_import(**common)
         at = address_of_object("collection", collection.slug)
         return created(ArchiveFiguresSerializer(figures).data, at=at)

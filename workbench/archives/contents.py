@@ -35,6 +35,9 @@ DICTIONARY, QUESTION_SETS, LABELS, GUIDELINES = TABLES = (
     "guidelines.jsonl",
 )
 MOST_DOCUMENTS = 100_000
+#: Rows of each table. People write the vocabulary, the sets and the guidelines, of which an export holds the newest;
+#: models judge by the hundred thousand.
+MOST_ROWS: Final = {DICTIONARY: 100_000, QUESTION_SETS: 10_000, LABELS: 1_000_000, GUIDELINES: 100}
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, le=2**53)]

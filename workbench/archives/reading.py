@@ -8,11 +8,13 @@ says one thing and holds another is refused as a whole.
 from __future__ import annotations
 
 import hashlib
+import io
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import IO, BinaryIO, TypeVar
 
 from django.conf import settings
@@ -20,9 +22,23 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel, ValidationError
 
 from arbitration import bounded_json
+from arbitration.parsing.unpacking import folds_too_far
 from workbench.errors import WorkbenchError
 
-from .contents import FORMAT, MANIFEST, MOST_DOCUMENTS, TABLES, VERSION, DocumentEntry, Manifest
+from .contents import (
+    DICTIONARY,
+    FORMAT,
+    GUIDELINES,
+    LABELS,
+    MANIFEST,
+    MOST_DOCUMENTS,
+    MOST_ROWS,
+    QUESTION_SETS,
+    TABLES,
+    VERSION,
+    DocumentEntry,
+    Manifest,
+)
 
 Row = TypeVar("Row", bound=BaseModel)
 
@@ -31,9 +47,32 @@ MEGABYTE = 1024 * 1024
 MOST_MANIFEST, MOST_TABLE, MOST_LINE = 64 * MEGABYTE, 1024 * MEGABYTE, MEGABYTE
 MOST_BYTES = 200 * 1024 * MEGABYTE
 _CHUNK = MEGABYTE
+#: Objects and lists of a manifest: a document has four. Each takes memory beyond its two bytes.
+_MOST_BRACKETS = 10 * MOST_DOCUMENTS
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 #: What a damaged ZIP file makes the standard library raise.
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class AtOnce:
+    """How much of an archive is read while somebody waits for the answer. A worker reads larger ones."""
+
+    manifest: int
+    documents: int
+    document_bytes: int
+    table_bytes: int
+    rows: Mapping[str, int]
+
+
+#: Some ten seconds of work at worst: a document or a row of the vocabulary costs more than a label.
+AT_ONCE = AtOnce(
+    manifest=2 * MEGABYTE,
+    documents=200,
+    document_bytes=200 * MEGABYTE,
+    table_bytes=16 * MEGABYTE,
+    rows={DICTIONARY: 500, QUESTION_SETS: 50, LABELS: 5_000, GUIDELINES: MOST_ROWS[GUIDELINES]},
+)
 
 
 class BadArchive(WorkbenchError):
@@ -70,6 +109,8 @@ class Archive:
             spool.seek(0)
             while line := spool.readline(MOST_LINE + 1):
                 count += 1
+                if count > table.rows:
+                    break
                 yield _row(line, shape, where=f"{name}, {count}")
         if count != table.rows:
             raise BadArchive(_("%(name)s has the wrong number of rows.") % {"name": name})
@@ -102,9 +143,12 @@ class Archive:
 
 
 @contextmanager
-def archive_open(stream: BinaryIO, *, most_bytes: int = MOST_BYTES) -> Iterator[Archive]:
+def archive_open(
+    stream: BinaryIO, *, most_bytes: int = MOST_BYTES, at_once: AtOnce | None = None
+) -> Iterator[Archive]:
     """Opens an archive and checks its manifest, and that its entries are those named there, each once and of that
-    size. Raises :class:`BadArchive` for anything else, for one that is too large, and for another version's."""
+    size. Raises :class:`BadArchive` for anything else, for one that is too large, also for ``at_once`` where somebody
+    waits, and for another version's."""
     try:
         file = zipfile.ZipFile(stream)
     except _DAMAGE as error:
@@ -115,9 +159,12 @@ def archive_open(stream: BinaryIO, *, most_bytes: int = MOST_BYTES) -> Iterator[
         ) from error
     with file:
         _check_entries(file)
-        content = _manifest_bytes(file)
+        _check_folding(file, of_file=_size(stream))
+        content = _manifest_bytes(file, at_once=at_once)
         manifest = _manifest(content)
         _check_agreement(file, manifest, most_bytes=most_bytes)
+        if at_once is not None:
+            _check_at_once(manifest, at_once)
         yield Archive(file, manifest, hashlib.sha256(content).hexdigest())
 
 
@@ -132,7 +179,30 @@ def _check_entries(file: zipfile.ZipFile) -> None:
             raise BadArchive(_("The archive is encrypted or compressed in an unknown way."))
 
 
-def _manifest_bytes(file: zipfile.ZipFile) -> bytes:
+def _size(stream: BinaryIO) -> int:
+    place = stream.tell()
+    stream.seek(0, io.SEEK_END)
+    size = stream.tell()
+    stream.seek(place)
+    return size
+
+
+def _check_folding(file: zipfile.ZipFile, *, of_file: int) -> None:
+    """Tables are words of people and hashes. Originals may be blank pages: they count together."""
+    parts = {MANIFEST, *TABLES}
+    infos = file.infolist()
+    parcels = [[info] for info in infos if info.filename in parts]
+    parcels.append([info for info in infos if info.filename not in parts])
+    for parcel in parcels:
+        folded = min(sum(info.compress_size for info in parcel), of_file)
+        if folds_too_far(sum(info.file_size for info in parcel), folded):
+            raise BadArchive(
+                _("The archive unfolds to far more than it shows, as files made to fill a disk do."),
+                code="bomb",
+            )
+
+
+def _manifest_bytes(file: zipfile.ZipFile, *, at_once: AtOnce | None) -> bytes:
     try:
         info = file.getinfo(MANIFEST)
     except KeyError as error:
@@ -141,6 +211,8 @@ def _manifest_bytes(file: zipfile.ZipFile) -> bytes:
         ) from error
     if info.file_size > MOST_MANIFEST:
         raise BadArchive(_("The archive's manifest is too large."))
+    if at_once is not None and info.file_size > at_once.manifest:
+        raise _too_large_at_once()
     try:
         with file.open(info) as stream:
             return stream.read(MOST_MANIFEST + 1)
@@ -149,6 +221,8 @@ def _manifest_bytes(file: zipfile.ZipFile) -> bytes:
 
 
 def _manifest(content: bytes) -> Manifest:
+    if content.count(b"{") + content.count(b"[") > _MOST_BRACKETS:
+        raise BadArchive(_("The archive's manifest is too large."))
     try:
         raw = bounded_json.loads(content)
     except ValueError as error:
@@ -188,6 +262,12 @@ def _check_agreement(file: zipfile.ZipFile, manifest: Manifest, *, most_bytes: i
     for name, table in manifest.tables.items():
         if table.size > MOST_TABLE:
             raise BadArchive(_("%(name)s is too large.") % {"name": name}, code="too_large")
+        if table.rows > MOST_ROWS[name]:
+            raise BadArchive(
+                _("%(name)s has more rows than the %(most)d that are accepted.")
+                % {"name": name, "most": MOST_ROWS[name]},
+                code="too_large",
+            )
     for entry in manifest.documents:
         if entry.size > settings.MAX_UPLOAD_BYTES:
             raise BadArchive(
@@ -203,6 +283,25 @@ def _check_agreement(file: zipfile.ZipFile, manifest: Manifest, *, most_bytes: i
             % {"size": manifest.document_bytes // MEGABYTE, "most": most_bytes // MEGABYTE},
             code="too_large",
         )
+
+
+def _check_at_once(manifest: Manifest, at_once: AtOnce) -> None:
+    tables = manifest.tables
+    is_small = (
+        len(manifest.documents) <= at_once.documents
+        and manifest.document_bytes <= at_once.document_bytes
+        and sum(table.size for table in tables.values()) <= at_once.table_bytes
+        and all(tables[name].rows <= most for name, most in at_once.rows.items())
+    )
+    if not is_small:
+        raise _too_large_at_once()
+
+
+def _too_large_at_once() -> BadArchive:
+    return BadArchive(
+        _("This archive is too large for one request. Upload it on the page “Import an archive”."),
+        code="too_large",
+    )
 
 
 def _row(line: bytes, shape: type[Row], *, where: str) -> Row:

@@ -30,7 +30,7 @@ from workbench.documents.erasure import hold_set, retention_set
 from workbench.documents.fields import field_add, own_values, values_replace
 from workbench.documents.models import Collection, Document
 from workbench.documents.restricting import restriction_set
-from workbench.documents.services import collection_create, document_upload
+from workbench.documents.services import collection_create, document_upload, require_creation
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.labeling.models import GuidelineVersion, Label, LabelImport, SourceChoice
 from workbench.labeling.services import judgment
@@ -50,7 +50,7 @@ from .contents import (
     QuestionSetRow,
     Settings,
 )
-from .reading import MOST_BYTES, Archive, BadArchive, archive_open
+from .reading import MOST_BYTES, Archive, AtOnce, BadArchive, archive_open
 from .writing import Progress, archive_write, ignored
 
 #: What the lines of each table are.
@@ -119,26 +119,41 @@ def _digest_of(target: BinaryIO) -> str:
     return digest
 
 
-def archive_inspect(*, stream: BinaryIO, slug: str = "", most_bytes: int = MOST_BYTES) -> ArchiveFigures:
+def archive_inspect(
+    *,
+    actor: User,
+    stream: BinaryIO,
+    slug: str = "",
+    most_bytes: int = MOST_BYTES,
+    at_once: AtOnce | None = None,
+) -> ArchiveFigures:
     """What an import would make, after reading every byte and every row of the archive; nothing is written.
 
-    Raises :class:`BadArchive`, and :class:`Conflict` when there is a collection of that short name.
+    Raises :class:`NotAllowed` for a token that may not import, before it reads anything; :class:`BadArchive`, also for
+    one that is too large ``at_once``; :class:`Conflict` when there is a collection of that short name.
     """
-    with archive_open(stream, most_bytes=most_bytes) as archive:
+    require_creation(actor)
+    with archive_open(stream, most_bytes=most_bytes, at_once=at_once) as archive:
         archive.check(ROWS)
         return _planned(archive, slug=slug, dry_run=True)
 
 
 def collection_import(
-    *, actor: User, stream: BinaryIO, slug: str = "", most_bytes: int = MOST_BYTES
+    *,
+    actor: User,
+    stream: BinaryIO,
+    slug: str = "",
+    most_bytes: int = MOST_BYTES,
+    at_once: AtOnce | None = None,
 ) -> tuple[Collection, ArchiveFigures]:
     """Makes a new collection of an archive, all of it or nothing; the actor becomes its admin and analyst.
 
     Documents are read anew by the workers. Labels of people become those of annotators without an account. Thresholds
-    become a proposal. Raises as :func:`archive_inspect`, and :class:`NotAllowed` for a token that may not do it.
+    become a proposal. Raises as :func:`archive_inspect`.
     """
+    require_creation(actor)
     stored: list[str] = []
-    with archive_open(stream, most_bytes=most_bytes) as archive:
+    with archive_open(stream, most_bytes=most_bytes, at_once=at_once) as archive:
         archive.check(ROWS)
         figures = _planned(archive, slug=slug, dry_run=False)
         try:

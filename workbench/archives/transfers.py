@@ -214,7 +214,9 @@ def _check(transfer: Transfer, heartbeat: Heartbeat, owner: str) -> None:
         stream = cast(BinaryIO, TellingReader(stored, told.more))
         with archive_open(stream, most_bytes=MOST_UPLOADED) as archive:
             slug = _free_slug(archive.manifest.collection.slug)
-        figures = archive_inspect(stream=stream, slug=slug, most_bytes=MOST_UPLOADED)
+        figures = archive_inspect(
+            actor=transfer.requested_by, stream=stream, slug=slug, most_bytes=MOST_UPLOADED
+        )
     _moved(transfer, owner, TransferState.CHECKED, slug=slug, figures=asdict(figures), attempts=0)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import secrets
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
+from arbitration.parsing.unpacking import MAX_RATIO
 from training.labels import LabelSource
 from workbench.checklists.models import Entry, QuestionSet
 from workbench.collection_settings.models import CollectionGates
@@ -91,10 +93,20 @@ def _named(name: str) -> zipfile.ZipInfo:
     return info
 
 
+def _held(entry: DocumentEntry, source: IO[bytes]) -> zipfile.ZipInfo:
+    """The entry of a document. A blank scan is stored as it is: folded it would be refused as a bomb."""
+    info = _named(entry.entry)
+    begin = source.read(_CHUNK)
+    source.seek(0)
+    if len(begin) > MAX_RATIO // 2 * len(zlib.compress(begin, 1)):
+        info.compress_type = zipfile.ZIP_STORED
+    return info
+
+
 def _copy(document: Document, archive: zipfile.ZipFile, entry: DocumentEntry, progress: Progress) -> None:
     digest, size = hashlib.sha256(), 0
     try:
-        with document.file.open("rb") as source, archive.open(_named(entry.entry), "w") as target:
+        with document.file.open("rb") as source, archive.open(_held(entry, source), "w") as target:
             while block := source.read(_CHUNK):
                 digest.update(block)
                 size += len(block)

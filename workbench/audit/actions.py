@@ -30,6 +30,7 @@ class Action(models.TextChoices):
     ACCOUNT_PASSWORD_SET = "account.password_set", _("Password set")
     ACCOUNT_SWITCHED_OFF = "account.switched_off", _("Account switched off")
     ACCOUNT_SWITCHED_ON = "account.switched_on", _("Account switched on")
+    ACCOUNT_WITHDRAWN = "account.withdrawn", _("Account withdrawn by the directory")
     ANCHOR_CARRIED = "anchor.carried", _("Decision carried over to a new version")
     ANCHOR_REOPENED = "anchor.reopened", _("Decision reopened by a new version")
     ANSWER_FAILED = "answer.failed", _("New answer failed")

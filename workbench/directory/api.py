@@ -50,7 +50,8 @@ class CollectionGroupActions(Actions):
     @asks_again
     def groups(self, request: Request, slug: str) -> Response:
         """GET lists directory groups and their roles. POST grants a role to a group; its members hold the role
-        immediately."""
+        immediately. The caller must belong to the group or administer the installation, unless ``GROUP_ROLES_OPEN`` is
+        set."""
         if request.method == "GET":
             collection = collection_for(user=request.user, slug=slug, permission=Permission.AUDIT)
             return Response(GroupRoleSerializer(group_roles_of(collection=collection), many=True).data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
@@ -12,9 +13,10 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import MemberRole, Membership, User
+from workbench.accounts.permissions import administers
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
-from workbench.errors import Conflict, WorkbenchError
+from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.infra.storable import storable
 from workbench.people.services import membership_grant, membership_revoke, require_manage
 
@@ -95,8 +97,8 @@ def groups_of_sign_on(*, user: User, names: Iterable[str]) -> None:
 def group_role_add(*, actor: User, collection: Collection, group: str, role: str) -> GroupRole:
     """From now on the group stands for the role; who belongs to it holds it at once.
 
-    Raises :class:`NotAllowed` for who does not manage the collection, :class:`WorkbenchError` for an unknown role or no
-    name, :class:`Conflict` for what stands already.
+    Raises :class:`NotAllowed` for who does not manage the collection, and for a group that the actor may not name;
+    :class:`WorkbenchError` for an unknown role or no name, :class:`Conflict` for what stands already.
     """
     require_manage(actor, collection)
     name = _name(group)
@@ -104,6 +106,14 @@ def group_role_add(*, actor: User, collection: Collection, group: str, role: str
         raise WorkbenchError(_("Choose one of the roles."), code="unknown_role")
     if not name:
         raise WorkbenchError(_("Name the group as your directory does."), code="name_missing")
+    if not _may_name(actor, name):
+        raise NotAllowed(
+            _(
+                "You can only give a role to a group that you belong to. "
+                "An administrator of the installation can name any group."
+            ),
+            code="not_your_group",
+        )
     rows = GroupRole.objects.filter(collection=collection)
     if rows.count() >= MOST_ROLES:
         raise Conflict(_("There are %(n)d groups already. Remove one first.") % {"n": MOST_ROLES})
@@ -122,6 +132,14 @@ def group_role_add(*, actor: User, collection: Collection, group: str, role: str
         )
         roles_sync(users=_members_of_name(name))
     return row
+
+
+def _may_name(actor: User, name: str) -> bool:
+    """Whether the actor may give a role to the group. A role shows who belongs to it, and anybody can make a collection
+    to give one in: names of groups that are guessed must tell nothing, not even whether there is such a group."""
+    if settings.GROUP_ROLES_OPEN or actor.is_system or administers(actor):
+        return True
+    return DirectoryGroup.objects.filter(name=name, removed_at__isnull=True, members=actor).exists()
 
 
 def group_role_remove(*, actor: User, collection: Collection, pk: int) -> None:

@@ -46,8 +46,7 @@ def collection_create(*, actor: User, name: str, slug: str = "", description: st
     """Creates a collection. Its creator becomes admin and analyst. Raises :class:`NotAllowed` for a token without the
     scope to manage collections, :class:`WorkbenchError` if the name yields no usable slug, :class:`Conflict` if the
     slug is taken."""
-    if not token_allows(actor, Permission.MANAGE):
-        raise NotAllowed(_("This token may not manage collections."))
+    require_creation(actor)
     name = name.strip()
     slug = slug or slugify(name)
     if not name or not slug:
@@ -75,6 +74,12 @@ def collection_create(*, actor: User, name: str, slug: str = "", description: st
         ) from error
     roles_forget(user=actor)
     return collection
+
+
+def require_creation(actor: User) -> None:
+    """Raises :class:`NotAllowed` for a token without the scope to manage collections. People may create them."""
+    if not token_allows(actor, Permission.MANAGE):
+        raise NotAllowed(_("This token may not manage collections."))
 
 
 def _endpoints_at_creation() -> list[str]:

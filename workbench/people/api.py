@@ -86,7 +86,7 @@ class CollectionPeopleActions(Actions):
     @asks_again
     def people(self, request: Request, slug: str) -> Response:
         """GET lists the members, newest account first. POST grants a role by e-mail address. New people get an account
-        and an invitation to set a password."""
+        and an invitation to set a password. One person can send 30 invitations an hour and gets three a day."""
         if request.method == "GET":
             collection = collection_for(user=request.user, slug=slug, permission=Permission.AUDIT)
             members = self.paginate_queryset(members_of(collection=collection))

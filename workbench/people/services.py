@@ -16,7 +16,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from workbench.accounts.door import failure_count
@@ -29,14 +29,24 @@ from workbench.audit.services import audit_record
 from workbench.direction import shown
 from workbench.documents.models import Collection
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.infra.shared_cache import count_hit
 
 if TYPE_CHECKING:
     from allauth.mfa.models import Authenticator
 
     from workbench.audit.models import AuditEvent
 
+#: Invitations by one person in an hour, and to one person in a day.
+MOST_INVITATIONS_BY, MOST_INVITATIONS_TO = 30, 3
+_HOUR, _DAY = 3600, 24 * 3600
 #: Makes a path into an address that works in a message, as ``infra.addresses.public_address`` does.
 BuildUrl = Callable[[str], str]
+
+
+class TooManyInvitations(Conflict):
+    """No further message is sent for now."""
+
+    code = "too_many_invitations"
 
 
 def user_create(
@@ -63,27 +73,36 @@ def user_invite(
 ) -> Membership:
     """Gives a person a role by e-mail address; somebody new gets an account and a message to set a password.
 
-    Raises as :func:`membership_grant` does, and :class:`WorkbenchError` for an address that is none.
+    Raises as :func:`membership_grant` does, :class:`WorkbenchError` for an address that is none, and
+    :class:`TooManyInvitations` for somebody new.
     """
     require_manage(actor, collection)
     with transaction.atomic():
         user = User.objects.filter(email=email.strip().lower()).first()
+        is_new = user is None
         if user is None:
             user = _user_create(actor=actor, email=email, name=name, collection_id=collection.pk)
         membership = membership_grant(actor=actor, user=user, collection=collection, role=role)
         if not user.has_usable_password():
-            invitation_send(actor=actor, user=user, collection=collection, build_url=build_url)
+            try:
+                invitation_send(actor=actor, user=user, collection=collection, build_url=build_url)
+            except TooManyInvitations:
+                if is_new:
+                    raise
+                # Whoever has an account gets the role without one more message.
     return membership
 
 
 def invitation_send(*, actor: User, user: User, collection: Collection, build_url: BuildUrl) -> None:
     """Sends, after commit, the message with which a new person sets a password; it can be sent again.
 
-    Raises :class:`Conflict` when the person has one.
+    Raises :class:`Conflict` when the person has one, :class:`TooManyInvitations` beyond the limits: anybody can make a
+    collection and invite to it.
     """
     require_manage(actor, collection)
     if user.has_usable_password():
         raise Conflict(_("%(person)s has a password already.") % {"person": user})
+    _invitation_count(actor=actor, user=user)
     key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
     path = reverse("account_reset_password_from_key", kwargs={"uidb36": "UID", "key": "KEY"})
     context = {
@@ -100,6 +119,19 @@ def invitation_send(*, actor: User, user: User, collection: Collection, build_ur
         # One line: a name must not add headers.
         send = partial(send_mail, shown(" ".join(subject.split())), shown(body), None, [user.email])
         transaction.on_commit(send, robust=True)
+
+
+def _invitation_count(*, actor: User, user: User) -> None:
+    now = int(timezone.now().timestamp())
+    if count_hit(f"invitations:by:{actor.pk}:{now // _HOUR}", seconds=2 * _HOUR) > MOST_INVITATIONS_BY:
+        raise TooManyInvitations(
+            _("You sent %(n)d invitations within an hour. Try again in an hour.") % {"n": MOST_INVITATIONS_BY}
+        )
+    if count_hit(f"invitations:to:{user.pk}:{now // _DAY}", seconds=2 * _DAY) > MOST_INVITATIONS_TO:
+        raise TooManyInvitations(
+            _("%(person)s was invited %(n)d times today. Try again tomorrow.")
+            % {"person": user, "n": MOST_INVITATIONS_TO}
+        )
 
 
 def language_choose(*, user: User, language: str) -> None:

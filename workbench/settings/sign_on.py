@@ -96,4 +96,10 @@ if SAML_SSO_URL:
         ]
     }
 
+# --- groups --------------------------------------------------------------------------------------------------
+
+#: Whether admins of a collection may give a role to any group of the directory, whose members they then see. Otherwise
+#: to groups that they belong to; administrators of the installation to any.
+GROUP_ROLES_OPEN = env.flag("GROUP_ROLES_OPEN", default=False)
+
 SIGN_ON_APPS = list(dict.fromkeys(SIGN_ON_APPS))

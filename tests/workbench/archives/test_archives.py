@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import random
 import re
 import stat
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
@@ -24,8 +27,10 @@ from arbitration.evaluation.question_groups import question_hash
 from tests.workbench.cast import Cast
 from tests.workbench.scene import TEXT, make_document
 from workbench.accounts.permissions import Permission
-from workbench.archives.contents import LABELS, MANIFEST
-from workbench.archives.reading import BadArchive
+from workbench.api.tokens import token_create
+from workbench.archives import api as archives_api
+from workbench.archives.contents import GUIDELINES, LABELS, MANIFEST, MOST_ROWS, GuidelineRow
+from workbench.archives.reading import AT_ONCE, BadArchive
 from workbench.archives.services import archive_inspect, collection_export, collection_import
 from workbench.audit.models import AuditEvent
 from workbench.checklists.services import question_set_create
@@ -214,10 +219,10 @@ def _digest(archive: bytes) -> str:
         return hashlib.sha256(file.read(MANIFEST)).hexdigest()
 
 
-def test_a_trial_writes_nothing_and_says_what_is_left_behind(archive: bytes) -> None:
+def test_a_trial_writes_nothing_and_says_what_is_left_behind(archive: bytes, cast: Cast) -> None:
     before = AuditEvent.objects.count(), Collection.objects.count()
 
-    figures = archive_inspect(stream=io.BytesIO(archive), slug="gamma")
+    figures = archive_inspect(actor=cast.analyst, stream=io.BytesIO(archive), slug="gamma")
 
     assert (figures.documents, figures.dictionary_entries, figures.question_sets) == (1, 1, 1)
     assert figures.dry_run
@@ -302,6 +307,9 @@ HOSTILE: dict[tuple[str, str], Callable[[Entries], bytes]] = {
     ("a manifest nested without end", "damaged at manifest.json"): lambda e: packed(
         e | {MANIFEST: b"[" * 200_000}
     ),
+    ("a manifest of more lists than documents have", "manifest is too large"): lambda e: packed(
+        e | {MANIFEST: b"[" + b"[],{}," * 500_001 + b"]"}, zipfile.ZIP_STORED
+    ),
     ("of another product", "not an archive of a collection"): lambda e: packed(
         said(e, lambda m: m.update(format="other"))
     ),
@@ -344,7 +352,7 @@ HOSTILE: dict[tuple[str, str], Callable[[Entries], bytes]] = {
         with_table(e, LABELS, b"{\n")
     ),
     ("a line without end", "line is too long"): lambda e: packed(
-        with_table(e, LABELS, b'"' + b"a" * 2_000_000 + b"\n")
+        with_table(e, LABELS, b'"' + _hard_to_fold(2_000_000) + b"\n")
     ),
     ("a row with a role of its own", "labels.jsonl, 1: role"): lambda e: packed(
         with_table(e, LABELS, e[LABELS].replace(b'"primary"', b'"emperor"'))
@@ -352,8 +360,27 @@ HOSTILE: dict[tuple[str, str], Callable[[Entries], bytes]] = {
     ("too many rows", "wrong number of rows"): lambda e: packed(
         said(e, lambda m: m["tables"][LABELS].update(rows=m["tables"][LABELS]["rows"] + 1))
     ),
+    ("a table that unfolds without end", "unfolds to far more"): lambda e: packed(
+        with_table(e, GUIDELINES, b'{"body":"a"}\n' * 200_000)
+    ),
+    ("a manifest that unfolds without end", "unfolds to far more"): lambda e: packed(
+        e | {MANIFEST: e[MANIFEST] + b" " * 3_000_000}
+    ),
+    ("documents that unfold without end", "unfolds to far more"): lambda e: packed(
+        e | {"documents/" + "d" * 64: b"\0" * 3_000_000}
+    ),
+    **{
+        (f"more rows than are accepted in {name}", "has more rows"): lambda e, name=name: packed(
+            said(e, lambda m: m["tables"][name].update(rows=MOST_ROWS[name] + 1))
+        )
+        for name in MOST_ROWS
+    },
     ("packed in another way", "compressed in an unknown way"): lambda e: packed(e, zipfile.ZIP_LZMA),
 }
+
+
+def _hard_to_fold(size: int) -> bytes:
+    return random.Random(7).randbytes(size // 2).hex().encode()
 
 
 def _sha(entries: Entries) -> str:
@@ -429,9 +456,39 @@ def test_a_bomb_is_read_no_further_than_it_says(archive: bytes, cast: Cast) -> N
         take_in(cast, bytes(bomb))
 
 
-def test_more_than_is_taken_here_is_refused_before_it_is_read(archive: bytes) -> None:
+def test_more_than_is_taken_here_is_refused_before_it_is_read(archive: bytes, cast: Cast) -> None:
     with pytest.raises(BadArchive, match="at most"):
-        archive_inspect(stream=io.BytesIO(archive), slug="gamma", most_bytes=10)
+        archive_inspect(actor=cast.analyst, stream=io.BytesIO(archive), slug="gamma", most_bytes=10)
+
+
+def test_rows_are_read_no_further_than_the_manifest_says(
+    archive: bytes, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = entries_of(archive)
+    more = with_table(entries, GUIDELINES, b"".join(b'{"body":"%d"}\n' % n for n in range(50_000)))
+    content = packed(said(more, lambda m: m["tables"][GUIDELINES].update(rows=3)))
+    read: list[str] = []
+    validated = GuidelineRow.model_validate_json
+
+    def counted(line: bytes) -> GuidelineRow:
+        read.append("row")
+        return validated(line)
+
+    monkeypatch.setattr(GuidelineRow, "model_validate_json", counted)
+    with pytest.raises(BadArchive, match="wrong number of rows"):
+        take_in(cast, content)
+    assert len(read) == 3
+
+
+def test_a_blank_scan_leaves_and_arrives(alpha: Collection, cast: Cast) -> None:
+    """It would fold to a thousandth, as nothing in an archive may."""
+    blank = _document(cast, "blank.txt", {"1 A": ["page"]})
+    content = b"\0" * 3_000_000
+    Path(blank.file.path).write_bytes(content)
+    Document.objects.filter(pk=blank.pk).update(size=len(content), sha256=hashlib.sha256(content).hexdigest())
+    target = io.BytesIO()
+    collection_export(actor=cast.admin, collection=alpha, target=target)
+    assert take_in(cast, target.getvalue()).documents.filter(name="blank.txt", size=3_000_000).exists()
 
 
 def test_what_was_stored_goes_when_the_rest_fails(
@@ -522,7 +579,51 @@ def test_who_does_not_manage_a_collection_is_told_that_there_is_none(
 def test_a_program_without_the_scope_to_manage_takes_nothing_in(archive: bytes, cast: Cast) -> None:
     cast.analyst.token_scopes = frozenset({Permission.VIEW, Permission.UPLOAD})
 
-    with pytest.raises(NotAllowed):
-        take_in(cast, archive)
+    # Nothing is read for it: what it sent may be anything.
+    for content in (archive, b"no archive"):
+        with pytest.raises(NotAllowed):
+            take_in(cast, content)
+        with pytest.raises(NotAllowed):
+            archive_inspect(actor=cast.analyst, stream=io.BytesIO(content), slug="gamma")
 
+    assert not Collection.objects.filter(slug="gamma").exists()
+
+
+@pytest.mark.parametrize("scopes", [["view"], ["view", "upload", "ask", "review", "label", "audit"]])
+def test_a_trial_by_the_api_needs_the_scope_to_manage(archive: bytes, cast: Cast, scopes: list[str]) -> None:
+    _row, key = token_create(actor=cast.analyst, name="looks", scopes=scopes, days=1)
+    answer = Client(headers={"Authorization": f"Bearer {key}"}).post(
+        "/api/v1/collection-archives/",
+        {"file": SimpleUploadedFile("alpha.zip", archive), "collection": "gamma", "dry_run": True},
+    )
+    assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize(
+    "less",
+    [
+        {"manifest": 10},
+        {"documents": 0},
+        {"document_bytes": 10},
+        {"table_bytes": 10},
+        *({"rows": AT_ONCE.rows | {name: 0}} for name in MOST_ROWS),
+    ],
+    ids=str,
+)
+def test_the_api_sends_large_archives_to_the_page(
+    archive: bytes,
+    cast: Cast,
+    client_as: Callable[..., Client],
+    monkeypatch: pytest.MonkeyPatch,
+    less: dict[str, Any],
+    dry_run: bool,
+) -> None:
+    monkeypatch.setattr(archives_api, "AT_ONCE", replace(AT_ONCE, **less))
+    answer = client_as(cast.analyst).post(
+        "/api/v1/collection-archives/",
+        {"file": SimpleUploadedFile("alpha.zip", archive), "collection": "gamma", "dry_run": dry_run},
+    )
+    assert (answer.status_code, answer.json()["code"]) == (400, "too_large")
+    assert "on the page “Import an archive”" in answer.json()["detail"]
     assert not Collection.objects.filter(slug="gamma").exists()

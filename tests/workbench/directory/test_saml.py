@@ -150,8 +150,9 @@ def is_in(client: Client) -> bool:
 
 
 def test_who_has_an_account_comes_in_with_the_roles_of_the_groups(
-    installed: Any, idp: Provider, cast: Cast
+    installed: Any, idp: Provider, cast: Cast, settings: Any
 ) -> None:
+    settings.GROUP_ROLES_OPEN = True
     group_role_add(actor=cast.admin, collection=cast.alpha, group="Legal & Risk", role="reviewer")
     client = browser()
     assert b"/accounts/saml/saml/login/" in client.get("/accounts/login/").content

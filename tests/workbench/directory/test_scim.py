@@ -7,22 +7,33 @@ import json
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.core.management import call_command
+from django.db.models.functions import Now
 from django.test import Client
 
-from tests.workbench.cast import Cast
+from tests.workbench.cast import PASSWORD, Cast
 from workbench.accounts.models import Membership, User
+from workbench.accounts.permissions import Permission
+from workbench.accounts.second_factors import sealed
 from workbench.api.tokens import token_create
 from workbench.audit.models import AuditEvent
 from workbench.directory.groups import group_role_add, group_role_remove, groups_of_sign_on
-from workbench.directory.models import DirectoryToken
+from workbench.directory.models import DirectoryPerson, DirectoryToken, GroupRole
 from workbench.directory.tokens import directory_token_revoke
+from workbench.errors import NotAllowed
 
 pytestmark = pytest.mark.django_db
 USER = "urn:ietf:params:scim:schemas:core:2.0:User"
 GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
 PATCH = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
 ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
+
+
+ENDS = (
+    "account.switched_off", "account.withdrawn", "account.authenticator_removed", "membership.revoked",
+    "token.revoked",
+)  # fmt: skip
 
 
 class Directory:
@@ -53,6 +64,21 @@ def directory(cast: Cast) -> Directory:
     printed = io.StringIO()
     call_command("directory_token", "create", "Acme", stdout=printed)
     return Directory(printed.getvalue().strip())
+
+
+def equipped(directory: Directory, cast: Cast) -> tuple[User, Client, Client]:
+    """An account with all that opens it, and a role given by hand; a browser that is signed in, and a program."""
+    made = directory.make(externalId="e-1", name={"givenName": "Ana", "familyName": "Lopez"})
+    user, browser = User.objects.get(pk=made.json()["id"]), Client()
+    user.set_password(PASSWORD)
+    user.save()
+    Authenticator.objects.create(user=user, type=Authenticator.Type.TOTP, data={"secret": sealed("A" * 32)})
+    Membership.objects.create(user=user, collection=cast.alpha, role="auditor")
+    browser.force_login(user)
+    _row, key = token_create(actor=user, name="mine", scopes=["view"], days=1)
+    program = Client(headers={"Authorization": f"Bearer {key}"})
+    assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [200, 200]
+    return user, browser, program
 
 
 def roles(user_id: str) -> set[tuple[str, str]]:
@@ -145,6 +171,21 @@ class TestUsers:
         assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [200, 200]
         directory.patch(f"Users/{key}", {"op": "replace", "path": "active", "value": False})
         assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [302, 401]
+        # Nor does what was open open again by itself.
+        directory.patch(f"Users/{key}", {"op": "replace", "path": "active", "value": True})
+        assert User.objects.get(pk=key).is_active
+        assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [302, 401]
+        said = AuditEvent.objects.get(action="token.revoked", object_id=str(_row.pk))
+        assert (said.actor_kind, said.reason) == ("system", "account switched off")
+
+    def test_somebody_else_stays_signed_in(self, directory: Directory, cast: Cast) -> None:
+        key, browser = directory.make().json()["id"], Client()
+        browser.force_login(cast.analyst)
+        _row, token = token_create(actor=cast.analyst, name="mine", scopes=["view"], days=1)
+        directory.patch(f"Users/{key}", {"op": "replace", "path": "active", "value": False})
+        directory.ask("DELETE", f"Users/{key}")
+        program = Client(headers={"Authorization": f"Bearer {token}"})
+        assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [200, 200]
 
     def test_what_is_deleted_stays_and_can_come_back(self, directory: Directory) -> None:
         key = directory.make(externalId="e-9").json()["id"]
@@ -154,6 +195,79 @@ class TestUsers:
         assert not User.objects.get(pk=key).is_active
         assert directory.make().json()["id"] == key
         assert User.objects.get(pk=key).is_active
+
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            pytest.param({"externalId": "e-1"}, id="by key"),
+            pytest.param({"externalId": "e-1", "user_name": "ana.ruiz@acme.example"}, id="by key, renamed"),
+            pytest.param({}, id="by name and address"),
+        ],
+    )
+    def test_who_comes_back_has_nothing_of_before(
+        self, directory: Directory, cast: Cast, sent: dict[str, Any]
+    ) -> None:
+        user, browser, program = equipped(directory, cast)
+        address = f"Users/{user.pk}"
+        assert directory.ask("DELETE", address).status_code == 204
+        actions = AuditEvent.objects.filter(action__in=ENDS, actor__is_system=True)
+        assert set(actions.values_list("action", flat=True)) == set(ENDS)
+        back = directory.make(**{"user_name": "ana@acme.example", **sent})
+        assert (back.status_code, back.json()["id"]) == (201, str(user.pk))
+        user.refresh_from_db()
+        assert (user.is_active, user.has_usable_password(), user.check_password(PASSWORD)) == (
+            True, False, False,
+        )  # fmt: skip
+        assert roles(str(user.pk)) == set()
+        assert not Authenticator.objects.filter(user=user).exists()
+        assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [302, 401]
+
+    def test_what_an_earlier_version_withdrew_comes_back_with_nothing_too(
+        self, directory: Directory, cast: Cast
+    ) -> None:
+        user, browser, program = equipped(directory, cast)
+        DirectoryPerson.objects.filter(user=user).update(withdrawn_at=Now())
+        assert directory.make().json()["id"] == str(user.pk)
+        user.refresh_from_db()
+        assert (user.has_usable_password(), roles(str(user.pk))) == (False, set())
+        assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [302, 401]
+
+    @pytest.mark.parametrize(
+        ("user_name", "more"),
+        [
+            ("ana@acme.example", {"externalId": "e-2"}),
+            ("ana@acme.example", {"emails": [{"value": "other@acme.example", "primary": True}]}),
+            ("ana.other", {"emails": [{"value": "ana@acme.example", "primary": True}]}),
+        ],
+        ids=["another key", "the name alone", "the address alone"],
+    )
+    def test_somebody_else_of_the_name_gets_an_account_of_their_own(
+        self, directory: Directory, cast: Cast, user_name: str, more: dict[str, Any]
+    ) -> None:
+        user, _browser, program = equipped(directory, cast)
+        directory.ask("DELETE", f"Users/{user.pk}")
+        made = directory.make(user_name, **more)
+        assert made.status_code == 201, made.content
+        assert made.json()["id"] != str(user.pk)
+        assert (made.json()["userName"], roles(made.json()["id"])) == (user_name, set())
+        user.refresh_from_db()
+        assert (user.is_active, user.name) == (False, "Ana Lopez")
+        assert program.get("/api/v1/runs/").status_code == 401
+        found = directory.ask("GET", "Users", filter=f'userName eq "{user_name}"').json()
+        assert [row["id"] for row in found["Resources"]] == [made.json()["id"]]
+
+    def test_the_last_admin_of_a_collection_comes_back_by_the_key_alone(
+        self, directory: Directory, cast: Cast
+    ) -> None:
+        user, *_ = equipped(directory, cast)
+        Membership.objects.filter(collection=cast.alpha, role="admin").delete()
+        Membership.objects.create(user=user, collection=cast.alpha, role="admin")
+        directory.ask("DELETE", f"Users/{user.pk}")
+        assert roles(str(user.pk)) == {("alpha", "admin")}
+        made = directory.make().json()["id"]
+        assert (made != str(user.pk), roles(made)) == (True, set())
+        directory.ask("DELETE", f"Users/{made}")
+        assert directory.make(externalId="e-1").json()["id"] == str(user.pk)
 
     def test_nobody_becomes_or_ends_an_administrator(self, directory: Directory, cast: Cast) -> None:
         path = f"Users/{cast.staff.pk}"
@@ -187,7 +301,67 @@ class TestUsers:
         assert (answer.status_code, answer.json()["scimType"]) == (400, "invalidFilter")
 
 
+class TestNaming:
+    """A role shows who belongs to a group, and anybody can make a collection to give one in."""
+
+    @pytest.fixture
+    def lawyers(self, directory: Directory) -> str:
+        ana = directory.make().json()["id"]
+        directory.group("Lawyers", ana)
+        return str(ana)
+
+    @pytest.mark.parametrize("group", ["Lawyers", "No such group"])
+    def test_a_guessed_name_tells_nothing(
+        self, directory: Directory, cast: Cast, lawyers: str, client_as: Any, group: str
+    ) -> None:
+        client = client_as(cast.analyst)
+        client.post("/api/v1/collections/", {"name": "Mine"}, content_type="application/json")
+        refused = client.post(
+            "/api/v1/collections/mine/groups/",
+            {"group": group, "role": "analyst"},
+            content_type="application/json",
+        )
+        assert (refused.status_code, refused.json()["code"]) == (403, "not_your_group")
+        page = client.post("/collections/mine/groups/", {"group": group, "role": "analyst"})
+        assert page.status_code == 422
+        assert "a group that you belong to" in page.content.decode()
+        people = client.get("/api/v1/collections/mine/people/").json()["results"]
+        assert [person["email"] for person in people] == [cast.analyst.email]
+        assert not GroupRole.objects.exists()
+
+    def test_members_of_the_group_may_name_it(self, directory: Directory, cast: Cast, lawyers: str) -> None:
+        directory.group("Managers", str(cast.admin.pk), lawyers)
+        group_role_add(actor=cast.admin, collection=cast.alpha, group="Managers", role="analyst")
+        assert roles(lawyers) == {("alpha", "analyst")}
+
+    def test_those_of_a_removed_group_may_not(self, directory: Directory, cast: Cast) -> None:
+        group = directory.group("Managers", str(cast.admin.pk)).json()["id"]
+        directory.ask("DELETE", f"Groups/{group}")
+        with pytest.raises(NotAllowed, match="belong to"):
+            group_role_add(actor=cast.admin, collection=cast.alpha, group="Managers", role="analyst")
+
+    def test_administrators_of_the_installation_may_in_person(
+        self, directory: Directory, cast: Cast, lawyers: str
+    ) -> None:
+        Membership.objects.create(user=cast.staff, collection=cast.alpha, role="admin")
+        cast.staff.token_scopes = frozenset({Permission.MANAGE})
+        with pytest.raises(NotAllowed, match="belong to"):
+            group_role_add(actor=cast.staff, collection=cast.alpha, group="Lawyers", role="analyst")
+        cast.staff.token_scopes = None
+        group_role_add(actor=cast.staff, collection=cast.alpha, group="Lawyers", role="analyst")
+        assert roles(lawyers) == {("alpha", "analyst")}
+
+    def test_the_operator_may_open_it_to_all(self, cast: Cast, lawyers: str, settings: Any) -> None:
+        settings.GROUP_ROLES_OPEN = True
+        group_role_add(actor=cast.admin, collection=cast.alpha, group="Lawyers", role="analyst")
+        assert roles(lawyers) == {("alpha", "analyst")}
+
+
 class TestGroups:
+    @pytest.fixture(autouse=True)
+    def _any_group(self, settings: Any) -> None:
+        settings.GROUP_ROLES_OPEN = True
+
     def test_people_follow_their_groups(self, directory: Directory, cast: Cast) -> None:
         ana, ben = (directory.make(f"{name}@acme.example").json()["id"] for name in ("ana", "ben"))
         group_role_add(actor=cast.admin, collection=cast.alpha, group="Legal reviewers", role="reviewer")

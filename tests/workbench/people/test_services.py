@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.core import mail
 from django.db import connections
+from django.test import Client
 
 from tests.workbench.cast import Cast
 from workbench.accounts.models import MemberRole, Membership, User
@@ -15,6 +17,9 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.models import AuditEvent
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.people.services import (
+    MOST_INVITATIONS_BY,
+    MOST_INVITATIONS_TO,
+    TooManyInvitations,
     invitation_send,
     membership_grant,
     membership_revoke,
@@ -182,6 +187,53 @@ def test_a_refused_invitation_leaves_no_account(cast: Cast) -> None:
 def test_who_has_a_password_is_not_invited_again(cast: Cast) -> None:
     with pytest.raises(Conflict, match="has a password already"):
         invitation_send(actor=cast.admin, user=cast.analyst, collection=cast.alpha, build_url=build_url)
+
+
+def invite(cast: Cast, email: str, actor: User | None = None) -> Membership:
+    return user_invite(
+        actor=actor or cast.admin, collection=cast.alpha, email=email, role="analyst", build_url=build_url
+    )
+
+
+def test_one_person_sends_so_many_invitations_an_hour(cast: Cast) -> None:
+    for number in range(MOST_INVITATIONS_BY):
+        invite(cast, f"new-{number}@example.org")
+    with pytest.raises(TooManyInvitations, match="30 invitations within an hour"):
+        invite(cast, "one-more@example.org")
+    assert not User.objects.filter(email="one-more@example.org").exists()
+    assert AuditEvent.objects.filter(action="account.invited").count() == MOST_INVITATIONS_BY
+    # Others do, and roles are given without a message.
+    invite(cast, "one-more@example.org", actor=User.objects.system())
+    membership_grant(actor=cast.admin, user=cast.staff, collection=cast.alpha, role="analyst")
+
+
+def test_one_person_gets_so_many_invitations_a_day(cast: Cast) -> None:
+    user = invite(cast, "new@example.org").user
+    others = [cast.admin, User.objects.system()]
+    for actor in others:
+        invitation_send(actor=actor, user=user, collection=cast.alpha, build_url=build_url)
+    for actor in others:
+        with pytest.raises(TooManyInvitations, match="invited 3 times today"):
+            invitation_send(actor=actor, user=user, collection=cast.alpha, build_url=build_url)
+    assert AuditEvent.objects.filter(action="account.invited").count() == MOST_INVITATIONS_TO
+
+
+def test_who_was_told_often_enough_gets_the_role_all_the_same(cast: Cast) -> None:
+    user = invite(cast, "new@example.org").user
+    for role in ("reviewer", "annotator", "auditor"):
+        user_invite(actor=cast.admin, collection=cast.alpha, email=user.email, role=role, build_url=build_url)
+    assert user.memberships.count() == 4
+    assert AuditEvent.objects.filter(action="account.invited").count() == MOST_INVITATIONS_TO
+
+
+def test_both_doors_say_that_it_was_too_often(cast: Cast, client_as: Callable[[User | None], Client]) -> None:
+    user = invite(cast, "new@example.org").user
+    client = client_as(cast.admin)
+    for _ in range(MOST_INVITATIONS_TO):
+        page = client.post(f"/collections/alpha/people/{user.pk}/invite/", follow=True)
+    assert "was invited 3 times today. Try again tomorrow." in page.content.decode()
+    answer = client.post(f"/api/v1/collections/alpha/people/{user.pk}/invite/")
+    assert (answer.status_code, answer.json()["code"]) == (409, "too_many_invitations")
 
 
 def test_accounts_are_made_by_administrators_of_the_installation(cast: Cast) -> None:

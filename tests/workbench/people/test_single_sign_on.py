@@ -22,6 +22,7 @@ from django.test import Client, override_settings
 from tests.workbench.cast import Cast
 from workbench.accounts.models import Membership, User
 from workbench.audit.models import AuditEvent
+from workbench.directory.accounts import account_provision, account_withdraw
 from workbench.directory.groups import group_role_add
 
 APPS = ["allauth.socialaccount", "allauth.socialaccount.providers.openid_connect"]
@@ -147,8 +148,22 @@ def test_who_has_an_account_comes_in(provider: Provider, cast: Cast) -> None:
     assert AuditEvent.objects.get(action="account.logged_in").actor == cast.analyst
 
 
-def test_groups_of_the_provider_are_roles(provider: Provider, cast: Cast) -> None:
+def test_a_name_that_is_given_again_opens_the_account_of_now(provider: Provider, cast: Cast) -> None:
+    """The provider may know people by a name that it gives again, as a directory does."""
+    known = {"email": cast.analyst.email, "email_verified": True}
+    come_back(provider, **known)
+    account_withdraw(user=cast.analyst)
+    assert not is_in(come_back(provider, **known)[0])
+    other = account_provision(
+        user_name=cast.analyst.email, email="new@example.org", name="Other", external_id="e-2", is_active=True
+    )
+    client, _back = come_back(provider, email="new@example.org", email_verified=True)
+    assert client.session["_auth_user_id"] == str(other.pk) != str(cast.analyst.pk)
+
+
+def test_groups_of_the_provider_are_roles(provider: Provider, cast: Cast, settings: Any) -> None:
     """Those that the collection's admin named; without the claim everything stays as it is."""
+    settings.GROUP_ROLES_OPEN = True
     group_role_add(actor=cast.admin, collection=cast.alpha, group="Legal", role="reviewer")
     known = {"email": cast.analyst.email, "email_verified": True}
 

@@ -45,7 +45,7 @@ class Command(JsonCommand):
             raise CommandError(f"{options['file']} cannot be read: {error.strerror or error}.") from error
         with stream:
             if options["dry_run"]:
-                figures = archive_inspect(stream=stream, slug=options["collection"])
+                figures = archive_inspect(actor=system_user(), stream=stream, slug=options["collection"])
                 self.emit(figures, human=in_words)
                 return
             collection, figures = collection_import(
