@@ -23,6 +23,7 @@ from workbench.accounts.models import User
 if TYPE_CHECKING:
     from workbench.archives.models import Transfer
     from workbench.exports.models import Export, ReportLink
+    from workbench.runs.models import Candidate
     from workbench.sources.models import Source, SourceFile
     from workbench.webhooks.models import Delivery, Webhook
 
@@ -69,6 +70,7 @@ MADE: dict[str, Callable[[Scene], object]] = {
         f"api:dispute-{name}": lambda scene: any_pair(scene.document).pk
         for name in ("detail", "adjudicate", "set-aside")
     },
+    **{name: lambda scene: undecided(scene).pk for name in ("review:choose", "api:candidate-choose")},
     "api:export-detail": lambda scene: an_export(scene).pk,
     "exports:link-revoke": lambda scene: a_link(scene).pk,
     "exports:shared": lambda scene: a_link(scene).pk,
@@ -104,6 +106,12 @@ MADE: dict[str, Callable[[Scene], object]] = {
     "models:progress": lambda scene: any_training().pk,
     "models:cancel": lambda scene: any_training().pk,
 }
+
+
+def undecided(scene: Scene) -> Candidate:
+    """A candidate with a verdict that nobody has decided, so that a card of it can be blind."""
+    candidates = scene.run.candidates.filter(verdict__role__isnull=False, reviews__isnull=True)
+    return candidates.earliest("pk")
 
 
 def a_group_role(scene: Scene) -> int:
@@ -172,7 +180,7 @@ def a_link(scene: Scene) -> ReportLink:
     Export.objects.filter(pk=export.pk).update(kind="link")
     return ReportLink.objects.create(
         collection=run.collection, run=run, signature=signed(run), export=export, reason="For the auditor.",
-        token_hash=hashlib.sha256(LINK_TOKEN.encode()).hexdigest(), made_by=scene.run.requested_by,
+        token_hash=hashlib.sha256(LINK_TOKEN.encode()).hexdigest(), made_by=scene.run.reviews.earliest("pk").reviewer,
         expires_at=timezone.now() + timedelta(days=30),
     )  # fmt: skip
 
@@ -353,7 +361,6 @@ def fill(address: Address, scene: Scene) -> dict[str, object] | None:
         "review:receipt": lambda: run.candidates.first().pk,
         "review:comment": lambda: run.pk,
         "review:as-of": lambda: run.pk,
-        "review:choose": lambda: run.candidates.first().pk,
         "review:adjudicate": lambda: run.candidates.first().pk,
         "review:undo": lambda: run.candidates.first().pk,
         "review:claim-run": lambda: run.pk,

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import FileResponse
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema, extend_schema_field, extend_schema_view
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -43,21 +43,12 @@ from .views import original_response
 
 
 class VersionOfferSerializer(serializers.ModelSerializer[VersionOffer]):
-    """A suggestion that a document is a new version of an older one. ``older`` is null if the caller may not read that
-    document."""
-
-    older = serializers.SerializerMethodField()
+    """A suggestion that a document is a new version of an older one."""
 
     class Meta:
         model = VersionOffer
         fields = ["document", "older", "state", "decided_at", "carried_at", "created_at"]
         read_only_fields = fields
-
-    @extend_schema_field(serializers.IntegerField(allow_null=True, help_text="ID of the older document."))
-    def get_older(self, offer: VersionOffer) -> int | None:
-        """Read anew: accepting may have put a later version in its place."""
-        seen = Document.objects.visible_to(self.context["request"].user)
-        return offer.older_id if seen.filter(pk=offer.older_id).exists() else None
 
 
 class VersionsSerializer(serializers.Serializer[Any]):
@@ -227,8 +218,7 @@ class DocumentViewSet(
         sees_offer = getattr(document, "sees_offer", False)
         offer = getattr(document, "version_offer", None) if sees_offer else None
         seen = versions_seen(document=document, user=request.user)
-        shape = VersionsSerializer({"versions": seen, "offer": offer}, context=self.get_serializer_context())
-        return Response(shape.data)
+        return Response(VersionsSerializer({"versions": seen, "offer": offer}).data)
 
     @extend_schema(request=VersionDecisionSerializer, responses=VersionOfferSerializer)
     @action(detail=True, methods=["post"], url_path="version-decision")
@@ -237,5 +227,4 @@ class DocumentViewSet(
         document = document_for(user=request.user, pk=int(pk))
         given = checked(request, VersionDecisionSerializer)
         act = version_accept if given["decision"] == OfferState.ACCEPTED else version_decline
-        offer = act(actor=request.user, document=document)
-        return Response(VersionOfferSerializer(offer, context=self.get_serializer_context()).data)
+        return Response(VersionOfferSerializer(act(actor=request.user, document=document)).data)

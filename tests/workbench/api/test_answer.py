@@ -12,6 +12,7 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from arbitration.questions.same_words import Term, new_terms
+from tests.workbench.addresses import undecided
 from tests.workbench.cast import PASSWORD, Cast
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
@@ -120,7 +121,7 @@ def test_a_run_under_way_has_none(cast: Cast, client_as: ClientAs, scene: Scene)
 
 
 def test_who_must_decide_blind_is_told_nothing_yet(cast: Cast, client_as: ClientAs, scene: Scene) -> None:
-    item = scene.run.queue_items.filter(candidate__isnull=False).first()
+    item = scene.run.queue_items.filter(candidate=undecided(scene)).get()
     QueueItem.objects.filter(pk=item.pk).update(state=ItemState.WAITING, is_blind=True, is_required=True)
     refused = client_as(cast.reviewer).get(f"/api/v1/runs/{scene.run.pk}/answer/")
     assert (refused.status_code, refused["Content-Type"]) == (409, "application/problem+json")

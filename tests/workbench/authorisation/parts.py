@@ -13,6 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models.functions import Now
 
 from arbitration.strategies.rubrics import PROPERTIES
+from tests.workbench.addresses import undecided
 from tests.workbench.cast import PASSWORD
 from tests.workbench.labeling.makers import any_pair, any_project, any_slot
 from tests.workbench.rerankers.makers import any_model, any_snapshot
@@ -203,8 +204,9 @@ def override(scene: Scene) -> Mapping[str, Any]:
 
 
 def other_role(scene: Scene) -> Mapping[str, Any]:
-    """A role and a reason in words."""
-    return {"role": override(scene)["role"], "comment": "The period is named."}
+    """Another role than the machine's, and a reason in words."""
+    role = undecided(scene).verdict.role
+    return {"role": "discarded" if role != "discarded" else "primary", "comment": "The period is named."}
 
 
 def decision(scene: Scene) -> Mapping[str, Any]:
@@ -408,8 +410,7 @@ def clear_cut(scene: Scene, actor: User) -> None:
 
 def blind(scene: Scene, actor: User) -> None:
     """The card is to be decided without sight of the machine's word."""
-    candidate = scene.run.candidates.first()
-    QueueItem.objects.filter(candidate=candidate).update(
+    QueueItem.objects.filter(candidate=undecided(scene)).update(
         state="waiting", is_blind=True, stage=ItemStage.FIRST
     )
 

@@ -436,8 +436,7 @@ def test_an_offer_names_no_document_that_the_caller_may_not_read(
 ) -> None:
     def older(person: User) -> int | None:
         told = client_as(person).get(f"/api/v1/documents/{second.pk}/versions/").json()
-        key: int | None = told["offer"]["older"]
-        return key
+        return told["offer"] and told["offer"]["older"]  # type: ignore[no-any-return]
 
     assert older(cast.analyst) == first.pk
     restriction_set(actor=cast.admin, document=first, readers=[], reason="Personal data.")
@@ -446,4 +445,4 @@ def test_an_offer_names_no_document_that_the_caller_may_not_read(
     path = f"/api/v1/documents/{second.pk}/version-decision/"
     given = {"decision": "declined"}
     declined = client_as(cast.analyst).post(path, given, content_type="application/json")
-    assert (declined.status_code, declined.json()["older"]) == (200, None)
+    assert declined.status_code == 409

@@ -446,15 +446,6 @@ def test_one_that_hangs_in_the_middle_is_left_too(standby: Servers, settings: An
     assert replica._known.reason == "broken"
 
 
-def test_a_query_of_one_that_is_slow_is_ended_there(standby: Servers, settings: Any) -> None:
-    """Else the standby would go on with it when nobody waits any more."""
-    settings.DATABASE_REPLICA_QUERY_SECONDS = 7
-    connections[ALIAS].close()
-    with connections[ALIAS].cursor() as cursor:
-        cursor.execute("SHOW statement_timeout")
-        assert cursor.fetchone() == ("7s",)
-
-
 def test_a_failure_of_the_primary_is_not_taken_for_one_of_the_standby(standby: Servers) -> None:
     begun: list[str] = []
 

@@ -1,5 +1,7 @@
 """The connections of a standby. One that hangs keeps them open and acknowledges what is sent, so that no setting of TCP
-ends the wait; each round of question and answer therefore has its time here, and each statement also there."""
+ends the wait; each round of question and answer therefore has its time here. A query that nobody waits for any more is
+ended there by ``statement_timeout`` of the standby's role, if the operator sets it: a pooler lends sessions to others,
+so none of ours is changed."""
 
 from __future__ import annotations
 
@@ -34,13 +36,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """One whose every answer has its time from the first on."""
         connection = super().get_new_connection(conn_params)
         _bound(connection)
-        most = round(1000 * settings.DATABASE_REPLICA_QUERY_SECONDS)
-        try:
-            connection.autocommit = True
-            connection.execute(f"SET statement_timeout = {most}")
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
 
