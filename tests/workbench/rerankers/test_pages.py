@@ -74,7 +74,7 @@ def test_pages_show_what_happened_in_few_queries(
         "models": "F1 rises",
         "version": "Reliability",
         "training": "Both on the same rows",
-        "plan": "Enough for the gate",
+        "plan": "Enough to compare",
         "drift": "overruled",
         "label": version.name,
     }
