@@ -55,8 +55,8 @@ def encode(vectors: Vector) -> Codes:
 def cosines(codes: Codes, vectors: Vector) -> Vector:
     """Cosines of kept vectors with whole unit vectors (m, width); shape (n, m)."""
     width = vectors.shape[1]
-    levels = _DECODED[codes].reshape(len(codes), -1)
-    squares = _SQUARES[codes].sum(axis=1, dtype=np.float32)
+    levels = _DECODED.take(codes, axis=0).reshape(len(codes), -1)
+    squares = _SQUARES.take(codes).sum(axis=1, dtype=np.float32)
     padding = levels[:, width:]  # a width that fills no byte leaves steps that stand for nothing
     lengths = np.sqrt(squares - np.square(padding).sum(axis=1))
     return np.asarray((levels[:, :width] @ vectors.T) / lengths[:, None], dtype=np.float32)
@@ -264,7 +264,8 @@ def interact(
             if parts is not None and (standing := parts[row]) is not None:
                 of_parts[row] = _best_of_parts(own, standing)
             # Vocabularies of more than 65,536 entries wrap around, on both sides alike.
-            held[row], known[row] = np.isin(asked_ids, tokens.ids[tokens.shares() == 1.0]), True
+            inside = tokens.ids[tokens.shares() == 1.0]
+            held[row], known[row] = (asked_ids[:, None] == inside).any(axis=1), True
     return Interaction(best, where, held, known, _weights(held[known]), of_parts)
 
 
