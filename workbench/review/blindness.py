@@ -120,22 +120,27 @@ def hides(*, item: Place | None, run: Run, user: User) -> bool:
     return Sight(user).hides(item=item, run=run)
 
 
+def _decisions(user: User) -> tuple[QuerySet[Review], QuerySet[SecondReview]]:
+    """What the person has decided, even if they took it back or said later that they cannot tell: each decision showed
+    them the role."""
+    own = Review.objects.filter(reviewer=user).exclude(action=ReviewAction.UNSURE)
+    return own, SecondReview.objects.filter(reviewer=user)
+
+
 def _has_decided(user: User) -> Q:
-    """The condition that the person has decided the candidate of a queue item, and so has seen its role, even if they
-    took the decision back or said later that they cannot tell."""
-    own = Review.objects.filter(candidate=OuterRef("candidate"), reviewer=user)
-    seconds = SecondReview.objects.filter(candidate=OuterRef("candidate"), reviewer=user)
-    return Q(Exists(own.exclude(action=ReviewAction.UNSURE))) | Q(Exists(seconds))
+    """The condition that the person has decided the candidate of a queue item, and so has seen its role."""
+    own, seconds = _decisions(user)
+    here = OuterRef("candidate")
+    return Q(Exists(own.filter(candidate=here))) | Q(Exists(seconds.filter(candidate=here)))
 
 
 def has_decided(*, user: User, candidate: Candidate, besides: SecondReview | None = None) -> bool:
     """Whether the person has decided this candidate before: their next decision is not a blind one. ``besides`` is the
     second review that they give now."""
-    own = Review.objects.filter(candidate=candidate, reviewer=user).exclude(action=ReviewAction.UNSURE)
-    seconds = SecondReview.objects.filter(candidate=candidate, reviewer=user)
+    own, seconds = _decisions(user)
     if besides is not None:
         seconds = seconds.exclude(pk=besides.pk)
-    return own.exists() or seconds.exists()
+    return own.filter(candidate=candidate).exists() or seconds.filter(candidate=candidate).exists()
 
 
 def waits_blind(item: Place | None) -> bool:
