@@ -30,9 +30,9 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from tests.fake_llm.server import FakeLLM
+from tests.ports import own_port
 from workbench.stack import state as stack_state
 from workbench.stack.home import Home
-from workbench.stack.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "only-for-tests-of-the-demo"
@@ -200,7 +200,7 @@ def _demo_is_ready(product: RunningProduct) -> bool:
 @contextmanager
 def _running(folder: str, extra: Mapping[str, str]) -> Iterator[RunningProduct]:
     with FakeLLM() as fake:
-        port = free_port("127.0.0.1")
+        port = own_port()
         environment = {
             **{name: value for name, value in os.environ.items() if name not in FOREIGN},
             "WORKBENCH_HOME": folder,

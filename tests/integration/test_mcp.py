@@ -18,8 +18,9 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.integration.test_generated_client import token_of
+from tests.ports import own_port
 from tests.product import ROOT, RunningProduct, eventually
-from workbench.stack.ports import LOOPBACK, free_port, is_free
+from workbench.stack.ports import LOOPBACK, is_free
 
 pytestmark = pytest.mark.integration
 
@@ -149,7 +150,7 @@ def test_a_proposed_label_is_a_models_and_needs_the_right_to_manage(product: Run
 @pytest.fixture
 def served(product: RunningProduct) -> Iterator[str]:
     """The server over HTTP; it has no token of its own."""
-    port = free_port(LOOPBACK)
+    port = own_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "workbench", "mcp", "--http", "--port", str(port)],
         cwd=ROOT,

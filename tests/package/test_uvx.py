@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from tests.package.installing import UV, Built, clean_environment
-from workbench.stack.ports import LOOPBACK, free_port
+from tests.ports import own_port
+from workbench.stack.ports import LOOPBACK
 
 SECONDS = 900
 ACCOUNT = re.compile(r"analyst\s+(\S+@\S+)\s+(\S+)")
@@ -57,7 +58,7 @@ def _ready(process: subprocess.Popen[bytes], said: Path) -> str:
 def test_an_empty_folder_and_the_wheel_are_enough(built: Built, tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
-    port = free_port(LOOPBACK)
+    port = own_port()
     address = f"http://{LOOPBACK}:{port}"
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
 

@@ -26,6 +26,7 @@ from structlog.testing import capture_logs
 
 from tests.cluster.nodes import PLAIN, Node, make_room
 from tests.conftest import ROOT
+from tests.ports import own_port
 from tests.product import eventually
 from tests.workbench.cast import Cast
 from tests.workbench.exports.test_exports import ERA, made
@@ -43,7 +44,6 @@ from workbench.operations.metrics import figures
 from workbench.review.models import QueueItem
 from workbench.review.services import candidate_override
 from workbench.runs.models import Run
-from workbench.stack import ports
 from workbench.stack.postgres import BINARIES
 
 pytestmark = [
@@ -94,8 +94,8 @@ def servers(django_db_setup: None, django_db_blocker: Any) -> Iterator[Servers]:
     with tempfile.TemporaryDirectory(prefix="workbench-replica-") as scratch:
         folder = Path(scratch) / "nodes"
         make_room(folder, BINARIES)
-        primary = Node(BINARIES, folder / "primary", ports.free_port(ports.LOOPBACK), PLAIN)
-        standby = Node(BINARIES, folder / "standby", ports.free_port(ports.LOOPBACK), PLAIN)
+        primary = Node(BINARIES, folder / "primary", own_port(), PLAIN)
+        standby = Node(BINARIES, folder / "standby", own_port(), PLAIN)
         found = connections.settings["default"]
         before = dict(found)
         try:

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import own_port
 from tests.product import ROOT, eventually
 from workbench.operations.server import HEADER_BYTES, SHORT_BODY
-from workbench.stack.ports import free_port
 from workbench.stack.project import WEB_WORKER
 
 PATIENCE = 20.0
@@ -45,7 +45,7 @@ def application(environ, start_response):
 def server(folder: Path, settings: str = "", stream: str = "pass") -> Iterator[int]:
     """A server of one process with one thread; gives its port."""
     (folder / "tiny.py").write_text(_APPLICATION.format(settings=settings, stream=stream))
-    port = free_port("127.0.0.1")
+    port = own_port()
     command = (
         *(sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--worker-class", WEB_WORKER),
         *("--preload", "--workers", "1", "--threads", "1", "--keep-alive", "75", "--graceful-timeout", "5"),

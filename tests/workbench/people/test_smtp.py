@@ -14,13 +14,13 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import Envelope
 from django.test import Client
 
+from tests.ports import own_port
 from tests.workbench.cast import Cast
 from tests.workbench.scene import Scene
 from workbench.accounts.models import User
 from workbench.audit.models import AuditEvent
 from workbench.review.comments import comment_add
 from workbench.review.notifications import mail_send
-from workbench.stack.ports import free_port
 
 ClientAs = Callable[[User | None], Client]
 
@@ -61,7 +61,7 @@ class Mailbox:
 def mailbox(settings: Any) -> Iterator[Mailbox]:
     """A mail server of its own, which the settings name."""
     box = Mailbox()
-    server = Controller(box, hostname="127.0.0.1", port=free_port("127.0.0.1"))
+    server = Controller(box, hostname="127.0.0.1", port=own_port())
     server.start()
     try:
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"

@@ -17,10 +17,10 @@ from typing import IO, TypeVar
 import psutil
 import pytest
 
+from tests.ports import own_port
 from tests.workbench.stack.standin import PACKAGE
 from workbench.stack import client
 from workbench.stack.home import Home
-from workbench.stack.ports import LOOPBACK, free_port
 from workbench.stack.project import ROOT
 from workbench.stack.state import State
 
@@ -118,7 +118,7 @@ class Bench:
 
     def __init__(self, root: Path) -> None:
         self.home = Home(root)
-        self.port = free_port(LOOPBACK)
+        self.port = own_port()
         self._started: list[Started] = []
 
     def environment(self, **extra: str) -> dict[str, str]:
