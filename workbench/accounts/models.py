@@ -66,6 +66,11 @@ class User(AbstractBaseUser, PermissionsMixin):
     def __str__(self) -> str:
         return self.name or self.email
 
+    @property
+    def is_waiting(self) -> bool:
+        """Invited: may sign in, and has neither set a password nor signed in by another way."""
+        return self.is_active and self.last_login is None and not self.has_usable_password()
+
     def get_full_name(self) -> str:
         return str(self)
 

@@ -27,8 +27,8 @@ class RoleName:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A member of a collection, with the roles held there and the others; ``is_waiting`` until a password is
-    set."""
+    """A member of a collection, with the roles held there and the others; ``is_waiting``: see
+    :attr:`User.is_waiting`."""
 
     user: User
     roles: list[RoleName]
@@ -52,7 +52,7 @@ def people_of(*, collection: Collection) -> list[Person]:
             user=user,
             roles=[RoleName(role.value, role.label) for role in MemberRole if role in held],
             missing_roles=[RoleName(role.value, role.label) for role in MemberRole if role not in held],
-            is_waiting=not user.has_usable_password(),
+            is_waiting=user.is_waiting,
         )
         for user, held in roles.items()
     ]

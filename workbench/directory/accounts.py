@@ -7,8 +7,6 @@ from contextlib import suppress
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.apps import apps
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
@@ -19,8 +17,14 @@ from workbench.accounts.sessions import sessions_end
 from workbench.api.tokens import tokens_revoke_all
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
-from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.people.services import address_vouch, membership_revoke, second_factor_remove, user_create
+from workbench.errors import Conflict, NotAllowed
+from workbench.people.services import (
+    address_checked,
+    address_vouch,
+    membership_revoke,
+    second_factor_remove,
+    user_create,
+)
 
 from .groups import roles_sync
 from .models import MAX_NAME, DirectoryPerson
@@ -41,7 +45,7 @@ def account_provision(*, user_name: str, email: str, name: str, external_id: str
     Raises :class:`Conflict` when somebody has the name or the address, :class:`WorkbenchError` for an address that is
     none.
     """
-    email = _address(email)
+    email = address_checked(email)
     said = {"user_name": user_name, "email": email, "external_id": external_id}
     with transaction.atomic():
         user = _former(**said)
@@ -101,7 +105,7 @@ def account_change(
     :class:`Conflict` for a name or an address that somebody else has.
     """
     _require_ordinary(user)
-    email = _address(email)
+    email = address_checked(email)
     with transaction.atomic():
         try:
             with transaction.atomic():
@@ -195,15 +199,6 @@ def _switch(user: User, *, is_active: bool) -> None:
         # Both would work again once the account is switched on.
         sessions_end(user=user)
         tokens_revoke_all(actor=User.objects.system(), user=user, reason="account switched off")
-
-
-def _address(email: str) -> str:
-    email = email.strip().lower()
-    try:
-        validate_email(email)
-    except ValidationError as error:
-        raise WorkbenchError(_("This is not an e-mail address."), code="bad_email") from error
-    return email
 
 
 def _taken() -> Conflict:

@@ -33,8 +33,8 @@ _ONE = f"people/(?P<person>{KEY})"
 
 
 class PersonSerializer(serializers.ModelSerializer[User]):
-    """A member and their roles in the collection. ``is_waiting`` until a password is set. ``is_active`` is false for a
-    deactivated account."""
+    """A member and their roles in the collection. ``is_waiting`` until they set a password or sign in.
+    ``is_active`` is false for a deactivated account."""
 
     roles = serializers.SerializerMethodField()
     is_waiting = serializers.SerializerMethodField()
@@ -50,8 +50,8 @@ class PersonSerializer(serializers.ModelSerializer[User]):
         return roles_here(user)
 
     def get_is_waiting(self, user: User) -> bool:
-        """Invited, no password set yet."""
-        return not user.has_usable_password()
+        """Invited, not signed in yet."""
+        return user.is_waiting
 
 
 class MemberRoleSerializer(serializers.Serializer[Any]):

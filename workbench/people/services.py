@@ -83,7 +83,7 @@ def user_invite(
         if user is None:
             user = _user_create(actor=actor, email=email, name=name, collection_id=collection.pk)
         membership = membership_grant(actor=actor, user=user, collection=collection, role=role)
-        if not user.has_usable_password():
+        if user.is_waiting:
             try:
                 invitation_send(actor=actor, user=user, collection=collection, build_url=build_url)
             except TooManyInvitations:
@@ -96,12 +96,14 @@ def user_invite(
 def invitation_send(*, actor: User, user: User, collection: Collection, build_url: BuildUrl) -> None:
     """Sends, after commit, the message with which a new person sets a password; it can be sent again.
 
-    Raises :class:`Conflict` when the person has one, :class:`TooManyInvitations` beyond the limits: anybody can make a
-    collection and invite to it.
+    Raises :class:`Conflict` when the person can sign in already or may not, :class:`TooManyInvitations` beyond the
+    limits: anybody can make a collection and invite to it.
     """
     require_manage(actor, collection)
-    if user.has_usable_password():
-        raise Conflict(_("%(person)s has a password already.") % {"person": user})
+    if not user.is_active:
+        raise Conflict(_("The account of %(person)s is switched off.") % {"person": user})
+    if not user.is_waiting:
+        raise Conflict(_("%(person)s can sign in already.") % {"person": user})
     _invitation_count(actor=actor, user=user)
     key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
     path = reverse("account_reset_password_from_key", kwargs={"uidb36": "UID", "key": "KEY"})
@@ -270,6 +272,16 @@ def second_factor_remove(*, actor: User, authenticator: Authenticator) -> None:
         authenticator.delete()
 
 
+def address_checked(email: str) -> str:
+    """An e-mail address as accounts keep it. Raises :class:`WorkbenchError` for what is none."""
+    email = email.strip().lower()
+    try:
+        validate_email(email)
+    except ValidationError as error:
+        raise WorkbenchError(_("This is not an e-mail address."), code="bad_email") from error
+    return email
+
+
 def _user_create(
     *,
     actor: User,
@@ -279,11 +291,7 @@ def _user_create(
     is_staff: bool = False,
     collection_id: int | None = None,
 ) -> User:
-    email = email.strip().lower()
-    try:
-        validate_email(email)
-    except ValidationError as error:
-        raise WorkbenchError(_("This is not an e-mail address."), code="bad_email") from error
+    email = address_checked(email)
     try:
         with transaction.atomic():
             user = User.objects.create_user(

@@ -167,7 +167,7 @@ def _once_more(failures: int) -> int:
 
 
 def _pause(failures: int) -> int:
-    return min(settings.SOURCE_SECONDS * 2**failures, _LONGEST_PAUSE)
+    return max(settings.SOURCE_SECONDS, min(settings.SOURCE_SECONDS * 2**failures, _LONGEST_PAUSE))
 
 
 def _end(source: Source, owner: str, error: str) -> None:

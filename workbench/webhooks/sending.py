@@ -61,6 +61,8 @@ def delivery_attempt(*, delivery_id: int) -> None:
         if delivery.webhook.state != WebhookState.ACTIVE:
             _close(delivery, owner, DeliveryState.CANCELLED)
             return
+        # Before anything can fail: else the sweeper would send it again and again, without its delays.
+        _ours(delivery, owner).update(next_attempt_at=Now() + _pause(delivery))
         prepared = _prepared(delivery)
         if isinstance(prepared, Answer):
             answer = prepared
@@ -115,7 +117,7 @@ def _send(url: str, body: bytes, headers: dict[str, str]) -> Answer:
     except (httpx2.TimeoutException, httpcore2.TimeoutException):
         return ended(Outcome.TIMEOUT)
     except (httpx2.HTTPError, httpx2.InvalidURL, httpcore2.NetworkError, OSError, ValueError) as error:
-        logger.info("webhook.unreachable", error=type(error).__name__)
+        logger.info("webhook.unreachable", host=urlsplit(url).hostname, error=type(error).__name__)
         return ended(Outcome.CONNECTION)
     return ended(Outcome.DELIVERED if 200 <= status < 300 else Outcome.REFUSED, status)
 
@@ -129,8 +131,7 @@ def _write_down(delivery: Delivery, owner: str, answer: Answer) -> None:
         elif delivery.attempts > len(DELAYS):
             changed = _close(delivery, owner, DeliveryState.FAILED)
         else:
-            pause = timedelta(seconds=DELAYS[delivery.attempts - 1])
-            changed = _ours(delivery, owner).update(next_attempt_at=Now() + pause)
+            changed = _ours(delivery, owner).update(next_attempt_at=Now() + _pause(delivery))
         if not changed:
             return
         Attempt.objects.create(
@@ -140,6 +141,10 @@ def _write_down(delivery: Delivery, owner: str, answer: Answer) -> None:
             _arrived(webhook)
         else:
             _missed(webhook, answer)
+
+
+def _pause(delivery: Delivery) -> timedelta:
+    return timedelta(seconds=DELAYS[min(delivery.attempts, len(DELAYS)) - 1])
 
 
 def _ours(delivery: Delivery, owner: str) -> Any:

@@ -332,6 +332,13 @@ def test_a_source_that_fails_waits_longer_each_time(source: Source, folder: Path
     assert (source.error, source.failures) == ("", 0)
 
 
+def test_a_source_that_fails_is_not_checked_more_often(source: Source, folder: Path, settings: Any) -> None:
+    settings.SOURCE_SECONDS = 3600
+    folder.rmdir()
+    look(source)
+    assert source.next_look_at - source.last_looked_at == timedelta(hours=1)
+
+
 def test_a_name_that_is_no_text_comes_in(source: Source, folder: Path) -> None:
     (Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.txt"))).write_text("x")
     look(source, 3)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.db import transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from tests.webhook_receiver import Receiver, is_genuine
@@ -192,6 +193,24 @@ def test_a_delivery_whose_worker_was_lost_is_found(cast: Cast, receiver: Receive
     Delivery.objects.update(lease_owner="gone", lease_until=timezone.now() - timedelta(minutes=1), attempts=1)
     assert work() == 1
     assert len(receiver.received) == 1
+
+
+def test_an_attempt_that_breaks_off_waits_for_the_next(
+    cast: Cast, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered(cast, receiver)
+    happened(cast)
+
+    def breaks(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(sending, "_write_down", breaks)
+    with pytest.raises(RuntimeError):
+        sending.delivery_attempt(delivery_id=Delivery.objects.get().pk)
+    monkeypatch.undo()
+    assert Delivery.objects.filter(next_attempt_at__gt=Now()).exists()
+    later(minutes=1)
+    assert work() == 1
 
 
 def test_a_message_that_is_refused_as_such_keeps_its_own_times(cast: Cast, receiver: Receiver) -> None:
