@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
+from arbitration.parsing.isolation import ParseLimits
 from tests.workbench.cast import Cast
 from tests.workbench.scene import TEXT, HashEmbedder, make_document, make_run
 from workbench.accounts.models import User
@@ -398,6 +400,8 @@ def test_three_versions_of_one_agreement(
     cast: Cast, shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "current_embedder", HashEmbedder)
+    # The oldest is read from the images of its pages, which takes seconds for each.
+    monkeypatch.setattr(ingest, "ParseLimits", partial(ParseLimits, max_ocr_pages=3))
     folder = shared_data / "documents" / "pdf_basecamp"
     names = [
         "Basecamp_Data_Processing_Addendum_v201805.pdf",
