@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import psycopg
 from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Sum
@@ -442,12 +443,9 @@ class DatabaseCandidateStore:
         found: list[list[bytes]] = [[] for _ in scopes]
         columns = self._columns(scopes)
         if columns[0]:
-            with fresh_connection().cursor() as cursor:
-                cursor.execute(
-                    _TOKENS_OF_SCOPES, [*(_array(column) for column in columns), int(self._space.pk)]
-                )
-                for position, packed in cursor.fetchall():
-                    found[position].append(bytes(packed))
+            values = [*map(_array, columns), int(self._space.pk)]
+            for position, packed in _binary_rows(_TOKENS_OF_SCOPES, values):
+                found[position].append(packed)
         return found
 
     def _columns(self, scopes: Sequence[Span]) -> list[list[int]]:
@@ -474,6 +472,18 @@ def fresh_connection() -> BaseDatabaseWrapper:
             connection.close_at = close_at
             connection.health_check_done = _is_silent(connection.connection)
     return connection  # type: ignore[return-value]
+
+
+def _binary_rows(query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+    """The rows of a query in PostgreSQL's binary format. As text a ``bytea`` has twice its bytes; Django's cursors,
+    which put the values into the query, read text alone."""
+    with (
+        fresh_connection().cursor() as cursor,
+        cursor.db.wrap_database_errors,
+        psycopg.Cursor(cursor.connection) as reading,
+    ):
+        reading.execute(cursor.mogrify(query, values), binary=True)
+        return reading.fetchall()
 
 
 def _with_settings(settings: str, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
