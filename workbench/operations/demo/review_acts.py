@@ -10,6 +10,7 @@ from workbench.collection_settings.selectors import criteria_weights_of
 from workbench.collection_settings.services import collection_change
 from workbench.errors import Conflict
 from workbench.people.services import membership_revoke
+from workbench.review.blindness import runs_withheld
 from workbench.review.comments import comment_add
 from workbench.review.evidence import evidence_add
 from workbench.review.models import ItemStage, ItemState, QueueItem, ReasonCode
@@ -183,14 +184,14 @@ def missed_passage(scene: Scene) -> None:
     """Lines that no detector found are added in both collections, and one answer is written again."""
     evidence_add(
         actor=scene.person("reviewer2"),
-        run=scene.runs(CLAIMS)[-1],
+        run=_newest_in_sight(scene, CLAIMS, "reviewer2"),
         document=scene.document("complaints-procedure.md"),
         first=(1, 3),
         last=(1, 3),
         role="supporting",
         reason="Says since when the procedure applies.",
     )
-    run = scene.runs(DEMO)[0]
+    run = _newest_in_sight(scene, DEMO, "reviewer")
     evidence_add(
         actor=scene.person("reviewer"),
         run=run,
@@ -202,6 +203,12 @@ def missed_passage(scene: Scene) -> None:
     )
     with suppress(Conflict):  # a run of which nothing waits writes its answer by itself
         answer_regenerate(actor=scene.person("analyst"), run=run)
+
+
+def _newest_in_sight(scene: Scene, slug: str, person: str) -> Run:
+    """The newest run that hides nothing from somebody: who decides first adds no lines before."""
+    hidden = set(runs_withheld(user=scene.person(person)).values_list("pk", flat=True))
+    return next(run for run in reversed(scene.runs(slug)) if run.pk not in hidden)
 
 
 def dispute(scene: Scene) -> None:
