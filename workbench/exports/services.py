@@ -120,7 +120,6 @@ def export_ask(export: Export, *, actor: User) -> Export:
             actor=actor,
             action=Action.EXPORT_REQUESTED,
             obj=export,
-            collection_id=export.collection_id,
             after={
                 "kind": export.kind,
                 "run": export.run_id,
@@ -249,7 +248,6 @@ def _finish(export: Export, owner: str, files: list[ExportFile], *, signed_by: s
         audit_work(
             action=Action.EXPORT_MADE,
             obj=export,
-            collection_id=export.collection_id,
             after={"files": {file.name: file.sha256 for file in files}, "signed_by": signed_by or None},
         )
 
@@ -263,7 +261,6 @@ def _fail(export: Export, owner: str, failure: str) -> None:
             audit_work(
                 action=Action.EXPORT_FAILED,
                 obj=export,
-                collection_id=export.collection_id,
                 reason=failure[:300],
             )
 
@@ -277,7 +274,6 @@ def export_fetched(*, actor: User, file: ExportFile) -> None:
             actor=actor,
             action=Action.EXPORT_FETCHED,
             obj=file.export,
-            collection_id=file.export.collection_id,
             after={"file": file.name, "sha256": file.sha256},
         )
 
@@ -309,7 +305,6 @@ def _remove(export: Export) -> int:
             actor=User.objects.system(),
             action=Action.EXPORT_REMOVED,
             obj=export,
-            collection_id=export.collection_id,
         )
     for file in export.files.all():
         default_storage.delete(file.path)

@@ -86,7 +86,6 @@ def pair_set_aside(*, actor: User, pair: Pair, comment: str) -> None:
             actor=actor,
             action=Action.LABELING_PAIR_SET_ASIDE,
             obj=locked,
-            collection_id=locked.collection_id,
             before={"state": locked.state},
             after={"state": PairState.SET_ASIDE},
             reason=comment[:300],

@@ -64,7 +64,6 @@ def comparison_start(
             actor=actor,
             action=Action.COMPARISON_STARTED,
             obj=comparison,
-            collection_id=collection.pk,
             after={"strategies": names, "runs": [run.pk for run in runs]},
         )
     return comparison

@@ -83,7 +83,6 @@ def _request(*, run: Run, actor: User) -> Regeneration:
         actor=actor,
         action=Action.ANSWER_REQUESTED,
         obj=run,
-        collection_id=run.collection_id,
         after={"regeneration": regeneration.pk},
     )
     dispatch_on_commit("review.regenerate", regeneration_id=regeneration.pk)
@@ -163,7 +162,6 @@ def _store_answer(regeneration: Regeneration, owner: str, written: WrittenAnswer
         audit_work(
             action=Action.ANSWER_REGENERATED,
             obj=run,
-            collection_id=run.collection_id,
             before={"version": last},
             after={"version": answer.version, "evidence_hash": evidence, "regeneration": regeneration.pk},
         )
@@ -180,7 +178,6 @@ def _fail(regeneration: Regeneration, owner: str, failure: str) -> None:
             audit_work(
                 action=Action.ANSWER_FAILED,
                 obj=regeneration.run,
-                collection_id=regeneration.run.collection_id,
                 reason=failure[:300],
             )
 

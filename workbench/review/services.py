@@ -272,7 +272,6 @@ def _not_found_decide(
             if action == ReviewAction.CONFIRM_NOT_FOUND
             else Action.NOT_FOUND_REFUTED,
             obj=locked,
-            collection_id=locked.collection_id,
             before={"action": previous.action} if previous else None,
             after={"action": action, "review": review.pk, "not_found_reason": locked.not_found_reason[:300]},
             reason=(review.comment if reason is None else reason)[:300],
@@ -299,7 +298,6 @@ def not_found_undo(*, actor: User, run: Run) -> Review:
             actor=actor,
             action=Action.NOT_FOUND_UNDONE,
             obj=locked,
-            collection_id=locked.collection_id,
             before={"action": undone.action, "review": undone.pk},
             after={"action": standing.action if standing else None, "review": review.pk},
         )

@@ -131,7 +131,6 @@ def _mark(run_id: int, *, versions: _Versions, accepted_by: User) -> bool:
         audit_work(
             action=Action.RUN_TEXT_CHANGED,
             obj=run,
-            collection_id=run.collection_id,
             after={
                 "document": versions.newer.pk,
                 "signature": signature.pk,

@@ -158,7 +158,6 @@ def _record_question(run: Run, methods: Sequence[MethodName]) -> None:
         actor=run.requested_by,
         action=Action.QUESTION_ASKED,
         obj=run,
-        collection_id=run.collection_id,
         after={
             "question": question.pk,
             "document": question.document_id,
@@ -206,7 +205,6 @@ def _record_repeat(*, actor: User, run: Run) -> None:
             actor=actor,
             action=Action.QUESTION_REPEATED,
             obj=run,
-            collection_id=run.collection_id,
             after={"run": run.pk, "question": run.question_id},
         )
 
@@ -223,7 +221,7 @@ def run_cancel(*, actor: User, run: Run) -> None:
         )
         if changed != 1:
             raise Conflict(_("This run has ended already."))
-        audit_record(actor=actor, action=Action.RUN_CANCELLED, obj=run, collection_id=run.collection_id)
+        audit_record(actor=actor, action=Action.RUN_CANCELLED, obj=run)
 
 
 def _checked_text(text: str) -> str:
