@@ -74,8 +74,6 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class MemberRole(models.TextChoices):
-    """What a person is in one collection."""
-
     ANALYST = "analyst", _("analyst")
     REVIEWER = "reviewer", _("reviewer")
     ANNOTATOR = "annotator", _("annotator")

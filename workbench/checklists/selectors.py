@@ -119,7 +119,6 @@ class Grid:
 
     @property
     def total(self) -> int:
-        """Number of cells."""
         return sum(self.counts.values())
 
     @property

@@ -99,27 +99,22 @@ class StrategyFields(forms.Form):
     )
 
     def settings_of(self, strategy: str) -> list[forms.BoundField]:
-        """The fields of one strategy."""
         return [self[f"{_OPTION}{name}"] for name in SETTABLE.get(strategy, ())]
 
     @property
     def arbiter_settings(self) -> list[forms.BoundField]:
-        """The fields of arbiter."""
         return self.settings_of("arbiter")
 
     @property
     def consensus_settings(self) -> list[forms.BoundField]:
-        """The fields of consensus."""
         return self.settings_of("consensus")
 
     @property
     def criteria_settings(self) -> list[forms.BoundField]:
-        """The fields of multi-criteria, in one turn and in two."""
         return self.settings_of("multi-criteria")
 
     @property
     def pointwise_settings(self) -> list[forms.BoundField]:
-        """The fields of pointwise."""
         return self.settings_of("pointwise")
 
     def options_by_strategy(self) -> dict[str, dict[str, Any]]:

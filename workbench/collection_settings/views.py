@@ -131,7 +131,6 @@ def _carried_out(
 @require_POST
 @asks_again
 def apply_proposal(request: HttpRequest, slug: str) -> HttpResponse:
-    """Puts a proposal to use."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form = ProposalForm(request.POST)
     form.fields["proposal"].queryset = proposals_for(collection=collection)
@@ -154,7 +153,6 @@ def apply_proposal(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @asks_again
 def remove_thresholds(request: HttpRequest, slug: str) -> HttpResponse:
-    """Back to no thresholds."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form = ActForm(request.POST)
     if not form.is_valid():

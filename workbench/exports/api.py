@@ -97,7 +97,6 @@ class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
     orderings = ("id", "state", "created_at")
 
     def get_queryset(self) -> QuerySet[Export]:
-        """Those that the caller may fetch."""
         rows = Export.objects.visible_to(self.request.user).listed().select_related("collection")
         return rows.prefetch_related("files")
 

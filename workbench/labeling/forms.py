@@ -118,8 +118,6 @@ class ElusionForm(_SetForm):
 
 
 class GuidelineForm(forms.Form):
-    """A new version of the guidelines."""
-
     body = forms.CharField(
         label=_("Guidelines"), max_length=20_000, widget=forms.Textarea(attrs={"rows": 12})
     )
@@ -155,14 +153,10 @@ class ImportForm(forms.Form):
 
 
 class AnswerForm(forms.Form):
-    """An annotator's role."""
-
     role = forms.CharField(max_length=12)
 
 
 class PassForm(forms.Form):
-    """Can't tell, or later."""
-
     kind = forms.CharField(max_length=12)
 
 

@@ -222,7 +222,6 @@ def corrected_page(*, user: User) -> dict[str, Any]:
 
 
 def adjudication_page(*, user: User) -> dict[str, Any]:
-    """Pairs that wait for a third person."""
     return {
         "pairs": disputes(user=user).select_related("document", "project")[:100],
         "tabs": tabs(user=user, active="adjudication"),

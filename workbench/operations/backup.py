@@ -64,8 +64,6 @@ class TableCopy:
 
 @dataclass(frozen=True, slots=True)
 class FileCopy:
-    """A file of the store."""
-
     size: int
     sha256: str
 

@@ -43,7 +43,6 @@ def blind_share_now() -> float:
 
 
 def trainings_all() -> QuerySet[TrainingRun]:
-    """Every training with what came of it, the newest first."""
     return TrainingRun.objects.select_related(
         "requested_by",
         "snapshot",
@@ -72,7 +71,6 @@ def versions_all() -> QuerySet[ModelVersion]:
 
 
 def decisions_newest(*, limit: int) -> list[GateDecision]:
-    """The gate's newest decisions, the newest first."""
     return list(
         GateDecision.objects.select_related("challenger", "champion", "run__requested_by", "gold")[:limit]
     )

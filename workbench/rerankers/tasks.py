@@ -18,7 +18,6 @@ from .unmatched import run_match
 
 @shared_task(name="models.train")
 def train(*, run_id: int) -> None:
-    """Carries out a queued training."""
     run_training(run_id=run_id)
 
 

@@ -121,5 +121,4 @@ class QueueFilter:
 
 
 def queue_filtered(*, user: User, filters: QueueFilter) -> QueueItemQuerySet:
-    """The user's queue, filtered and sorted."""
     return filters.apply(queue_open(user=user), user=user)

@@ -70,8 +70,6 @@ class SignForm(forms.Form):
 
 
 class ReasonForm(forms.Form):
-    """A reason that must be given."""
-
     reason = forms.CharField(label=_("Reason"), max_length=2000)
 
 
@@ -87,15 +85,11 @@ class LinesForm(forms.Form):
 
 
 class HandOverForm(forms.Form):
-    """Another reviewer, and a word to them."""
-
     person = forms.IntegerField(min_value=1)
     note = forms.CharField(required=False, max_length=300)
 
 
 class ViewForm(forms.Form):
-    """A name for a filter of the queue."""
-
     name = forms.CharField(max_length=60)
     query = forms.CharField(required=False, max_length=500)
 
@@ -124,6 +118,4 @@ class CommentForm(forms.Form):
 
 
 class WishForm(forms.Form):
-    """When a person gets e-mail."""
-
     email = forms.ChoiceField(label=_("E-mail"), choices=partial(options_of, EmailWish))

@@ -141,7 +141,6 @@ def next_check(*, user: User, pk: int) -> str:
 
 
 def _place(item: QueueItem) -> str:
-    """The location of the item in the documents, in words."""
     return lines_short(anchor_of(item.candidate)) if item.candidate else _("Not found")
 
 

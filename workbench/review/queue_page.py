@@ -152,7 +152,6 @@ def _with(filters: QueueFilter, after: int) -> str:
 
 
 def item_rows(items: Iterable[QueueItem], *, user: User) -> list[dict[str, Any]]:
-    """A row for each."""
     sight = Sight(user)
     return [item_row(item, user=user, sight=sight) for item in items]
 

@@ -197,7 +197,6 @@ def view_save(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def view_delete(request: HttpRequest, pk: int) -> HttpResponse:
-    """Deletes the person's own view."""
     saved_views.view_delete(view=saved_views.view_for(user=request.user, pk=pk))
     return redirect("review:queue")
 

@@ -52,7 +52,6 @@ def receipt(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @after_blind_decisions
 def receipt_json(request: HttpRequest, pk: int) -> HttpResponse:
-    """The receipt as a file."""
     candidate = candidate_for(user=request.user, pk=pk)
     require_sight(user=request.user, runs=[candidate.run])
     body = json.dumps(receipt_of(candidate), ensure_ascii=False, indent=2)

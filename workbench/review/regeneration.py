@@ -236,7 +236,6 @@ def _is_let_in(row: Candidate) -> bool:
 
 
 def pool_with_people(run: Run, rows: list[Candidate]) -> CandidatePool:
-    """The run's pool with the candidates that people added."""
     pool = CandidatePool.model_validate(run.pool.body)
     known = {candidate.candidate_id for candidate in pool.candidates}
     added = [row for row in rows if row.candidate_id not in known]

@@ -125,7 +125,6 @@ def _chosen_collection(request: HttpRequest) -> Collection | None:
 
 @require_GET
 def run_list(request: HttpRequest) -> HttpResponse:
-    """Runs of the user's collections, newest first."""
     context = list_of_runs(user=request.user, query=request.GET)
     return render(request, "runs/runs.html", context)
 
@@ -186,7 +185,6 @@ def _evidence_page(request: HttpRequest, candidate: Candidate) -> int:
 
 @require_http_methods(["GET", "POST"])
 def compare(request: HttpRequest) -> HttpResponse:
-    """One question under several strategies."""
     collection = _chosen_collection(request)
     initial = {
         "collection": collection,

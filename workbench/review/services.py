@@ -430,7 +430,6 @@ def is_held_by_another(*, actor: User, item: QueueItem) -> bool:
 
 
 def machine_role_of(candidate: Candidate) -> str | None:
-    """The machine's role; None if it gave none."""
     verdict = getattr(candidate, "verdict", None)
     return verdict.role if verdict else None
 

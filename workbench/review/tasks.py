@@ -13,7 +13,6 @@ from .regeneration import regeneration_carry_out, regenerations_to_wake
 
 @shared_task(name="review.regenerate")
 def regenerate(*, regeneration_id: int) -> None:
-    """Writes a new version of an answer."""
     regeneration_carry_out(regeneration_id=regeneration_id)
 
 

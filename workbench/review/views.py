@@ -36,7 +36,6 @@ from .selectors import signing_of
 
 @require_POST
 def approve(request: HttpRequest, pk: int) -> HttpResponse:
-    """The person agrees with the machine."""
     form = DecisionForm(request.POST)
     return _decide(request, pk, form, lambda candidate, cleaned: services.candidate_approve(
         actor=request.user,
@@ -48,7 +47,6 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def override(request: HttpRequest, pk: int) -> HttpResponse:
-    """The person gives another role, with a reason."""
     form = OverrideForm(request.POST)
     return _decide(request, pk, form, lambda candidate, cleaned: services.candidate_override(
         actor=request.user,
@@ -62,7 +60,6 @@ def override(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def unsure(request: HttpRequest, pk: int) -> HttpResponse:
-    """The person can't tell."""
     form = DecisionForm(request.POST)
     return _decide(request, pk, form, lambda candidate, cleaned: services.candidate_unsure(
         actor=request.user, candidate=candidate, comment=cleaned["comment"]
@@ -86,7 +83,6 @@ def _choose(request: HttpRequest, candidate: Candidate, cleaned: dict[str, Any])
 
 @require_POST
 def adjudicate(request: HttpRequest, pk: int) -> HttpResponse:
-    """A third person decides between two."""
     form = ChoiceForm(request.POST)
     return _decide(request, pk, form, lambda candidate, cleaned: second.dispute_adjudicate(
         actor=request.user, candidate=candidate, role=cleaned["role"], reason=cleaned["comment"]
@@ -162,7 +158,6 @@ def _refused(request: HttpRequest, candidate: Candidate, *, error: str, status: 
 
 
 def _is_of_queue(address: str) -> bool:
-    """Whether it is the address of an item of the queue."""
     path = urlsplit(address).path
     return path.startswith(reverse("review:queue")) and path != reverse("review:queue")
 

@@ -417,7 +417,6 @@ class CollectionReplyCache:
         self._collection_id = collection_id
 
     def get(self, request_hash: str) -> ChatReply | None:
-        """The stored reply, or None."""
         stored = LLMReply.objects.filter(collection_id=self._collection_id, request_hash=request_hash).first()
         if stored is None:
             return None
@@ -445,7 +444,6 @@ class RunReplies:
         self._run_id = run_id
 
     def get(self, request_hash: str) -> ChatReply | None:
-        """The reply in the ledger, or None."""
         kept = (
             LLMCallBody.objects.filter(
                 call__run_id=self._run_id, call__request_hash=request_hash, call__outcome="ok"

@@ -35,7 +35,6 @@ def price_of(*, model: str, is_local: bool) -> Price | None:
 
 
 def prices_listed() -> QuerySet[ModelPrice]:
-    """Every price, by model."""
     return ModelPrice.objects.select_related("changed_by")
 
 

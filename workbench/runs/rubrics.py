@@ -51,8 +51,6 @@ class CriterionForm(forms.Form):
 
 
 class _Criteria(forms.BaseFormSet):
-    """All criteria."""
-
     def clean(self) -> None:
         """Checks that there is at least one criterion and no duplicate."""
         if any(self.errors):

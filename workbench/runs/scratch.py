@@ -60,7 +60,6 @@ class ScratchModel:
     questions: tuple[str, ...]
 
     def services(self) -> StrategyServices:
-        """The services for strategies."""
         return StrategyServices(
             scorer=self.trained.scorer,
             feature_rows=pool_features,

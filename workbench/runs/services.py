@@ -388,17 +388,14 @@ def question_repeat(*, actor: User, run: Run, **changes: Any) -> AskOutcome:
 
 
 def edits_of(run: Run) -> QuestionEdits | None:
-    """A person's keywords for the run."""
     return QuestionEdits.model_validate(run.question_edits) if run.question_edits else None
 
 
 def rubric_edits_of(run: Run) -> Rubric | None:
-    """A person's criteria for the run."""
     return Rubric.model_validate(run.rubric_edits) if run.rubric_edits else None
 
 
 def filters_of(question: Question) -> ScopeFilter | None:
-    """The filters of the question."""
     return ScopeFilter.model_validate(question.filters) if question.filters else None
 
 
@@ -412,7 +409,6 @@ def documents_asked(run: Run) -> frozenset[int] | None:
 
 
 def methods_of(run: Run) -> tuple[MethodName, ...]:
-    """The search methods that the asker chose."""
     return EngineSettings.model_validate(run.settings).forced_methods
 
 

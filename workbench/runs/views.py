@@ -53,7 +53,6 @@ def _criteria(request: HttpRequest, run: Run) -> Rubric:
 
 @require_POST
 def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    """Cancels a run."""
     run = selectors.run_for(user=request.user, pk=pk, permission=Permission.ASK)
     with told(request):
         services.run_cancel(actor=request.user, run=run)
@@ -62,5 +61,4 @@ def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def strategies(request: HttpRequest) -> HttpResponse:
-    """Every strategy, and its figures on labelled sets."""
     return render(request, "runs/strategies.html", scoreboard.strategies_page())

@@ -46,7 +46,6 @@ def webhooks(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def webhook(request: HttpRequest, pk: int) -> HttpResponse:
-    """One webhook and its log."""
     found = webhook_for(user=request.user, pk=pk)
     return _page(request, found)
 
@@ -54,7 +53,6 @@ def webhook(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @asks_again
 def change(request: HttpRequest, pk: int) -> HttpResponse:
-    """Another address, other events."""
     found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
     form = WebhookForm(request.POST)
     if form.is_valid():
@@ -99,7 +97,6 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def test(request: HttpRequest, pk: int) -> HttpResponse:
-    """Sends a test."""
     found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
     with told(request, _("A test is on its way. Look at the log in a moment.")):
         services.webhook_test(actor=request.user, webhook=found)
@@ -119,7 +116,6 @@ def repeat_missed(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def repeat(request: HttpRequest, pk: int) -> HttpResponse:
-    """Sends one delivery again."""
     delivery = delivery_for(user=request.user, pk=pk, permission=Permission.MANAGE)
     with told(request, _("The delivery is sent again.")):
         services.delivery_repeat(actor=request.user, delivery=delivery)

@@ -36,15 +36,12 @@ PARTS = ("precedence", "definitions", "references")
 
 
 class Command(JsonCommand):
-    """Evaluates strategies on a folder of labelled questions."""
-
     help = "Runs strategies on a labelled set and reports ranking, not-found, cost and latency figures."
 
     #: What became of the deployed model: used, or set aside for its training; None where scratch models serve.
     _deployed: dict[str, Any] | None = None
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Adds the arguments of the command."""
         super().add_arguments(parser)
         parser.add_argument("folder", metavar="DIR", type=Path)
         parser.add_argument(
@@ -85,7 +82,6 @@ class Command(JsonCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Loads, runs, stores, prints."""
         started = time.monotonic()
         if options["train_on"] is not None and options["cross_fit"] is not None:
             raise wrong_use("Give --train-on or --cross-fit, not both.")
