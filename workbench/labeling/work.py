@@ -211,21 +211,20 @@ def _take_check(*, actor: User, project: Project) -> Slot | None:
     pair = known.order_by("shuffle", "id").first()
     if pair is None:
         return None
-    return Slot.objects.create(
-        pair=pair,
-        is_check=True,
-        person=actor,
-        state=SlotState.HELD,
-        held_until=timezone.now() + LEASE,
-        opened_at=timezone.now(),
-    )
+    slot = Slot(pair=pair, is_check=True)
+    _take(slot, actor=actor)
+    return slot
+
+
+#: What changes of a place when it is taken, or given back.
+_OCCUPATION = ("person", "state", "held_until", "opened_at", "role", "label", "decided_at")
 
 
 def _take(slot: Slot, *, actor: User) -> None:
     slot.person, slot.state = actor, SlotState.HELD
     slot.held_until, slot.opened_at = timezone.now() + LEASE, timezone.now()
     slot.role = slot.label = slot.decided_at = None
-    slot.save(update_fields=["person", "state", "held_until", "opened_at", "role", "label", "decided_at"])
+    slot.save(update_fields=_OCCUPATION if slot.pk else None)
 
 
 def _give_back(slot: Slot) -> None:
@@ -234,7 +233,7 @@ def _give_back(slot: Slot) -> None:
         return
     slot.person = slot.held_until = slot.opened_at = slot.role = slot.label = slot.decided_at = None
     slot.state = SlotState.WAITING
-    slot.save(update_fields=["person", "state", "held_until", "opened_at", "role", "label", "decided_at"])
+    slot.save(update_fields=_OCCUPATION)
 
 
 # --- parts ------------------------------------------------------------------------------------------
@@ -361,11 +360,5 @@ def _undo_pass(passed: Pass, *, actor: User) -> Slot:
         raise Conflict(_("Somebody else has that pair now."), code="claimed")
     if slot is None:
         slot = Slot(pair=pair, is_check=True)
-    _take(slot, actor=actor) if slot.pk else _start_check(slot, actor=actor)
+    _take(slot, actor=actor)
     return slot
-
-
-def _start_check(slot: Slot, *, actor: User) -> None:
-    slot.person, slot.state = actor, SlotState.HELD
-    slot.held_until, slot.opened_at = timezone.now() + LEASE, timezone.now()
-    slot.save(force_insert=True)

@@ -98,7 +98,7 @@ def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
         "query": filters.query,
         "one_run": filters.run,
         "all_url": f"{address}?{replace(filters, run='').query}" if filters.run else "",
-        "next_url": reverse("review:next") + (f"?{filters.query}" if filters.query else ""),
+        "next_url": reverse("review:next") + filters.suffix,
         "bulk_url": f"{reverse('review:bulk')}?{filters.query}",
         "views": list(views_of(user=user)),
         "pager": {
@@ -128,16 +128,12 @@ def _groups(found: list[Group], *, user: User, filters: QueueFilter, most: int) 
             "progress": progress_words(progress.get(group.run_id, Progress())),
             "may_take": any(row["may_take"] for row in rows[group.run_id]),
             "is_mine": any(row["is_mine"] for row in rows[group.run_id]),
-            "take_url": _kept(reverse("review:claim-run", args=[group.run_id]), filters),
-            "release_url": _kept(reverse("review:release-run", args=[group.run_id]), filters),
+            "take_url": reverse("review:claim-run", args=[group.run_id]) + filters.suffix,
+            "release_url": reverse("review:release-run", args=[group.run_id]) + filters.suffix,
         }
         for group in found
         if group.run_id in rows
     ]
-
-
-def _kept(address: str, filters: QueueFilter) -> str:
-    return f"{address}?{filters.query}" if filters.query else address
 
 
 def rows_of(keys: Sequence[int]) -> list[QueueItem]:

@@ -81,7 +81,7 @@ def _go_back(request: HttpRequest, item: QueueItem) -> HttpResponse:
         opened = left
     address = reverse("review:item", args=[opened]) if opened is not None else reverse("review:queue")
     filters = QueueFilter.of(request.GET.dict())
-    return redirect(f"{address}?{filters.query}" if filters.query else address)
+    return redirect(address + filters.suffix)
 
 
 @require_POST
@@ -98,13 +98,12 @@ def queue_release(request: HttpRequest, pk: int) -> HttpResponse:
 def run_claim(request: HttpRequest, pk: int) -> HttpResponse:
     """Claims all matching cards of a question, and opens the first."""
     run, filters = _run(request, pk), QueueFilter.of(request.GET.dict())
-    kept = f"?{filters.query}" if filters.query else ""
     with told(request):
         taken = queue.queue_claim_run(actor=request.user, run=run, filters=filters)
         said = ngettext("%(n)d card is yours.", "%(n)d cards are yours.", len(taken)) % {"n": len(taken)}
         messages.success(request, said)
-        return redirect(reverse("review:item", args=[taken[0].pk]) + kept)
-    return redirect(reverse("review:queue") + kept)
+        return redirect(reverse("review:item", args=[taken[0].pk]) + filters.suffix)
+    return redirect(reverse("review:queue") + filters.suffix)
 
 
 @require_POST
@@ -113,7 +112,7 @@ def run_release(request: HttpRequest, pk: int) -> HttpResponse:
     run, filters = _run(request, pk), QueueFilter.of(request.GET.dict())
     count = queue.queue_release_run(actor=request.user, run=run)
     messages.success(request, ngettext("%(n)d card released.", "%(n)d cards released.", count) % {"n": count})
-    return redirect(reverse("review:queue") + (f"?{filters.query}" if filters.query else ""))
+    return redirect(reverse("review:queue") + filters.suffix)
 
 
 @require_http_methods(["GET", "POST"])

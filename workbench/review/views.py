@@ -196,7 +196,6 @@ def claim_next(request: HttpRequest, query: QueryDict, *, run_id: int | None = N
     """The address of the item that this person has from now on, or of the queue where nothing waits, and whether it is
     an item's. Unless the address says what to show, what need not be decided follows what must."""
     filters = QueueFilter.of(query.dict())
-    kept = f"?{filters.query}" if filters.query else ""
     past = number_in(request.POST.get("past"))
     item = queue_claim_next(
         actor=request.user,
@@ -208,7 +207,7 @@ def claim_next(request: HttpRequest, query: QueryDict, *, run_id: int | None = N
     if item is not None:
         if past is not None and past != item.pk:
             passed.remember(request, past)
-        return reverse("review:item", args=[item.pk]) + kept, True
+        return reverse("review:item", args=[item.pk]) + filters.suffix, True
     messages.info(request, _("Nothing waits for you here."))
     return reverse("review:queue"), False
 
