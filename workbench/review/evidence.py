@@ -18,7 +18,7 @@ from workbench.runs.models import Candidate, CandidateText, RoleChoice, Run, Run
 from workbench.runs.services import documents_asked
 
 from .blindness import require_sight
-from .events import Decided, decided
+from .events import decided
 from .models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from .services import answers_mark, not_found_answered, run_for_decision
 
@@ -72,7 +72,7 @@ def evidence_add(
         _record(actor=actor, candidate=candidate, review=review)
         if locked.not_found:
             not_found_answered(actor=actor, run=locked, candidate=candidate)
-        decided.publish(Decided(review))
+        decided.publish(review)
     return candidate
 
 

@@ -12,7 +12,7 @@ from workbench.errors import Conflict, WorkbenchError
 from workbench.runs.models import Candidate, RoleChoice
 
 from .enqueue import not_found_fill
-from .events import DisputeAdjudicated, SecondReviewGiven, dispute_adjudicated, second_review_given
+from .events import dispute_adjudicated, second_review_given
 from .learning import alias_learn
 from .models import (
     Adjudication,
@@ -72,7 +72,7 @@ def second_review_add(*, actor: User, candidate: Candidate, role: str, comment: 
             first.candidate = locked
             alias_learn(review=first)
         not_found_fill(run=run)
-        second_review_given.publish(SecondReviewGiven(second))
+        second_review_given.publish(second)
         audit_record(
             actor=actor,
             action=Action.VERDICT_SECOND_REVIEWED,
@@ -153,7 +153,7 @@ def dispute_adjudicate(*, actor: User, candidate: Candidate, role: str, reason: 
         item_settle(item, decided=True)
         before = effective_role(machine_role=machine_role, review=previous)
         answers_mark(locked, before=before, after=role)
-        dispute_adjudicated.publish(DisputeAdjudicated(adjudication))
+        dispute_adjudicated.publish(adjudication)
         audit_record(
             actor=actor,
             action=Action.VERDICT_ADJUDICATED,

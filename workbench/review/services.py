@@ -21,7 +21,7 @@ from workbench.runs.records import anchor_of
 
 from .blindness import has_decided, hides, require_sight, waits_blind
 from .enqueue import BLIND_PRIORITY, not_found_fill
-from .events import Decided, DecisionUndone, NotFoundDecided, decided, decision_undone, not_found_decided
+from .events import DecisionUndone, decided, decision_undone, not_found_decided
 from .learning import alias_learn
 from .models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction, SecondReview
 from .selectors import REVIEWS, UNDO_WINDOW, before_undo, current_review, effective_role
@@ -149,7 +149,7 @@ def _candidate_decide(
         is_first = previous is None or previous.role is None
         answers_mark(locked, before=before, after=after, is_word_new=is_first and review.role is not None)
         _record(actor=actor, review=review, before=before, after=after)
-        decided.publish(Decided(review))
+        decided.publish(review)
         if not awaits_second:  # a learned word would reveal the first decision to the second reviewer
             alias_learn(review=review)
     return review
@@ -276,7 +276,7 @@ def _not_found_decide(
             after={"action": action, "review": review.pk, "not_found_reason": locked.not_found_reason[:300]},
             reason=(review.comment if reason is None else reason)[:300],
         )
-        not_found_decided.publish(NotFoundDecided(review))
+        not_found_decided.publish(review)
     return review
 
 
