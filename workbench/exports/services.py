@@ -178,15 +178,12 @@ def _files_of(export: Export, heartbeat: Heartbeat, signer: Signer) -> list[Expo
         shown = report_html(run_report(export.run, with_annex=False))
         return [_written(export, shown, name=f"run-{export.run.pk}.html", content_type=HTML)]
     if export.run:
-        return _files_of_run(export, export.run, signer)
+        made = run_report(export.run, signed_by=signer.id)
+        return _files_of_report(export, made, signer, name=f"run-{export.run.pk}")
     if export.kind == ExportKind.REPORT:
         report = period_report_of(export, signed_by=signer.id)
         return _files_of_report(export, report, signer, name=f"report-{_period_name(export)}")
     return _files_of_period(export, heartbeat, signer)
-
-
-def _files_of_run(export: Export, run: Run, signer: Signer) -> list[ExportFile]:
-    return _files_of_report(export, run_report(run, signed_by=signer.id), signer, name=f"run-{run.pk}")
 
 
 def _files_of_report(export: Export, report: Report, signer: Signer, *, name: str) -> list[ExportFile]:

@@ -14,7 +14,7 @@ from workbench.audit.services import audit_record
 from workbench.documents.ingest import text_hash
 from workbench.documents.models import Document, DocumentStatus, Line, Section
 from workbench.errors import Conflict, WorkbenchError
-from workbench.runs.models import Candidate, CandidateText, RoleChoice, Run, RunQuerySet
+from workbench.runs.models import Candidate, CandidateText, RoleChoice, Run
 from workbench.runs.services import documents_asked
 
 from .blindness import require_sight
@@ -74,12 +74,6 @@ def evidence_add(
             not_found_answered(actor=actor, run=locked, candidate=candidate)
         decided.publish(review)
     return candidate
-
-
-def retrieval_misses(*, runs: RunQuerySet) -> int:
-    """How often people had to add evidence in these runs."""
-    rows = Candidate.objects.filter(run__in=runs.values("pk"), added_by__isnull=False)
-    return rows.filter(reviews__role__in=[RoleChoice.PRIMARY, RoleChoice.SUPPORTING]).distinct().count()
 
 
 def _check_document(run: Run, document: Document) -> None:

@@ -94,7 +94,7 @@ def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
         "most_told": number_told(MOST_COUNTED),
         "order": filters.order,
         "collection": chosen,
-        "filters": _filters(collections=collections, filters=filters),
+        "filters": _filters(filters, collections=collections, chosen=chosen),
         "query": filters.query,
         "one_run": filters.run,
         "all_url": f"{address}?{replace(filters, run='').query}" if filters.run else "",
@@ -191,10 +191,9 @@ def _select(name: str, label: str, value: str, options: list[tuple[str, str]]) -
     return {"name": name, "label": label, "kind": "select", "value": value, "options": options}
 
 
-def _filters(*, collections: list[Collection], filters: QueueFilter) -> dict[str, Any]:
-    collection = next(
-        (c.slug for c in collections if filters.collection in {c.slug, str(c.pk)}), filters.collection
-    )
+def _filters(
+    filters: QueueFilter, *, collections: list[Collection], chosen: Collection | None
+) -> dict[str, Any]:
     more = _more_filters(filters)
     return {
         "url": reverse("review:queue"),
@@ -203,7 +202,7 @@ def _filters(*, collections: list[Collection], filters: QueueFilter) -> dict[str
             _select(
                 "collection",
                 _("Collection"),
-                collection,
+                chosen.slug if chosen else filters.collection,
                 [("", _("All")), *((c.slug, c.name) for c in collections)],
             ),
             _select(

@@ -377,7 +377,7 @@ def question_repeat(*, actor: User, run: Run, **changes: Any) -> AskOutcome:
         "text": run.question.text,
         "document": run.question.document,
         "filters": filters_of(run.question),
-        "methods": methods_of(run),
+        "methods": EngineSettings.model_validate(run.settings).forced_methods,
         "strategy": run.strategy,
         "edits": edits_of(run),
         "rubric": rubric_edits_of(run),
@@ -406,10 +406,6 @@ def documents_asked(run: Run) -> frozenset[int] | None:
         return None
     hidden = hidden_documents(user=run.requested_by, collection=run.collection)
     return _asked(collection=run.collection, filters=filters_of(run.question), hidden=hidden)
-
-
-def methods_of(run: Run) -> tuple[MethodName, ...]:
-    return EngineSettings.model_validate(run.settings).forced_methods
 
 
 def run_cache_key(*, run: Run) -> str:

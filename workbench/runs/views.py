@@ -22,16 +22,13 @@ def run_again(request: HttpRequest, pk: int) -> HttpResponse:
     """Asks the same question again with a person's keywords or criteria, in a new run."""
     run = selectors.run_for(user=request.user, pk=pk)
     with told(request):
+        edits_criteria = f"{rubrics.PREFIX}-TOTAL_FORMS" in request.POST
         changes: dict[str, object] = (
-            {"rubric": _criteria(request, run)} if _edits_criteria(request) else {"edits": _keywords(request)}
+            {"rubric": _criteria(request, run)} if edits_criteria else {"edits": _keywords(request)}
         )
         outcome = services.question_repeat(actor=request.user, run=run, **changes)
         return redirect(outcome.run)
     return redirect(f"{run.get_absolute_url()}?tab=provenance")
-
-
-def _edits_criteria(request: HttpRequest) -> bool:
-    return f"{rubrics.PREFIX}-TOTAL_FORMS" in request.POST
 
 
 def _keywords(request: HttpRequest) -> QuestionEdits:
