@@ -25,6 +25,7 @@ from workbench.errors import WorkbenchError
 from workbench.infra.imports import file_text
 from workbench.review.blindness import require_sight, require_sight_of_collection
 from workbench.runs.models import Candidate, Run, RunStatus
+from workbench.runs.records import anchor_of
 
 from .models import Label
 from .selectors import labels_for_training
@@ -103,13 +104,7 @@ def _passage_of_label(label: Label) -> str:
 
 
 def _passage_of_candidate(candidate: Candidate) -> str:
-    scope = CandidateScope(
-        page_start=candidate.anchor_page_start,
-        page_end=candidate.anchor_page_end,
-        line_start=candidate.anchor_line_start,
-        line_end=candidate.anchor_line_end,
-    )
-    return candidate_id(scope, document=f"d{candidate.document_id}")
+    return candidate_id(anchor_of(candidate), document=f"d{candidate.document_id}")
 
 
 def _text(lines: Iterable[str]) -> str:

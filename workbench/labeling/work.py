@@ -6,7 +6,6 @@ comes next is drawn per person: mostly the most uncertain, always with a fixed r
 
 from __future__ import annotations
 
-import hashlib
 from datetime import timedelta
 
 from django.db import transaction
@@ -37,6 +36,7 @@ from .models import (
     SourceChoice,
 )
 from .services import judgment, label_retract
+from .supply import part
 
 #: How long a pair stays with its annotator without a sign of life.
 LEASE = timedelta(minutes=15)
@@ -154,8 +154,7 @@ def guideline_current(*, collection_id: int) -> GuidelineVersion | None:
 
 def draw(*, project_id: int, person_id: int, number: int) -> float:
     """A number in [0, 1), the same for the same person at the same place of their work."""
-    digest = hashlib.sha256(f"draw:{project_id}:{person_id}:{number}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64
+    return part(f"draw:{project_id}:{person_id}:{number}")
 
 
 def _next_slot(*, actor: User, project: Project) -> Slot | None:

@@ -31,7 +31,7 @@ from workbench.runs.decisions import decision_from_rows
 from workbench.runs.execution import store_of
 from workbench.runs.gateway import chat_model, give_connection_back
 from workbench.runs.models import Answer, Candidate, ReviewState, Run, RunPool, RunStatus
-from workbench.runs.records import anchor_of, context_of
+from workbench.runs.records import anchor_of, context_of, span_of
 from workbench.runs.strategies import needs_model
 
 from .blindness import require_sight
@@ -269,8 +269,7 @@ def _pool_candidate(row: Candidate, rank: int) -> PoolCandidate:
     lines = row.document.lines.filter(
         is_furniture=False, page_num__range=(row.anchor_page_start, row.anchor_page_end)
     ).order_by("page_num", "line_num")
-    first = (row.anchor_page_start, row.anchor_line_start)
-    last = (row.anchor_page_end, row.anchor_line_end)
+    first, last = span_of(row)
     places = lines.values_list("page_num", "line_num")
     return PoolCandidate(
         candidate_id=row.candidate_id,

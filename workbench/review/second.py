@@ -28,6 +28,7 @@ from .models import (
 from .notifications import notify
 from .selectors import current_review, effective_role
 from .services import (
+    NOBODYS,
     answers_mark,
     candidate_locked,
     item_locked,
@@ -105,10 +106,7 @@ def _after_second(item: QueueItem, second: SecondReview) -> None:
         second_reviewer=second.reviewer,
         priority=1.0,
         why=[*(code for code in item.why if code != "disputed"), "disputed"],
-        claimed_by=None,
-        claimed_until=None,
-        claimed_at=None,
-        assigned_to=None,
+        **NOBODYS,
     )
 
 

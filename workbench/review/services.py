@@ -470,7 +470,7 @@ def item_follow(item: QueueItem | None, *, review: Review) -> bool:
             priority=BLIND_PRIORITY,
             first_reviewer=review.reviewer,
             second_reviewer=None,
-            **_NOBODYS,
+            **NOBODYS,
         )
         return True
     item_settle(item, decided=True)
@@ -478,7 +478,7 @@ def item_follow(item: QueueItem | None, *, review: Review) -> bool:
 
 
 #: Neither claimed nor assigned.
-_NOBODYS: dict[str, None] = {
+NOBODYS: dict[str, None] = {
     "claimed_by": None,
     "claimed_until": None,
     "claimed_at": None,
@@ -501,7 +501,7 @@ def item_settle(item: QueueItem | None, *, decided: bool) -> None:
             "first_reviewer": None,
         }
     )
-    QueueItem.objects.filter(pk=item.pk).update(**_NOBODYS, **values)
+    QueueItem.objects.filter(pk=item.pk).update(**NOBODYS, **values)
 
 
 def answers_mark(

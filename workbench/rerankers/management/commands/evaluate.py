@@ -33,6 +33,8 @@ from workbench.runs.strategies import needs_model
 
 #: Parts of the engine that an evaluation may leave out.
 PARTS = ("precedence", "definitions", "references")
+#: Options that are kept with the figures as they were given.
+_KEPT_OPTIONS = ("limit", "seed", "runs", "cross_fit", "cached", "without", "answers")
 
 
 class Command(JsonCommand):
@@ -94,16 +96,10 @@ class Command(JsonCommand):
             raise CommandError(str(error)) from error
         EvaluationRun.objects.create(
             dataset=value["dataset"],
-            options={
+            options={name: options[name] for name in _KEPT_OPTIONS}
+            | {
                 "strategies": names,
-                "limit": options["limit"],
-                "seed": options["seed"],
-                "runs": options["runs"],
                 "train_on": str(options["train_on"] or ""),
-                "cross_fit": options["cross_fit"],
-                "cached": options["cached"],
-                "without": options["without"],
-                "answers": options["answers"],
                 "judge": options["judge"] if options["answers"] else "",
                 "revision": _revision(),
             },
