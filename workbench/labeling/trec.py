@@ -94,12 +94,7 @@ def _newest_runs(collection: Collection, strategy: str) -> dict[str, Run]:
 
 
 def _passage_of_label(label: Label) -> str:
-    scope = CandidateScope(
-        page_start=label.page_start,
-        page_end=label.page_end,
-        line_start=label.line_start,
-        line_end=label.line_end,
-    )
+    scope = CandidateScope.model_validate(label, from_attributes=True)
     return candidate_id(scope, document=f"d{label.document_id}")
 
 

@@ -21,7 +21,7 @@ from workbench.audit.actions import Action
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.runs.models import RoleChoice
+from workbench.runs.models import require_role
 
 from .models import (
     GuidelineVersion,
@@ -76,8 +76,7 @@ def slot_answer(*, actor: User, slot: Slot, role: str) -> Slot:
     A known answer is compared and leaves no label. The same answer twice (a repeated request) counts once. Raises
     :class:`WorkbenchError` for an unknown role, :class:`Conflict` when the pair went to somebody else meanwhile.
     """
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     with transaction.atomic():
         locked = _own_slot(actor=actor, slot=slot)
         if locked.state == SlotState.LABELLED:

@@ -174,6 +174,3 @@ class EvaluationViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     serializer_class = EvaluationSerializer
     filters = {"dataset": by_word("dataset", "Name of the labelled set."), **between_days()}
     orderings = ("id", "dataset", "created_at")
-
-    def get_queryset(self) -> QuerySet[EvaluationRun]:
-        return EvaluationRun.objects.all()

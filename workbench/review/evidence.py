@@ -14,7 +14,7 @@ from workbench.audit.services import audit_record
 from workbench.documents.ingest import text_hash
 from workbench.documents.models import Document, DocumentStatus, Line, Section
 from workbench.errors import Conflict, WorkbenchError
-from workbench.runs.models import Candidate, CandidateText, RoleChoice, Run
+from workbench.runs.models import Candidate, CandidateText, RoleChoice, Run, require_role
 from workbench.runs.services import documents_asked
 
 from .blindness import require_sight
@@ -40,8 +40,7 @@ def evidence_add(
     person. Raises as :func:`candidate_approve`; :class:`Conflict` if the run already has exactly these lines;
     :class:`WorkbenchError` for missing lines, too many lines, an unknown role or no reason.
     """
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     if not reason.strip():
         raise WorkbenchError(_("Say what these lines show."), code="reason_missing")
     require_sight(user=actor, runs=[run])

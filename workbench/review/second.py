@@ -9,7 +9,7 @@ from workbench.accounts.models import User
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, WorkbenchError
-from workbench.runs.models import Candidate, RoleChoice
+from workbench.runs.models import Candidate, require_role
 
 from .enqueue import not_found_fill
 from .events import dispute_adjudicated, second_review_given
@@ -46,8 +46,7 @@ def second_review_add(*, actor: User, candidate: Candidate, role: str, comment: 
     Raises :class:`Conflict` when the card waits for no second review, or the first one is this person's own; as
     :func:`candidate_approve` otherwise.
     """
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     with transaction.atomic():
         run = run_for_decision(actor=actor, run_id=candidate.run_id)
         locked = candidate_locked(candidate.pk, run=run)
@@ -116,8 +115,7 @@ def dispute_adjudicate(*, actor: User, candidate: Candidate, role: str, reason: 
     Raises :class:`Conflict` when there is no dispute or the person is part of it; :class:`WorkbenchError` without a
     reason.
     """
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     if not reason.strip():
         raise WorkbenchError(_("Say why you decide so: both reviewers will read it."), code="reason_missing")
     with transaction.atomic():

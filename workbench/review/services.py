@@ -15,7 +15,7 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.runs.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus
+from workbench.runs.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus, require_role
 from workbench.runs.places import lines_range
 from workbench.runs.records import anchor_of
 
@@ -54,8 +54,7 @@ def candidate_override(
 ) -> Review:
     """Overrides the machine's role, with a kind of reason. Raises as :func:`candidate_approve`, and if role or reason
     are unknown or the role is the machine's."""
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     if reason_code not in ReasonCode.values:
         raise WorkbenchError(_("Choose a reason for the override."), code="reason_missing")
     if reason_code == ReasonCode.OTHER and not comment.strip():
@@ -81,8 +80,7 @@ def candidate_choose(
 ) -> Review:
     """Records a blind decision: a role given without seeing the machine's. If both agree, it counts as an approval.
     Raises as :func:`candidate_approve`, and :class:`Conflict` if the card is not blind."""
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     return _candidate_decide(
         actor=actor,
         candidate=candidate,

@@ -17,6 +17,7 @@ from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection, Document
 from workbench.documents.narrowing import ScopeFilter, filter_words
 from workbench.documents.restrictions import open_to
+from workbench.errors import WorkbenchError
 from workbench.infra.leases import Retried
 
 from .restrictions import runs_open_to
@@ -30,6 +31,12 @@ class RoleChoice(models.TextChoices):
     SUPPORTING = "supporting", _("supporting")
     TANGENTIAL = "tangential", _("tangential")
     DISCARDED = "discarded", _("discarded")
+
+
+def require_role(role: str) -> None:
+    """Raises :class:`WorkbenchError` for what is none of the four roles."""
+    if role not in RoleChoice.values:
+        raise WorkbenchError(gettext("Choose one of the four roles."), code="role_unknown")
 
 
 def demands_decision(*, role: str | None, needs_person: bool) -> bool:
