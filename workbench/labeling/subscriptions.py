@@ -1,7 +1,5 @@
 """Verdicts of models and words of people are labels, and the trail keeps those on restricted documents."""
 
-from __future__ import annotations
-
 from workbench.audit.withholding import withhold
 from workbench.review.events import decided, decision_undone, dispute_adjudicated, second_review_given
 from workbench.runs.events import verdicts_written

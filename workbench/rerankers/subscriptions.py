@@ -1,7 +1,5 @@
 """The champion serves runs, the model in shadow scores them, and labels of an import are matched with candidates."""
 
-from __future__ import annotations
-
 from workbench.labeling.matching import matchers_register
 from workbench.runs.events import verdicts_written
 from workbench.runs.reranking import reranker_register

@@ -1,8 +1,6 @@
 """A finished run fills the queue, the last decision has the answer written anew, and the trail keeps the roles from who
 decides blind."""
 
-from __future__ import annotations
-
 from workbench.audit.withholding import withhold
 from workbench.runs.events import run_finished
 

@@ -1,7 +1,5 @@
 """What runs offer to the apps below: the trail and the vocabulary keep what rests on a run from whom it is hidden."""
 
-from __future__ import annotations
-
 from workbench.audit.withholding import withhold
 from workbench.synonyms.origins import origins_open
 

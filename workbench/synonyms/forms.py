@@ -1,7 +1,5 @@
 """Forms of the vocabulary page."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from django import forms
