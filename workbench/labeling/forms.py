@@ -93,8 +93,6 @@ class _SetForm(forms.Form):
 
 
 class FillForm(_SetForm):
-    """Pairs from finished runs."""
-
     limit = forms.IntegerField(
         label=_("At most"), min_value=1, max_value=MAX_PAIRS, initial=200, help_text=_("Pairs to add.")
     )
@@ -112,8 +110,6 @@ class SupplyForm(forms.Form):
 
 
 class ElusionForm(_SetForm):
-    """A random sample of discarded candidates."""
-
     size = forms.IntegerField(label=_("Sample size"), min_value=1, max_value=MAX_PAIRS, initial=100)
 
 

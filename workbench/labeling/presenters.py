@@ -202,7 +202,6 @@ def pair_context(pair: Pair, *, user: User, address: str, page_num: int | None =
 
 
 def corrected_page(*, user: User) -> dict[str, Any]:
-    """Where a person was corrected."""
     return {
         "rows": [
             {"correction": row, "by": CORRECTED_BY[row.by], "page_url": _page_url(row.pair)}

@@ -88,7 +88,6 @@ def run_text(*, actor: User, collection: Collection, strategy: str) -> str:
 
 
 def _newest_runs(collection: Collection, strategy: str) -> dict[str, Run]:
-    """The newest finished run of each topic."""
     runs = Run.objects.filter(collection=collection, strategy=strategy, status=RunStatus.DONE)
     return {question_hash(run.question.text): run for run in runs.select_related("question").order_by("pk")}
 

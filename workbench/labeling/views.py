@@ -65,7 +65,6 @@ def _project(request: HttpRequest, project: Project, *, status: int = 200, **cha
 
 @require_POST
 def fill(request: HttpRequest, pk: int) -> HttpResponse:
-    """Adds pairs from finished runs."""
     found = presenters.project_for(user=request.user, pk=pk)
 
     def act(given: dict[str, Any]) -> str:
@@ -88,7 +87,6 @@ def supply_change(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def elusion(request: HttpRequest, pk: int) -> HttpResponse:
-    """Draws a random sample of discarded candidates."""
     found = presenters.project_for(user=request.user, pk=pk)
 
     def act(given: dict[str, Any]) -> str:
@@ -104,7 +102,6 @@ def elusion(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def guidelines(request: HttpRequest, pk: int) -> HttpResponse:
-    """A new version of the guidelines."""
     found = presenters.project_for(user=request.user, pk=pk)
 
     def act(given: dict[str, Any]) -> str:
@@ -173,7 +170,6 @@ def _shown(request: HttpRequest, project: Project, **forms: object) -> dict[str,
 
 @require_POST
 def set_open(request: HttpRequest, pk: int) -> HttpResponse:
-    """Closes the project, or opens it again."""
     found = presenters.project_for(user=request.user, pk=pk)
     with told(request):
         project_acts.project_close(actor=request.user, project=found, is_open=request.POST.get("open") == "1")
@@ -240,7 +236,6 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def release(request: HttpRequest, pk: int) -> HttpResponse:
-    """Clears the desk."""
     slot = presenters.slot_for(user=request.user, pk=pk)
     with told(request):
         desk_work.slot_release(actor=request.user, slot=slot)
@@ -285,5 +280,4 @@ def _supplied(supplied: supply.Supplied) -> str:
 
 @require_GET
 def corrected(request: HttpRequest) -> HttpResponse:
-    """Where this person was corrected."""
     return render(request, "labeling/corrected.html", presenters.corrected_page(user=request.user))

@@ -144,7 +144,6 @@ def undo_last(*, actor: User, project: Project) -> Slot:
 
 
 def guideline_current(*, collection_id: int) -> GuidelineVersion | None:
-    """The newest guidelines of a collection."""
     return GuidelineVersion.objects.filter(collection_id=collection_id).order_by("-number").first()
 
 

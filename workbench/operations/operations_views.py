@@ -60,7 +60,6 @@ def tour_over(request: HttpRequest) -> HttpResponse:
 @require_safe
 @from_replica
 def progress(request: HttpRequest) -> HttpResponse:
-    """How the queue and its reviewers get on."""
     return render(request, "ops/progress.html", progress_page(user=request.user, query=request.GET))
 
 
@@ -129,7 +128,6 @@ def budgets(request: HttpRequest) -> HttpResponse:
 @require_POST
 @asks_again
 def mail_trial(request: HttpRequest) -> HttpResponse:
-    """A mail to the administrator who asks."""
     with told(request):
         address = mail_try(actor=request.user)
         messages.success(request, _("The mail server took a mail to %(address)s.") % {"address": address})

@@ -30,7 +30,6 @@ def labels_since_last_training() -> int:
 
 
 def labels_of_last_days(days: int) -> int:
-    """Labels that may be used and came in the last days."""
     usable = Label.objects.standing().filter(collection__contributes_to_training=True)
     return usable.filter(created_at__gt=Now() - timedelta(days=days)).count()
 
@@ -77,10 +76,8 @@ def decisions_newest(*, limit: int) -> list[GateDecision]:
 
 
 def decisions_of(*, version: ModelVersion) -> QuerySet[GateDecision]:
-    """The decisions on a model as challenger, the newest first."""
     return version.decisions.select_related("champion", "run", "gold").order_by(F("id").desc())
 
 
 def moves_all() -> QuerySet[AliasMove]:
-    """Who served when, and what was in shadow, the newest first."""
     return AliasMove.objects.select_related("version", "before", "moved_by", "decision")

@@ -38,7 +38,6 @@ def for_readers(view: View) -> View:
 @require_GET
 @for_readers
 def models(request: HttpRequest) -> HttpResponse:
-    """The champion, the gate's decisions, trainings, the schedule."""
     return render(request, "rerankers/models.html", presenters.models_page(user=request.user))
 
 
@@ -132,7 +131,6 @@ def roll_back(request: HttpRequest, pk: int) -> HttpResponse:
 @for_readers
 @asks_again
 def shadow(request: HttpRequest, pk: int) -> HttpResponse:
-    """Put a model in shadow, or take it out."""
     found = selectors.version_for(number=pk)
     ends = request.POST.get("end") == "1"
     done = (

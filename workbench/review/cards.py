@@ -245,7 +245,6 @@ def decision_of(review: Review | None) -> dict[str, Any] | None:
 
 
 def is_reviewable(run: Run) -> bool:
-    """Whether the run can be decided now."""
     return run.status == RunStatus.DONE and run.review_state != ReviewState.SIGNED
 
 

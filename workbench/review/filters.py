@@ -69,7 +69,6 @@ class QueueFilter:
         return f"?{self.query}" if self.query else ""
 
     def apply(self, items: QueueItemQuerySet, *, user: User) -> QueueItemQuerySet:
-        """The matching items in the chosen order."""
         items = items.ordered(self.order)
         if self.show != "all":
             items = items.filter(is_required=True)

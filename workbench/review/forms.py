@@ -95,8 +95,6 @@ class ViewForm(forms.Form):
 
 
 class PolicyForm(forms.ModelForm):
-    """Shares between 0 and 1."""
-
     class Meta:
         model = ReviewPolicy
         fields = ["blind_share", "second_share", "check_share"]
@@ -111,8 +109,6 @@ class PolicyForm(forms.ModelForm):
 
 
 class CommentForm(forms.Form):
-    """Words on a run, or on the candidate of this id."""
-
     body = forms.CharField(max_length=4000)
     candidate = forms.CharField(required=False, max_length=80)
 

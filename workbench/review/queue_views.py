@@ -40,7 +40,6 @@ def queue_list(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def queue_next(request: HttpRequest) -> HttpResponse:
-    """Claims the most urgent matching item and opens it."""
     query = request.GET.copy()
     if request.POST.get("collection"):
         query["collection"] = request.POST["collection"]
@@ -108,7 +107,6 @@ def run_claim(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def run_release(request: HttpRequest, pk: int) -> HttpResponse:
-    """Releases the cards of a question that the person holds."""
     run, filters = _run(request, pk), QueueFilter.of(request.GET.dict())
     count = queue.queue_release_run(actor=request.user, run=run)
     messages.success(request, ngettext("%(n)d card released.", "%(n)d cards released.", count) % {"n": count})
@@ -139,7 +137,6 @@ def queue_hand_over(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def claims(request: HttpRequest) -> HttpResponse:
-    """Assignments in the collections that the person reviews or administers."""
     return render(request, "review/claims.html", queue_page.claims_page(user=request.user))
 
 

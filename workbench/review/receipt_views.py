@@ -29,7 +29,6 @@ from .receipts import receipt_of
 @require_GET
 @after_blind_decisions
 def receipt(request: HttpRequest, pk: int) -> HttpResponse:
-    """The inputs to a verdict as IDs, figures and hashes."""
     candidate = candidate_for(user=request.user, pk=pk)
     run = candidate.run
     require_sight(user=request.user, runs=[run])

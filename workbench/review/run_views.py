@@ -153,7 +153,6 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @after_blind_decisions
 def run_json(request: HttpRequest, pk: int) -> HttpResponse:
-    """The run in the audit format, as a file."""
     run = selectors.run_for(user=request.user, pk=pk)
     require_sight(user=request.user, runs=[run])
     body = json.dumps(run_tabs.record(run), ensure_ascii=False, indent=2)
@@ -212,7 +211,6 @@ def comparison_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def comparison_decide(request: HttpRequest, pk: int) -> HttpResponse:
-    """One decision for a candidate in every run."""
     found = comparison.comparison_for(user=request.user, pk=pk)
     form = CompareDecisionForm(request.POST)
     if not form.is_valid():

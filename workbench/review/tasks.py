@@ -32,7 +32,6 @@ def sweep() -> int:
 
 @shared_task(name="review.mail")
 def mail(*, user_id: int) -> bool:
-    """Tells one person by e-mail."""
     return mail_send(user_id=user_id)
 
 

@@ -248,7 +248,6 @@ def not_found(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def not_found_undo(request: HttpRequest, pk: int) -> HttpResponse:
-    """Undoes the person's latest decision on a not-found result."""
     run = run_for(user=request.user, pk=pk)
     target = _next(request)
     act = queue_undo_not_found if _is_of_queue(target) else services.not_found_undo

@@ -59,7 +59,6 @@ PASSING = (*NOT_SENT, "not_allowed", "timeout", "connection", "rate_limited", "s
 
 
 def endpoint_configured() -> bool:
-    """Whether this installation has a language model."""
     return bool(model_endpoints())
 
 

@@ -75,7 +75,6 @@ def secret(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @asks_again
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    """Pauses, resumes or removes."""
     found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
     acts = {
         "pause": (services.webhook_pause, _("Paused. It receives no events.")),
@@ -105,7 +104,6 @@ def test(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def repeat_missed(request: HttpRequest, pk: int) -> HttpResponse:
-    """Sends again whatever did not arrive."""
     found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
     with told(request):
         number = services.deliveries_repeat_missed(actor=request.user, webhook=found)

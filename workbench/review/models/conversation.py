@@ -94,8 +94,6 @@ class Notification(models.Model):
 
 
 class EmailWish(models.TextChoices):
-    """When a person is notified by e-mail."""
-
     EACH = "each", _("at once, for each")
     DAILY = "daily", _("once a day, if there is anything")
     NONE = "none", _("never")

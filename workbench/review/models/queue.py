@@ -28,8 +28,6 @@ class ItemState(models.TextChoices):
 
 
 class ItemStage(models.TextChoices):
-    """The kind of decision that is due."""
-
     FIRST = "first", _("first review")
     SECOND = "second", _("second review")
     ADJUDICATION = "adjudication", _("adjudication")
