@@ -40,7 +40,7 @@ class ExportSerializer(serializers.ModelSerializer[Export]):
     """An export of one run or of a period (``until`` exclusive). ``done`` of ``total`` runs are written."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
-    files = ExportFileSerializer(many=True, read_only=True, help_text="What was made.")
+    files = ExportFileSerializer(many=True, read_only=True)
 
     class Meta:
         model = Export

@@ -194,36 +194,20 @@ def _select(name: str, label: str, value: str, options: list[tuple[str, str]]) -
 def _filters(
     filters: QueueFilter, *, collections: list[Collection], chosen: Collection | None
 ) -> dict[str, Any]:
+    slug = chosen.slug if chosen else filters.collection
+    slugs = [("", _("All")), *((c.slug, c.name) for c in collections)]
+    shows = [("required", _("What must be decided")), ("all", _("Everything"))]
+    whys = [("", _("Any reason")), *((code, str(label)) for code, label in WHY.items())]
     more = _more_filters(filters)
     return {
         "url": reverse("review:queue"),
         "clear_url": reverse("review:queue") if filters.query else "",
         "fields": [
-            _select(
-                "collection",
-                _("Collection"),
-                chosen.slug if chosen else filters.collection,
-                [("", _("All")), *((c.slug, c.name) for c in collections)],
-            ),
-            _select(
-                "show",
-                _("Show"),
-                filters.show,
-                [("required", _("What must be decided")), ("all", _("Everything"))],
-            ),
-            _select(
-                "why",
-                _("Why it waits"),
-                filters.why,
-                [("", _("Any reason")), *((code, str(label)) for code, label in WHY.items())],
-            ),
+            _select("collection", _("Collection"), slug, slugs),
+            _select("show", _("Show"), filters.show, shows),
+            _select("why", _("Why it waits"), filters.why, whys),
             {"name": "document", "label": _("Document"), "kind": "text", "value": filters.document},
-            _select(
-                "order",
-                _("Sort by"),
-                filters.order,
-                options_of(QueueOrder),
-            ),
+            _select("order", _("Sort by"), filters.order, options_of(QueueOrder)),
         ],
         "more": more,
         "more_is_open": any(field["value"] for field in more),
@@ -233,43 +217,23 @@ def _filters(
 
 def _more_filters(filters: QueueFilter) -> list[dict[str, Any]]:
     """Rarely used filters."""
-    everything = ("", _("Any"))
-    return [
-        _select(
-            "role",
-            _("Machine's role"),
-            filters.role,
-            [
-                everything,
-                *options_of(RoleChoice),
-                (UNDECIDED, _("Undecided")),
-            ],
-        ),
-        _select(
-            "detector",
-            _("Detector"),
-            filters.detector,
-            [everything, *((name, str(label)) for name, label in METHOD_LABELS.items())],
-        ),
-        _select("decided_by", _("Decided by"), filters.decided_by, [everything, *_deciders()]),
-        _select(
-            "assignee",
+    fields = {
+        "role": (_("Machine's role"), [*options_of(RoleChoice), (UNDECIDED, _("Undecided"))]),
+        "detector": (_("Detector"), [(name, str(label)) for name, label in METHOD_LABELS.items()]),
+        "decided_by": (_("Decided by"), _deciders()),
+        "assignee": (
             _("Who has it"),
-            filters.assignee,
-            [everything, (MINE, _("Me")), (NOBODY, _("Nobody")), (OTHERS, _("Somebody else"))],
+            [(MINE, _("Me")), (NOBODY, _("Nobody")), (OTHERS, _("Somebody else"))],
         ),
-        _select("stage", _("Stage"), filters.stage, [everything, *options_of(ItemStage)]),
-        _select(
-            "age",
+        "stage": (_("Stage"), options_of(ItemStage)),
+        "age": (
             _("Waits for"),
-            filters.age,
-            [
-                everything,
-                ("1", _("A day or more")),
-                ("7", _("A week or more")),
-                ("30", _("A month or more")),
-            ],
+            [("1", _("A day or more")), ("7", _("A week or more")), ("30", _("A month or more"))],
         ),
+    }
+    return [
+        _select(name, label, getattr(filters, name), [("", _("Any")), *options])
+        for name, (label, options) in fields.items()
     ]
 
 
