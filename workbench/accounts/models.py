@@ -11,8 +11,6 @@ from django.utils.translation import gettext_lazy as _
 
 
 class UserManager(BaseUserManager["User"]):
-    """Creates people by e-mail address."""
-
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
         """A person who can log in (when a password is given)."""
         user = self.model(email=self.normalize_email(email).lower(), **fields)
@@ -79,8 +77,6 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class MemberRole(models.TextChoices):
-    """What a person is in one collection."""
-
     ANALYST = "analyst", _("analyst")
     REVIEWER = "reviewer", _("reviewer")
     ANNOTATOR = "annotator", _("annotator")

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from workbench.errors import NotAllowed
 
 from .memberships import remembers_roles, roles_by_collection
 from .models import MemberRole, Membership
@@ -71,6 +74,12 @@ def administers(user: User | AnonymousUser) -> bool:
         and getattr(user, "is_staff", False)
         and getattr(user, "token_scopes", None) is None
     )
+
+
+def require_administrator(actor: User) -> None:
+    """Raises :class:`NotAllowed` for anybody but the system and an administrator of the installation, in person."""
+    if not (actor.is_system or administers(actor)):
+        raise NotAllowed(_("Only an administrator of the installation does this."))
 
 
 def member_condition(

@@ -42,8 +42,6 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """The security scheme in the API description."""
-
     target_class = "workbench.api.authentication.TokenAuthentication"
     name = "token"
 

@@ -140,7 +140,6 @@ class ListFilters(BaseFilterBackend):
         return (wanted, "-id")
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
-        """As OpenAPI has them."""
         shown = [
             {"name": name, "in": "query", "description": known.description, "schema": dict(known.schema)}
             for name, known in declared(view).items()
@@ -153,8 +152,6 @@ class ListFilters(BaseFilterBackend):
 
 
 class Declares:
-    """The declarations of a viewset."""
-
     filters: ClassVar[Mapping[str, Filter]] = {}
     orderings: ClassVar[Sequence[str]] = ()
 
@@ -170,5 +167,4 @@ def orderings(view: Any) -> Sequence[str]:
 
 
 def parameter_names(view: Any) -> set[str]:
-    """The names of all its query parameters."""
     return {*declared(view), *([ORDERING] if orderings(view) else [])}

@@ -1,7 +1,5 @@
 """Cursor pagination, newest first."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 from rest_framework.pagination import CursorPagination
 

@@ -20,7 +20,6 @@ class BoundedJSONParser(JSONParser):
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        """The value."""
         encoding = get_encoding(parser_context or {})
         try:
             text = stream.read().decode(encoding)

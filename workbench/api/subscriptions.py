@@ -1,7 +1,5 @@
 """Forgets stored responses together with the role they were given to."""
 
-from __future__ import annotations
-
 from workbench.audit.actions import Action
 from workbench.audit.listeners import listen
 

@@ -33,8 +33,6 @@ SCOPES = {
 
 
 class TokenForm(forms.Form):
-    """A new token."""
-
     name = forms.CharField(label=gettext_lazy("What it is for"), max_length=80)
     scopes = forms.MultipleChoiceField(
         label=gettext_lazy("Scopes"),

@@ -97,7 +97,6 @@ def tokens_revoke_all(*, actor: User, user: User, reason: str) -> int:
 
 
 def tokens_of(*, user: User) -> QuerySet[ApiToken]:
-    """A person's own tokens, newest first."""
     return ApiToken.objects.filter(owner=user).order_by("-id")
 
 

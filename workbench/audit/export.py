@@ -42,7 +42,6 @@ class ExportScope:
     until: datetime | None = None
 
     def covers(self, event: dict[str, Any]) -> bool:
-        """Whether a canonical event belongs to the export."""
         if self.collection is not None and event["collection_id"] != self.collection.pk:
             return False
         if self.since is not None and event["created_at"] < iso_time(self.since):

@@ -39,7 +39,6 @@ class AuditEventQuerySet(models.QuerySet["AuditEvent"]):
     """Events; which of them a person may read is for :func:`workbench.trail.selectors.events_visible_to`."""
 
     def of_object(self, obj: models.Model) -> AuditEventQuerySet:
-        """Events about one object."""
         return self.filter(object_type=object_type_of(obj), object_id=str(obj.pk))
 
 

@@ -70,7 +70,6 @@ class Signature:
         self._mac = hmac.new(key, digestmod=hashlib.sha256)
 
     def add(self, line: str) -> None:
-        """One more line."""
         self._mac.update(line.encode("utf-8"))
 
     def value(self) -> str:
@@ -86,7 +85,6 @@ class Shown:
         self.number = 0
 
     def add(self, position: int) -> None:
-        """One more event."""
         self._digest.update(f"{position}\n".encode("ascii"))
         self.number += 1
 

@@ -51,7 +51,6 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
-        """Whether the chain is whole."""
         return self.first_broken is None
 
     def as_json(self) -> dict[str, Any]:

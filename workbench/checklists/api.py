@@ -146,7 +146,6 @@ class QuestionSetViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVi
     orderings = ("id", "name", "created_at")
 
     def get_queryset(self) -> QuerySet[QuestionSet]:
-        """Only those visible to the caller."""
         sets = QuestionSet.objects.visible_to(self.request.user)
         return sets.select_related("collection").prefetch_related(_ASKED)
 
@@ -194,7 +193,6 @@ class RoundViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[
     orderings = ("id", "strategy", "created_at")
 
     def get_queryset(self) -> QuerySet[Round]:
-        """Only those visible to the caller."""
         return Round.objects.visible_to(self.request.user).select_related("question_set__collection")
 
     @extend_schema(request=RoundCreateSerializer, responses={201: RoundSerializer})

@@ -27,8 +27,6 @@ class QuestionsForm(forms.Form):
 
 
 class QuestionSetForm(QuestionsForm):
-    """A new set."""
-
     collection = forms.ModelChoiceField(
         queryset=Collection.objects.none(), to_field_name="slug", label=_("Collection"), empty_label=None
     )
@@ -42,8 +40,6 @@ class QuestionSetForm(QuestionsForm):
 
 
 class RoundForm(forms.Form):
-    """Which documents to ask, how, and until when."""
-
     documents = forms.ModelMultipleChoiceField(
         queryset=Document.objects.none(), label=_("Documents"), widget=forms.CheckboxSelectMultiple()
     )

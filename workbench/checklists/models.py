@@ -38,7 +38,6 @@ class QuestionSet(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        """The set's page."""
         return reverse("question_sets:set", args=[self.pk])
 
 
@@ -65,8 +64,6 @@ class Entry(models.Model):
 
 
 class RoundQuerySet(models.QuerySet["Round"]):
-    """Rounds, filtered by what a user may do."""
-
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> RoundQuerySet:
         """Those in collections where the user holds the permission."""
         return self.filter(member_condition(user, permission, prefix="question_set__collection"))
@@ -95,7 +92,6 @@ class Round(models.Model):
         return f"{self.question_set} · {date_format(self.created_at, 'DATE_FORMAT')}"
 
     def get_absolute_url(self) -> str:
-        """The grid."""
         return reverse("question_sets:round", args=[self.pk])
 
 

@@ -119,7 +119,6 @@ class Grid:
 
     @property
     def total(self) -> int:
-        """Number of cells."""
         return sum(self.counts.values())
 
     @property
@@ -174,7 +173,7 @@ def _cells(round_: Round, viewer: User) -> list[Cell]:
         _with_states(
             round_.cells.filter(*_open_to(viewer)).select_related("entry", "document", "run")
         ).annotate(
-            survives=Exists(_with_role(RoleChoice.PRIMARY, RoleChoice.SUPPORTING, RoleChoice.TANGENTIAL)),
+            survives=Exists(_effective().filter(effective__in=_SURVIVING)),
             is_undecided=Exists(_effective().filter(effective__isnull=True)),
             is_withheld=of_withheld_run(user=viewer),
         )
@@ -206,6 +205,9 @@ def _with_states(cells: QuerySet[Cell]) -> QuerySet[Cell]:
     return cells.annotate(open_items=open_items, is_disputed=Exists(disputed), is_refuted=Exists(refuted))
 
 
+_SURVIVING = (RoleChoice.PRIMARY, RoleChoice.SUPPORTING, RoleChoice.TANGENTIAL)
+
+
 def _effective() -> QuerySet[Candidate]:
     """Candidates of a cell's run with their effective role: the person's, else the machine's."""
     word = Review.objects.filter(
@@ -214,10 +216,6 @@ def _effective() -> QuerySet[Candidate]:
     return Candidate.objects.filter(run=OuterRef("run")).annotate(
         effective=Coalesce(Subquery(word), F("verdict__role"))
     )
-
-
-def _with_role(*roles: str) -> QuerySet[Candidate]:
-    return _effective().filter(effective__in=roles)
 
 
 def _found(cell: Cell) -> bool | None:

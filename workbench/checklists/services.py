@@ -71,7 +71,6 @@ def question_set_create(
                 actor=actor,
                 action=Action.QUESTION_SET_CREATED,
                 obj=question_set,
-                collection_id=collection.pk,
                 after={"name": question_set.name, "questions": len(questions)},
             )
     except IntegrityError as error:
@@ -97,7 +96,6 @@ def question_set_change(*, actor: User, question_set: QuestionSet, questions: Se
             actor=actor,
             action=Action.QUESTION_SET_CHANGED,
             obj=question_set,
-            collection_id=question_set.collection_id,
             before={"questions": len(before)},
             after={
                 "questions": len(questions),

@@ -1,7 +1,5 @@
 """Addresses of question sets."""
 
-from __future__ import annotations
-
 from django.urls import path, re_path
 
 from . import views

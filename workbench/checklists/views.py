@@ -47,7 +47,6 @@ def set_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def set_change(request: HttpRequest, pk: int) -> HttpResponse:
-    """Other questions from now on."""
     question_set = selectors.question_set_for(user=request.user, pk=pk)
     form = QuestionsForm(request.POST)
     if form.is_valid():
@@ -64,7 +63,6 @@ def set_change(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def round_start(request: HttpRequest, pk: int) -> HttpResponse:
-    """Asks the set of the chosen documents."""
     question_set = selectors.question_set_for(user=request.user, pk=pk)
     form = RoundForm(request.POST, question_set=question_set, user=request.user)
     if not form.is_valid():
@@ -114,7 +112,6 @@ def round_export(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
 
 @require_POST
 def cell_retry(request: HttpRequest, pk: int) -> HttpResponse:
-    """Asks a failed cell again."""
     cell = selectors.cell_for(user=request.user, pk=pk)
     with told(request):
         services.cell_retry(actor=request.user, cell=cell)

@@ -25,7 +25,6 @@ class CriteriaWeightFields(serializers.Serializer[Any]):
     """Weight of each multi-criteria property relative to relevance, 0 to 1."""
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """One number each."""
         return {name: serializers.FloatField(min_value=0, max_value=1) for name in PROPERTIES}
 
 

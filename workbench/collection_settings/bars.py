@@ -98,7 +98,6 @@ def _record_request(actor: User, proposal: BarProposal) -> None:
         actor=actor,
         action=Action.RISK_REQUESTED,
         obj=proposal,
-        collection_id=proposal.collection_id,
         after={"decides": proposal.decides, "promised": proposal.promised},
     )
 
@@ -182,7 +181,6 @@ def _apply(actor: User, proposal: BarProposal, seen_revision: int, reason: str) 
         actor=actor,
         action=Action.RISK_APPLIED,
         obj=row,
-        collection_id=row.collection_id,
         before=before,
         after=_record(row),
         reason=reason,
@@ -205,7 +203,6 @@ def bar_remove(
             actor=actor,
             action=Action.RISK_REMOVED,
             obj=current,
-            collection_id=collection.pk,
             before=_record(current),
             reason=reason,
         )

@@ -114,14 +114,11 @@ class GeneralForm(forms.Form):
         return others | {"model_endpoint": endpoint, "model_name": model}
 
     def clean_allowed_endpoints(self) -> list[str]:
-        """The lines that hold something."""
         lines = self.cleaned_data["allowed_endpoints"].splitlines()
         return [line.strip() for line in lines if line.strip()]
 
 
 class HoldForm(forms.Form):
-    """Placing a legal hold, or lifting it."""
-
     is_held = forms.BooleanField(required=False, widget=forms.HiddenInput)
     reason = forms.CharField(label=_("Reason"), max_length=LONGEST_REASON)
 
@@ -159,14 +156,10 @@ class ActForm(forms.Form):
 
 
 class ProposalForm(ActForm):
-    """Applying a proposal."""
-
     proposal = forms.ModelChoiceField(queryset=GateProposal.objects.none(), widget=forms.HiddenInput)
 
 
 class ThresholdsForm(ActForm):
-    """Thresholds written by hand."""
-
     field_order = [*THRESHOLDS, "reason", "seen_revision"]
 
     def __init__(self, *args: Any, space: str, **kwargs: Any) -> None:

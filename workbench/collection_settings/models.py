@@ -127,8 +127,6 @@ class BarMeasure(models.TextChoices):
 
 
 class BarState(models.TextChoices):
-    """Where a computation is."""
-
     WAITING = "waiting", _("waiting")
     READY = "ready", _("ready")
     FAILED = "failed", _("failed")

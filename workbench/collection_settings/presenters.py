@@ -81,7 +81,6 @@ def settings_step(collection: Collection) -> tuple[str, str]:
 
 
 def general_form(collection: Collection) -> GeneralForm:
-    """The form with what is set."""
     return GeneralForm(
         initial={
             "description": collection.description,
@@ -94,7 +93,6 @@ def general_form(collection: Collection) -> GeneralForm:
 
 
 def thresholds_form(row: CollectionGates | None, current: GateProfile) -> ThresholdsForm:
-    """The form with the thresholds in use."""
     initial = {name: getattr(current, name) for name in THRESHOLDS}
     return ThresholdsForm(
         initial=initial | {"seen_revision": row.revision if row else 0}, space=active_space().name

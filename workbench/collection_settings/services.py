@@ -53,7 +53,6 @@ def proposal_create(
             actor=actor,
             action=Action.THRESHOLDS_PROPOSED,
             obj=proposal,
-            collection_id=collection.pk if collection else None,
             after=_record(profile) | {"source": proposal.source, "questions": proposal.questions},
         )
     return proposal
@@ -114,7 +113,6 @@ def _apply(
         actor=actor,
         action=Action.THRESHOLDS_APPLIED,
         obj=row,
-        collection_id=collection.pk,
         before=before,
         after=_record(profile) | {"proposal": proposal.pk if proposal else None},
         reason=reason,
@@ -136,7 +134,6 @@ def gates_remove(*, actor: User, collection: Collection, seen_revision: int, rea
             actor=actor,
             action=Action.THRESHOLDS_REMOVED,
             obj=current,
-            collection_id=collection.pk,
             before=_record(current.profile),
             reason=reason,
         )
@@ -209,7 +206,6 @@ def collection_change(
             actor=actor,
             action=Action.COLLECTION_CHANGED,
             obj=locked,
-            collection_id=locked.pk,
             before={name: value for name, value in before.items() if value != new[name]},
             after={name: value for name, value in new.items() if value != before[name]},
         )

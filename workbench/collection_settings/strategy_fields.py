@@ -6,11 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from arbitration.strategies.settable import SETTABLE
 
 _OPTION = "option_"
+
+
+def _choice(label: Promise, *choices: tuple[str, Promise]) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, required=False, choices=[("", _("Default")), *choices])
+
+
+def _yes_or_no(label: Promise, help_text: Promise | str = "") -> forms.NullBooleanField:
+    widget = forms.Select(choices=[("", _("Default")), ("true", _("Yes")), ("false", _("No"))])
+    return forms.NullBooleanField(label=label, required=False, help_text=help_text, widget=widget)
 
 
 class StrategyFields(forms.Form):
@@ -33,62 +43,37 @@ class StrategyFields(forms.Form):
         help_text=_("A passage at or below it is discarded, wherever the bar lies."),
         widget=forms.NumberInput(attrs={"step": "0.5"}),
     )
-    option_order = forms.ChoiceField(
-        label=_("Order of the passages for the answer"),
-        required=False,
-        choices=[
-            ("", _("Default")),
-            ("descending", _("Best first")),
-            ("ascending", _("Best last")),
-            ("random", _("Random")),
-        ],
+    option_order = _choice(
+        _("Order of the passages for the answer"),
+        ("descending", _("Best first")),
+        ("ascending", _("Best last")),
+        ("random", _("Random")),
     )
-    option_score = forms.ChoiceField(
-        label=_("Judgment"),
-        required=False,
-        choices=[
-            ("", _("Default")),
-            ("log_odds", _("Log-odds of Yes and No")),
-            ("yes_no", _("Plain Yes or No")),
-        ],
+    option_score = _choice(
+        _("Judgment"),
+        ("log_odds", _("Log-odds of Yes and No")),
+        ("yes_no", _("Plain Yes or No")),
     )
-    option_relevance_only = forms.NullBooleanField(
-        label=_("Rank by relevance alone"),
-        required=False,
-        widget=forms.Select(choices=[("", _("Default")), ("true", _("Yes")), ("false", _("No"))]),
+    option_relevance_only = _yes_or_no(_("Rank by relevance alone"))
+    option_streams = _yes_or_no(
+        _("Streams by document type"),
+        _("Each document type has a like share of the passages that are graded."),
     )
-
-    option_streams = forms.NullBooleanField(
-        label=_("Streams by document type"),
-        required=False,
-        help_text=_("Each document type has a like share of the passages that are graded."),
-        widget=forms.Select(choices=[("", _("Default")), ("true", _("Yes")), ("false", _("No"))]),
-    )
-    option_merge = forms.ChoiceField(
-        label=_("Merge rule of the streams"),
-        required=False,
-        choices=[
-            ("", _("Default")),
-            ("score", _("By grade")),
-            ("round-robin", _("In turn")),
-            ("quota", _("By quota")),
-        ],
+    option_merge = _choice(
+        _("Merge rule of the streams"),
+        ("score", _("By grade")),
+        ("round-robin", _("In turn")),
+        ("quota", _("By quota")),
     )
     option_per_stream = forms.IntegerField(
         label=_("Most passages of one document type"), required=False, min_value=1, max_value=400
     )
-
-    option_hints = forms.NullBooleanField(
-        label=_("Show the model what found each passage"),
-        required=False,
-        help_text=_("Off by default, so that the model judges by the text alone."),
-        widget=forms.Select(choices=[("", _("Default")), ("true", _("Yes")), ("false", _("No"))]),
+    option_hints = _yes_or_no(
+        _("Show the model what found each passage"),
+        _("Off by default, so that the model judges by the text alone."),
     )
-    option_two_orders = forms.NullBooleanField(
-        label=_("Judge in two orders"),
-        required=False,
-        help_text=_("Doubles the calls. Where the two roles differ, a person decides."),
-        widget=forms.Select(choices=[("", _("Default")), ("true", _("Yes")), ("false", _("No"))]),
+    option_two_orders = _yes_or_no(
+        _("Judge in two orders"), _("Doubles the calls. Where the two roles differ, a person decides.")
     )
     option_seed = forms.IntegerField(
         label=_("Seed of the order"),
@@ -99,27 +84,22 @@ class StrategyFields(forms.Form):
     )
 
     def settings_of(self, strategy: str) -> list[forms.BoundField]:
-        """The fields of one strategy."""
         return [self[f"{_OPTION}{name}"] for name in SETTABLE.get(strategy, ())]
 
     @property
     def arbiter_settings(self) -> list[forms.BoundField]:
-        """The fields of arbiter."""
         return self.settings_of("arbiter")
 
     @property
     def consensus_settings(self) -> list[forms.BoundField]:
-        """The fields of consensus."""
         return self.settings_of("consensus")
 
     @property
     def criteria_settings(self) -> list[forms.BoundField]:
-        """The fields of multi-criteria, in one turn and in two."""
         return self.settings_of("multi-criteria")
 
     @property
     def pointwise_settings(self) -> list[forms.BoundField]:
-        """The fields of pointwise."""
         return self.settings_of("pointwise")
 
     def options_by_strategy(self) -> dict[str, dict[str, Any]]:

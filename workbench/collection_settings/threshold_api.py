@@ -32,7 +32,6 @@ class ThresholdFields(serializers.Serializer[Any]):
     """Thresholds of a profile, each in [0, 1]. Minimum and verify must not exceed accept."""
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """One number each."""
         return {name: serializers.FloatField(min_value=0, max_value=1) for name in THRESHOLDS}
 
 

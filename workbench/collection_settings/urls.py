@@ -1,7 +1,5 @@
 """Addresses of a collection's settings; included at the root."""
 
-from __future__ import annotations
-
 from django.urls import path
 
 from . import views

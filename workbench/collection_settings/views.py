@@ -36,7 +36,6 @@ from .strategy_fields import StrategyFields
 
 @require_safe
 def settings_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """What is set, and what is proposed."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.AUDIT)
     context = presenters.settings_page(collection=collection, user=request.user)
     return render(request, "collection_settings/settings.html", context)
@@ -66,7 +65,6 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @asks_again
 def hold(request: HttpRequest, slug: str) -> HttpResponse:
-    """Places a legal hold on the collection, or lifts it."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form = HoldForm(request.POST)
 
@@ -80,7 +78,6 @@ def hold(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @asks_again
 def retention(request: HttpRequest, slug: str) -> HttpResponse:
-    """Changes how long documents stay."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form = RetentionForm(request.POST)
 
@@ -94,7 +91,6 @@ def retention(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @asks_again
 def thresholds(request: HttpRequest, slug: str) -> HttpResponse:
-    """Puts thresholds written by hand to use."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form = ThresholdsForm(request.POST, space=active_space().name)
 
@@ -131,7 +127,6 @@ def _carried_out(
 @require_POST
 @asks_again
 def apply_proposal(request: HttpRequest, slug: str) -> HttpResponse:
-    """Puts a proposal to use."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form = ProposalForm(request.POST)
     form.fields["proposal"].queryset = proposals_for(collection=collection)
@@ -154,7 +149,6 @@ def apply_proposal(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @asks_again
 def remove_thresholds(request: HttpRequest, slug: str) -> HttpResponse:
-    """Back to no thresholds."""
     collection = collection_for(user=request.user, slug=slug, permission=Permission.MANAGE)
     form = ActForm(request.POST)
     if not form.is_valid():

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -40,7 +40,7 @@ class ExportSerializer(serializers.ModelSerializer[Export]):
     """An export of one run or of a period (``until`` exclusive). ``done`` of ``total`` runs are written."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
-    files = serializers.SerializerMethodField()
+    files = ExportFileSerializer(many=True, read_only=True)
 
     class Meta:
         model = Export
@@ -50,11 +50,6 @@ class ExportSerializer(serializers.ModelSerializer[Export]):
         ]  # fmt: skip
         read_only_fields = fields
         extra_kwargs = {"signed_by": {"help_text": "ID of the signing key. Empty: not signed."}}
-
-    @extend_schema_field(ExportFileSerializer(many=True))
-    def get_files(self, export: Export) -> Any:
-        """What was made."""
-        return ExportFileSerializer(export.files.all(), many=True).data
 
 
 class ExportCreateSerializer(serializers.Serializer[Any]):
@@ -97,7 +92,6 @@ class ExportViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
     orderings = ("id", "state", "created_at")
 
     def get_queryset(self) -> QuerySet[Export]:
-        """Those that the caller may fetch."""
         rows = Export.objects.visible_to(self.request.user).listed().select_related("collection")
         return rows.prefetch_related("files")
 

@@ -82,7 +82,6 @@ class Table:
 
     @property
     def linked_rows(self) -> list[tuple[tuple[str, ...], str]]:
-        """Each row with its link."""
         return list(zip_longest(self.rows, self.links, fillvalue=""))
 
 
@@ -91,8 +90,6 @@ Block = Facts | Text | Card | Figure | Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A heading and its blocks."""
-
     title: str
     blocks: tuple[Block, ...]
 

@@ -52,7 +52,6 @@ def links(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
-    """The link opens nothing from now on."""
     link = service.link_for(user=request.user, pk=pk)
     with told(request, _("The link is revoked.")):
         service.link_revoke(actor=request.user, link=link)

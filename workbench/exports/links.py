@@ -104,7 +104,6 @@ def link_make(*, actor: User, run: Run, reason: str, days: int) -> tuple[ReportL
             actor=actor,
             action=Action.LINK_MADE,
             obj=link,
-            collection_id=link.collection_id,
             after={"run": run.pk, "signature": signature.pk, "expires_at": link.expires_at},
             reason=link.reason[:300],
         )
@@ -125,7 +124,6 @@ def link_revoke(*, actor: User, link: ReportLink) -> None:
             actor=actor,
             action=Action.LINK_REVOKED,
             obj=link,
-            collection_id=link.collection_id,
             after={"run": link.run_id},
         )
 
@@ -150,7 +148,6 @@ def link_open(*, token: str, address: str) -> bytes | None:
             actor_kind="person",
             action=Action.LINK_OPENED,
             obj=link,
-            collection_id=link.collection_id,
             after={"run": link.run_id, "address": address, "sha256": file.sha256},
         )
     with default_storage.open(file.path, "rb") as content:

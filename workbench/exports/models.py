@@ -44,8 +44,6 @@ class ExportKind(models.TextChoices):
 
 
 class ExportQuerySet(models.QuerySet["Export"]):
-    """Exports, filtered by what a user may do."""
-
     def visible_to(self, user: User) -> ExportQuerySet:
         """A person's own, where they may still read the collection, and all in collections that they audit; of runs
         that are open to them, and of periods where no document is restricted to others, as a period is told whole."""
@@ -115,7 +113,6 @@ class Export(Retried):
         return f"export {self.pk}"
 
     def get_absolute_url(self) -> str:
-        """Its page."""
         return reverse("exports:export", args=[self.pk])
 
 
@@ -142,8 +139,6 @@ LINK_READERS = (Permission.REVIEW, Permission.MANAGE, Permission.AUDIT)
 
 
 class ReportLinkQuerySet(models.QuerySet["ReportLink"]):
-    """Links, filtered by what a user may do."""
-
     def visible_to(self, user: User) -> ReportLinkQuerySet:
         """Those of runs that are open to the person, in collections that they review, administer or audit."""
         seen = (member_condition(user, permission, prefix="collection") for permission in LINK_READERS)

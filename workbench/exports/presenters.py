@@ -28,7 +28,6 @@ _STATES = {ExportState.READY: "ready", ExportState.FAILED: "failed", ExportState
 
 
 def export_list(*, user: User, form: PeriodForm) -> dict[str, Any]:
-    """The list page."""
     may_audit = Permission.AUDIT in permissions_anywhere(user=user)
     return {
         "form": form if may_audit else None,
@@ -37,7 +36,6 @@ def export_list(*, user: User, form: PeriodForm) -> dict[str, Any]:
 
 
 def export_page(*, export: Export) -> dict[str, Any]:
-    """The page of one export."""
     row = export_row(export)
     days = KEPT_FOR.days
     return {
@@ -51,7 +49,6 @@ def export_page(*, export: Export) -> dict[str, Any]:
 
 
 def export_crumbs(here: str) -> list[dict[str, str]]:
-    """The way back to the list of exports."""
     return crumbs((_("Exports"), reverse("exports:exports")), here=here)
 
 

@@ -152,7 +152,6 @@ class ReportLinkViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     remembers_posts = False
 
     def get_queryset(self) -> QuerySet[ReportLink]:
-        """Those that the caller may see."""
         links = links_of(user=self.request.user)
         run = number_parameter(self.request, "run")
         return links if run is None else links.filter(run_id=run)

@@ -120,7 +120,6 @@ def export_ask(export: Export, *, actor: User) -> Export:
             actor=actor,
             action=Action.EXPORT_REQUESTED,
             obj=export,
-            collection_id=export.collection_id,
             after={
                 "kind": export.kind,
                 "run": export.run_id,
@@ -179,15 +178,12 @@ def _files_of(export: Export, heartbeat: Heartbeat, signer: Signer) -> list[Expo
         shown = report_html(run_report(export.run, with_annex=False))
         return [_written(export, shown, name=f"run-{export.run.pk}.html", content_type=HTML)]
     if export.run:
-        return _files_of_run(export, export.run, signer)
+        made = run_report(export.run, signed_by=signer.id)
+        return _files_of_report(export, made, signer, name=f"run-{export.run.pk}")
     if export.kind == ExportKind.REPORT:
         report = period_report_of(export, signed_by=signer.id)
         return _files_of_report(export, report, signer, name=f"report-{_period_name(export)}")
     return _files_of_period(export, heartbeat, signer)
-
-
-def _files_of_run(export: Export, run: Run, signer: Signer) -> list[ExportFile]:
-    return _files_of_report(export, run_report(run, signed_by=signer.id), signer, name=f"run-{run.pk}")
 
 
 def _files_of_report(export: Export, report: Report, signer: Signer, *, name: str) -> list[ExportFile]:
@@ -249,7 +245,6 @@ def _finish(export: Export, owner: str, files: list[ExportFile], *, signed_by: s
         audit_work(
             action=Action.EXPORT_MADE,
             obj=export,
-            collection_id=export.collection_id,
             after={"files": {file.name: file.sha256 for file in files}, "signed_by": signed_by or None},
         )
 
@@ -263,7 +258,6 @@ def _fail(export: Export, owner: str, failure: str) -> None:
             audit_work(
                 action=Action.EXPORT_FAILED,
                 obj=export,
-                collection_id=export.collection_id,
                 reason=failure[:300],
             )
 
@@ -277,7 +271,6 @@ def export_fetched(*, actor: User, file: ExportFile) -> None:
             actor=actor,
             action=Action.EXPORT_FETCHED,
             obj=file.export,
-            collection_id=file.export.collection_id,
             after={"file": file.name, "sha256": file.sha256},
         )
 
@@ -309,7 +302,6 @@ def _remove(export: Export) -> int:
             actor=User.objects.system(),
             action=Action.EXPORT_REMOVED,
             obj=export,
-            collection_id=export.collection_id,
         )
     for file in export.files.all():
         default_storage.delete(file.path)

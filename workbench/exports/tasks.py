@@ -11,7 +11,6 @@ from .services import export_make, exports_remove_old, exports_to_wake
 
 @shared_task(name="exports.make")
 def make(*, export_id: int) -> None:
-    """Makes the files of an export."""
     export_make(export_id=export_id)
 
 

@@ -1,7 +1,5 @@
 """Addresses of exports."""
 
-from __future__ import annotations
-
 from django.urls import path
 
 from . import link_views, views

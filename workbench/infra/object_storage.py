@@ -36,7 +36,6 @@ class ObjectStorage(S3Storage):  # type: ignore[misc]
         }
 
     def exists(self, name: str) -> bool:
-        """Whether there is such a file."""
         with _as_os_error():
             return bool(super().exists(name))
 
@@ -46,12 +45,10 @@ class ObjectStorage(S3Storage):  # type: ignore[misc]
             return int(super().size(name))
 
     def delete(self, name: str) -> None:
-        """Removes the file, if it is there."""
         with _as_os_error():
             super().delete(name)
 
     def listdir(self, path: str) -> tuple[list[str], list[str]]:
-        """Names of folders and of files."""
         with _as_os_error():
             return super().listdir(path)
 

@@ -137,6 +137,12 @@ def heat_map(
     digits: int = 2,
 ) -> HeatMap:
     """A square for each value, the stronger the nearer to ``top``; 0 and less have no colour, None has no square."""
+    known = [
+        (row, column, value)
+        for row, line in enumerate(cells)
+        for column, value in enumerate(line)
+        if value is not None
+    ]
     squares = tuple(
         HeatCell(
             x=GUTTER + column * CELL_WIDTH,
@@ -144,16 +150,9 @@ def heat_map(
             strength=round(_STRONGEST * min(max(value / (top or 1.0), 0.0), 1.0), 3),
             text=f"{value:.{digits}f}",
         )
-        for row, line in enumerate(cells)
-        for column, value in enumerate(line)
-        if value is not None
+        for row, column, value in known
     )
-    words = "; ".join(
-        f"{rows[row]}, {columns[column]}: {value:.{digits}f}"
-        for row, line in enumerate(cells)
-        for column, value in enumerate(line)
-        if value is not None
-    )
+    words = "; ".join(f"{rows[row]}, {columns[column]}: {value:.{digits}f}" for row, column, value in known)
     return HeatMap(
         title=title,
         cells=squares,

@@ -26,11 +26,9 @@ class ProgressBar:
         )
 
     def advance(self) -> None:
-        """One more is done."""
         self._bar.update(1)
 
     def move_to(self, done: int) -> None:
-        """So many are done."""
         self._bar.update(done - self._bar.n)
         self._bar.refresh()
 
@@ -40,5 +38,4 @@ class ProgressBar:
             self._bar.write(text, file=self._bar.fp)
 
     def close(self) -> None:
-        """Leaves the bar as it stands."""
         self._bar.close()

@@ -35,7 +35,6 @@ class RequestLogMiddleware(RequestMiddleware):
 
     @staticmethod
     def format_request(request: HttpRequest) -> str:
-        """Method and path."""
         path = _KEYED.sub(r"\1…", request.path)
         return f"{request.method} {path}"
 

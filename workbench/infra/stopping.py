@@ -1,7 +1,5 @@
 """Whether this process is about to end: told by the application server, read by answers that go on."""
 
-from __future__ import annotations
-
 import threading
 
 STOPPING = threading.Event()

@@ -13,5 +13,4 @@ class SubscribingConfig(AppConfig):
     module: Django takes every AppConfig that it finds there for the app's own."""
 
     def ready(self) -> None:
-        """Subscribes."""
         import_module(f"{self.name}.subscriptions")

@@ -14,7 +14,7 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.runs.models import RoleChoice
+from workbench.runs.models import require_role
 
 from .models import TO_ADJUDICATE, Adjudication, Outcome, Pair, PairState, Slot, SlotState, SourceChoice
 from .work import label_of_pair
@@ -50,8 +50,7 @@ def pair_adjudicate(*, actor: User, pair: Pair, role: str, comment: str = "") ->
     Raises :class:`NotAllowed` for those who may not review, or who labelled the pair themselves; :class:`Conflict`
     when it is not disputed (any more).
     """
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     with transaction.atomic():
         locked = _to_decide(actor=actor, pair=pair)
         given = [place.role for place in judgments_of(locked)]
@@ -86,7 +85,6 @@ def pair_set_aside(*, actor: User, pair: Pair, comment: str) -> None:
             actor=actor,
             action=Action.LABELING_PAIR_SET_ASIDE,
             obj=locked,
-            collection_id=locked.collection_id,
             before={"state": locked.state},
             after={"state": PairState.SET_ASIDE},
             reason=comment[:300],

@@ -114,7 +114,7 @@ def _model(judge: str, judged: Pairs, people: Pairs, *, is_blind: bool) -> Model
         kappa=pair.kappa,
         alpha=together.alpha,
         # Judges stand in the order of their names; people come first here.
-        confusion=pair.confusion if pair.first == PEOPLE else _transposed(pair.confusion),
+        confusion=pair.confusion if pair.first == PEOPLE else tuple(zip(*pair.confusion, strict=True)),
         by_role=_slices(judged, people, lambda row: row.role.value, order=[role.value for role in Role]),
         by_type=_slices(judged, people, lambda row: row.document_type or "–"),
         by_month=_slices(judged, people, lambda row: f"{row.created_at:%Y-%m}"),
@@ -141,10 +141,6 @@ def _against(judged: Pairs, people: Pairs, pairs: Iterable[tuple[str, str]]) -> 
             *_ratings([judged[pair] for pair in chosen]),
         ]
     )
-
-
-def _transposed(table: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-    return tuple(zip(*table, strict=True))
 
 
 def names_of(judges: set[str]) -> dict[str, str]:

@@ -77,7 +77,6 @@ def labels_dataset(*, actor: User, collection: Collection) -> bytes:
             actor=actor,
             action=Action.LABELS_DATASET_EXPORTED,
             obj=collection,
-            collection_id=collection.pk,
             after={"labels": len(rows)},
         )
     target = io.BytesIO()

@@ -93,8 +93,6 @@ class _SetForm(forms.Form):
 
 
 class FillForm(_SetForm):
-    """Pairs from finished runs."""
-
     limit = forms.IntegerField(
         label=_("At most"), min_value=1, max_value=MAX_PAIRS, initial=200, help_text=_("Pairs to add.")
     )
@@ -112,14 +110,10 @@ class SupplyForm(forms.Form):
 
 
 class ElusionForm(_SetForm):
-    """A random sample of discarded candidates."""
-
     size = forms.IntegerField(label=_("Sample size"), min_value=1, max_value=MAX_PAIRS, initial=100)
 
 
 class GuidelineForm(forms.Form):
-    """A new version of the guidelines."""
-
     body = forms.CharField(
         label=_("Guidelines"), max_length=20_000, widget=forms.Textarea(attrs={"rows": 12})
     )
@@ -155,14 +149,10 @@ class ImportForm(forms.Form):
 
 
 class AnswerForm(forms.Form):
-    """An annotator's role."""
-
     role = forms.CharField(max_length=12)
 
 
 class PassForm(forms.Form):
-    """Can't tell, or later."""
-
     kind = forms.CharField(max_length=12)
 
 

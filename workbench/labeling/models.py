@@ -92,8 +92,6 @@ class LabelImport(models.Model):
 
 
 class LabelQuerySet(models.QuerySet["Label"]):
-    """Labels, filtered by what a user may read."""
-
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> LabelQuerySet:
         """Those in collections where the user holds the permission, of documents that are open to the user."""
         return self.filter(member_condition(user, permission, prefix="collection"), open_to(user, "document"))
@@ -297,21 +295,16 @@ class Project(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        """The project's page."""
         return reverse("labeling:project", args=[self.pk])
 
 
 class PairOrigin(models.TextChoices):
-    """Where a pair comes from."""
-
     RUN = "run", _("a run")
     DISCARDED = "discarded", _("a sample of discarded candidates")
     IMPORT = "import", _("an imported file")
 
 
 class PairState(models.TextChoices):
-    """How far people are with a pair."""
-
     OPEN = "open", _("open")
     DISPUTED = "disputed", _("people disagree")
     UNCLEAR = "unclear", _("nobody can tell")
@@ -324,8 +317,6 @@ TO_ADJUDICATE = (PairState.DISPUTED, PairState.UNCLEAR)
 
 
 class PairQuerySet(models.QuerySet["Pair"]):
-    """Pairs, filtered by what a user may do."""
-
     def visible_to(self, user: User, permission: Permission) -> PairQuerySet:
         """Those in collections where the user holds the permission, of documents that are open to the user and not
         deleted: whoever gets a pair reads its text."""
@@ -385,16 +376,12 @@ class Pair(models.Model):
 
 
 class SlotState(models.TextChoices):
-    """Where a place for one label is."""
-
     WAITING = "waiting", _("waiting")
     HELD = "held", _("being labelled")
     LABELLED = "labelled", _("labelled")
 
 
 class SlotQuerySet(models.QuerySet["Slot"]):
-    """Places, filtered by what a user may do."""
-
     def visible_to(self, user: User, permission: Permission) -> SlotQuerySet:
         """Those of pairs that the user sees with the permission (:class:`PairQuerySet`)."""
         member = member_condition(user, permission, prefix="pair__collection")
@@ -458,8 +445,6 @@ class Slot(models.Model):
 
 
 class PassKind(models.TextChoices):
-    """Why somebody passed a pair over."""
-
     UNSURE = "unsure", _("can't tell")
     LATER = "later", _("later")
 
@@ -481,8 +466,6 @@ class Pass(models.Model):
 
 
 class Outcome(models.TextChoices):
-    """What an adjudicator found."""
-
     FIRST = "first", _("the first is right")
     SECOND = "second", _("the second is right")
     BOTH_WRONG = "both_wrong", _("both are wrong")

@@ -40,7 +40,6 @@ class Place:
 
 
 def place_of(candidate: Candidate) -> Place:
-    """Where a candidate's anchor stands."""
     return Place(
         document_id=candidate.document_id,
         page_start=candidate.anchor_page_start,

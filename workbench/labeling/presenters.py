@@ -63,7 +63,7 @@ def projects_page(*, user: User, form: Any) -> dict[str, Any]:
         )
         .order_by("-is_open", "-id")
     )
-    labels_in = set(_collections_with(user, Permission.LABEL))
+    labels_in = set(Collection.objects.visible_to(user, Permission.LABEL).values_list("pk", flat=True))
     return {
         "projects": [
             {
@@ -174,7 +174,7 @@ def desk(*, project: Project, user: User, slot: Slot | None, page_num: int | Non
         "project": project,
         "slot": slot,
         "own": own,
-        "may_undo": own.done > 0 or user_has_passed(user=user, project=project),
+        "may_undo": own.done > 0 or Pair.objects.filter(project=project, passes__person=user).exists(),
     }
     if slot is not None:
         address = reverse("labeling:work", args=[project.pk])
@@ -197,17 +197,11 @@ def pair_context(pair: Pair, *, user: User, address: str, page_num: int | None =
         ],
         "breadcrumb": reading.breadcrumb,
         "scope": pair,
-        "page_url": f"{pair.document.get_absolute_url()}?page={pair.page_start}",
+        "page_url": _page_url(pair),
     }
 
 
-def user_has_passed(*, user: User, project: Project) -> bool:
-    """Whether the person passed over a pair of the project."""
-    return Pair.objects.filter(project=project, passes__person=user).exists()
-
-
 def corrected_page(*, user: User) -> dict[str, Any]:
-    """Where a person was corrected."""
     return {
         "rows": [
             {"correction": row, "by": CORRECTED_BY[row.by], "page_url": _page_url(row.pair)}
@@ -222,7 +216,6 @@ def corrected_page(*, user: User) -> dict[str, Any]:
 
 
 def adjudication_page(*, user: User) -> dict[str, Any]:
-    """Pairs that wait for a third person."""
     return {
         "pairs": disputes(user=user).select_related("document", "project")[:100],
         "tabs": tabs(user=user, active="adjudication"),
@@ -259,10 +252,6 @@ def dispute_page(
         "comment": comment,
         "crumbs": _crumbs((_("Adjudication"), reverse("labeling:adjudication")), here=_("Disputed pair")),
     }
-
-
-def _collections_with(user: User, permission: Permission) -> list[int]:
-    return list(Collection.objects.visible_to(user, permission).values_list("pk", flat=True))
 
 
 def _page_url(pair: Pair) -> str:

@@ -28,7 +28,6 @@ SET_ASIDE = PairState.SET_ASIDE.value
 
 @require_GET
 def adjudication(request: HttpRequest) -> HttpResponse:
-    """Pairs that wait for a third person."""
     return render(request, "labeling/adjudication.html", presenters.adjudication_page(user=request.user))
 
 
@@ -67,7 +66,6 @@ def _decide(request: HttpRequest, pair: Pair, form: AdjudicationForm) -> None:
 @require_GET
 @from_replica
 def agreement(request: HttpRequest) -> HttpResponse:
-    """How alike people judge, and the models like people."""
     context = agreement_page.agreement_page(user=request.user, query=request.GET)
     return render(request, "labeling/agreement.html", context)
 

@@ -103,7 +103,6 @@ def labels_read() -> tuple[Resolution, tuple[LabelRow, ...], int]:
 
 
 def gold_read() -> tuple[LabelRow, ...]:
-    """The gold of ``labels_read`` alone."""
     labels = Label.objects.standing().filter(blind=True, collection__contributes_to_training=True)
     labels = labels.exclude(source=LabelSource.LLM.value).exclude(of_undecided_card())
     labels = labels.select_related("collection", "document", "guideline", "label_import").order_by("id")

@@ -93,7 +93,6 @@ def labels_from_verdicts(*, run: Run, verdicts: Iterable[Verdict]) -> int:
     audit_work(
         action=Action.LABELS_RECORDED,
         obj=run,
-        collection_id=run.collection_id,
         after={"labels": len(labels), "source": SourceChoice.LLM},
     )
     return len(labels)

@@ -11,7 +11,6 @@ from .supply import project_fill, projects_to_fill
 
 @shared_task(name="labeling.fill")
 def fill(*, project_id: int) -> None:
-    """Adds pairs to one project."""
     project_fill(project_id=project_id)
 
 

@@ -146,7 +146,6 @@ def labels_import(
             actor=actor,
             action=Action.LABELS_IMPORTED,
             obj=batch,
-            collection_id=collection.pk,
             after={"sha256": digest, "source": source, "labels": len(labels), "is_gold": is_gold},
         )
     report.added = len(labels)

@@ -25,6 +25,7 @@ from workbench.errors import WorkbenchError
 from workbench.infra.imports import file_text
 from workbench.review.blindness import require_sight, require_sight_of_collection
 from workbench.runs.models import Candidate, Run, RunStatus
+from workbench.runs.records import anchor_of
 
 from .models import Label
 from .selectors import labels_for_training
@@ -87,29 +88,17 @@ def run_text(*, actor: User, collection: Collection, strategy: str) -> str:
 
 
 def _newest_runs(collection: Collection, strategy: str) -> dict[str, Run]:
-    """The newest finished run of each topic."""
     runs = Run.objects.filter(collection=collection, strategy=strategy, status=RunStatus.DONE)
     return {question_hash(run.question.text): run for run in runs.select_related("question").order_by("pk")}
 
 
 def _passage_of_label(label: Label) -> str:
-    scope = CandidateScope(
-        page_start=label.page_start,
-        page_end=label.page_end,
-        line_start=label.line_start,
-        line_end=label.line_end,
-    )
+    scope = CandidateScope.model_validate(label, from_attributes=True)
     return candidate_id(scope, document=f"d{label.document_id}")
 
 
 def _passage_of_candidate(candidate: Candidate) -> str:
-    scope = CandidateScope(
-        page_start=candidate.anchor_page_start,
-        page_end=candidate.anchor_page_end,
-        line_start=candidate.anchor_line_start,
-        line_end=candidate.anchor_line_end,
-    )
-    return candidate_id(scope, document=f"d{candidate.document_id}")
+    return candidate_id(anchor_of(candidate), document=f"d{candidate.document_id}")
 
 
 def _text(lines: Iterable[str]) -> str:

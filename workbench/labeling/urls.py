@@ -1,7 +1,5 @@
 """Addresses of the labeling workbench."""
 
-from __future__ import annotations
-
 from django.urls import path
 
 from . import quality_views, views

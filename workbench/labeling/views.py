@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
+from typing import Any
 
 from django.contrib import messages
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -62,78 +65,63 @@ def _project(request: HttpRequest, project: Project, *, status: int = 200, **cha
 
 @require_POST
 def fill(request: HttpRequest, pk: int) -> HttpResponse:
-    """Adds pairs from finished runs."""
     found = presenters.project_for(user=request.user, pk=pk)
-    form = FillForm(request.POST, project=found)
-    if form.is_valid():
-        with refused_in(form):
-            supplied = supply.pairs_add_from_runs(
-                actor=request.user,
-                project=found,
-                limit=form.cleaned_data["limit"],
-                question_set=form.cleaned_data["question_set"],
-            )
-            messages.success(request, _supplied(supplied))
-            return redirect(found)
-    return _project(request, found, status=422, **_shown(request, found, fill_form=form))
+
+    def act(given: dict[str, Any]) -> str:
+        return _supplied(supply.pairs_add_from_runs(actor=request.user, project=found, **given))
+
+    return _carried_out(request, found, act, fill_form=FillForm(request.POST, project=found))
 
 
 @require_POST
 def supply_change(request: HttpRequest, pk: int) -> HttpResponse:
     """How many pairs are to wait for annotators."""
     found = presenters.project_for(user=request.user, pk=pk)
-    form = SupplyForm(request.POST)
-    if form.is_valid():
-        with refused_in(form):
-            project_acts.project_supply(
-                actor=request.user, project=found, keep_waiting=form.cleaned_data["keep_waiting"]
-            )
-            messages.success(request, _("Saved."))
-            return redirect(found)
-    return _project(request, found, status=422, **_shown(request, found, supply_form=form))
+
+    def act(given: dict[str, Any]) -> str:
+        project_acts.project_supply(actor=request.user, project=found, **given)
+        return _("Saved.")
+
+    return _carried_out(request, found, act, supply_form=SupplyForm(request.POST))
 
 
 @require_POST
 def elusion(request: HttpRequest, pk: int) -> HttpResponse:
-    """Draws a random sample of discarded candidates."""
     found = presenters.project_for(user=request.user, pk=pk)
+
+    def act(given: dict[str, Any]) -> str:
+        sample = supply.elusion_draw(actor=request.user, project=found, seed=secrets.randbits(32), **given)
+        drawn = sample.pairs.count()
+        return ngettext(
+            "%(n)d of %(all)d discarded passages drawn.", "%(n)d of %(all)d discarded passages drawn.", drawn
+        ) % {"n": drawn, "all": sample.population}
+
     form = ElusionForm(request.POST, project=found, prefix="elusion")
-    if form.is_valid():
-        with refused_in(form):
-            sample = supply.elusion_draw(
-                actor=request.user,
-                project=found,
-                size=form.cleaned_data["size"],
-                question_set=form.cleaned_data["question_set"],
-                seed=secrets.randbits(32),
-            )
-            drawn = sample.pairs.count()
-            messages.success(
-                request,
-                ngettext(
-                    "%(n)d of %(all)d discarded passages drawn.",
-                    "%(n)d of %(all)d discarded passages drawn.",
-                    drawn,
-                )
-                % {"n": drawn, "all": sample.population},
-            )
-            return redirect(found)
-    return _project(request, found, status=422, **_shown(request, found, elusion_form=form))
+    return _carried_out(request, found, act, elusion_form=form)
 
 
 @require_POST
 def guidelines(request: HttpRequest, pk: int) -> HttpResponse:
-    """A new version of the guidelines."""
     found = presenters.project_for(user=request.user, pk=pk)
-    form = GuidelineForm(request.POST)
+
+    def act(given: dict[str, Any]) -> str:
+        version = project_acts.guideline_write(actor=request.user, project=found, **given)
+        return _("Version %(n)d is published.") % {"n": version.number}
+
+    return _carried_out(request, found, act, guideline_form=GuidelineForm(request.POST))
+
+
+def _carried_out(
+    request: HttpRequest, project: Project, act: Callable[[dict[str, Any]], str], **sent: Form
+) -> HttpResponse:
+    """Carries out what a valid form asks for and says what ``act`` says; else the project with the form as it was
+    sent."""
+    (form,) = sent.values()
     if form.is_valid():
         with refused_in(form):
-            version = project_acts.guideline_write(
-                actor=request.user, project=found, body=form.cleaned_data["body"]
-            )
-            messages.success(request, _("Version %(n)d is published.") % {"n": version.number})
-            return redirect(found)
-    return _project(request, found, status=422, **_shown(request, found, guideline_form=form))
+            messages.success(request, act(form.cleaned_data))
+            return redirect(project)
+    return _project(request, project, status=422, **_shown(request, project, **sent))
 
 
 @require_POST
@@ -182,7 +170,6 @@ def _shown(request: HttpRequest, project: Project, **forms: object) -> dict[str,
 
 @require_POST
 def set_open(request: HttpRequest, pk: int) -> HttpResponse:
-    """Closes the project, or opens it again."""
     found = presenters.project_for(user=request.user, pk=pk)
     with told(request):
         project_acts.project_close(actor=request.user, project=found, is_open=request.POST.get("open") == "1")
@@ -249,7 +236,6 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def release(request: HttpRequest, pk: int) -> HttpResponse:
-    """Clears the desk."""
     slot = presenters.slot_for(user=request.user, pk=pk)
     with told(request):
         desk_work.slot_release(actor=request.user, slot=slot)
@@ -294,5 +280,4 @@ def _supplied(supplied: supply.Supplied) -> str:
 
 @require_GET
 def corrected(request: HttpRequest) -> HttpResponse:
-    """Where this person was corrected."""
     return render(request, "labeling/corrected.html", presenters.corrected_page(user=request.user))

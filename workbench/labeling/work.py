@@ -6,7 +6,6 @@ comes next is drawn per person: mostly the most uncertain, always with a fixed r
 
 from __future__ import annotations
 
-import hashlib
 from datetime import timedelta
 
 from django.db import transaction
@@ -22,7 +21,7 @@ from workbench.audit.actions import Action
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.runs.models import RoleChoice
+from workbench.runs.models import require_role
 
 from .models import (
     GuidelineVersion,
@@ -37,6 +36,7 @@ from .models import (
     SourceChoice,
 )
 from .services import judgment, label_retract
+from .supply import part
 
 #: How long a pair stays with its annotator without a sign of life.
 LEASE = timedelta(minutes=15)
@@ -76,8 +76,7 @@ def slot_answer(*, actor: User, slot: Slot, role: str) -> Slot:
     A known answer is compared and leaves no label. The same answer twice (a repeated request) counts once. Raises
     :class:`WorkbenchError` for an unknown role, :class:`Conflict` when the pair went to somebody else meanwhile.
     """
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     with transaction.atomic():
         locked = _own_slot(actor=actor, slot=slot)
         if locked.state == SlotState.LABELLED:
@@ -145,7 +144,6 @@ def undo_last(*, actor: User, project: Project) -> Slot:
 
 
 def guideline_current(*, collection_id: int) -> GuidelineVersion | None:
-    """The newest guidelines of a collection."""
     return GuidelineVersion.objects.filter(collection_id=collection_id).order_by("-number").first()
 
 
@@ -154,8 +152,7 @@ def guideline_current(*, collection_id: int) -> GuidelineVersion | None:
 
 def draw(*, project_id: int, person_id: int, number: int) -> float:
     """A number in [0, 1), the same for the same person at the same place of their work."""
-    digest = hashlib.sha256(f"draw:{project_id}:{person_id}:{number}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64
+    return part(f"draw:{project_id}:{person_id}:{number}")
 
 
 def _next_slot(*, actor: User, project: Project) -> Slot | None:
@@ -211,21 +208,20 @@ def _take_check(*, actor: User, project: Project) -> Slot | None:
     pair = known.order_by("shuffle", "id").first()
     if pair is None:
         return None
-    return Slot.objects.create(
-        pair=pair,
-        is_check=True,
-        person=actor,
-        state=SlotState.HELD,
-        held_until=timezone.now() + LEASE,
-        opened_at=timezone.now(),
-    )
+    slot = Slot(pair=pair, is_check=True)
+    _take(slot, actor=actor)
+    return slot
+
+
+#: What changes of a place when it is taken, or given back.
+_OCCUPATION = ("person", "state", "held_until", "opened_at", "role", "label", "decided_at")
 
 
 def _take(slot: Slot, *, actor: User) -> None:
     slot.person, slot.state = actor, SlotState.HELD
     slot.held_until, slot.opened_at = timezone.now() + LEASE, timezone.now()
     slot.role = slot.label = slot.decided_at = None
-    slot.save(update_fields=["person", "state", "held_until", "opened_at", "role", "label", "decided_at"])
+    slot.save(update_fields=_OCCUPATION if slot.pk else None)
 
 
 def _give_back(slot: Slot) -> None:
@@ -234,7 +230,7 @@ def _give_back(slot: Slot) -> None:
         return
     slot.person = slot.held_until = slot.opened_at = slot.role = slot.label = slot.decided_at = None
     slot.state = SlotState.WAITING
-    slot.save(update_fields=["person", "state", "held_until", "opened_at", "role", "label", "decided_at"])
+    slot.save(update_fields=_OCCUPATION)
 
 
 # --- parts ------------------------------------------------------------------------------------------
@@ -361,11 +357,5 @@ def _undo_pass(passed: Pass, *, actor: User) -> Slot:
         raise Conflict(_("Somebody else has that pair now."), code="claimed")
     if slot is None:
         slot = Slot(pair=pair, is_check=True)
-    _take(slot, actor=actor) if slot.pk else _start_check(slot, actor=actor)
+    _take(slot, actor=actor)
     return slot
-
-
-def _start_check(slot: Slot, *, actor: User) -> None:
-    slot.person, slot.state = actor, SlotState.HELD
-    slot.held_until, slot.opened_at = timezone.now() + LEASE, timezone.now()
-    slot.save(force_insert=True)

@@ -64,8 +64,6 @@ class TableCopy:
 
 @dataclass(frozen=True, slots=True)
 class FileCopy:
-    """A file of the store."""
-
     size: int
     sha256: str
 
@@ -273,7 +271,7 @@ def _load(made: Backup, folder: Path) -> None:
     names = _tables()
     if missing := set(made.tables) - set(names):
         raise Conflict(f"These tables are not in the database: {', '.join(sorted(missing))}.")
-    epoch = _highest_epoch()
+    epoch = max(Collection.objects.values_list("index_epoch", flat=True), default=0)
     guarded = _names(_GUARDED)
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -298,10 +296,6 @@ _GUARDED = """
     JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = 'public' AND NOT t.tgisinternal ORDER BY 1
 """
-
-
-def _highest_epoch() -> int:
-    return max(Collection.objects.values_list("index_epoch", flat=True), default=0)
 
 
 def _copy_in(cursor: Any, name: str, table: TableCopy, folder: Path) -> None:

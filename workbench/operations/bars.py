@@ -319,7 +319,6 @@ def _record(proposal: BarProposal, actor: User) -> None:
         actor=actor,
         action=Action.RISK_COMPUTED,
         obj=proposal,
-        collection_id=proposal.collection_id,
         after={
             "decides": proposal.decides,
             "promised": proposal.promised,

@@ -8,10 +8,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import administers
+from workbench.accounts.permissions import require_administrator
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
-from workbench.errors import Conflict, NotAllowed, WorkbenchError
+from workbench.errors import Conflict, WorkbenchError
 from workbench.runs.gateway import llm_control
 from workbench.runs.models import LLMControl
 
@@ -78,7 +78,6 @@ def budgets_change(
 
 
 def _locked(actor: User) -> LLMControl:
-    if not (actor.is_system or administers(actor)):
-        raise NotAllowed(_("Only an administrator of the installation does this."))
+    require_administrator(actor)
     llm_control()
     return LLMControl.objects.select_for_update().get(pk=1)

@@ -60,7 +60,6 @@ class KnownModel:
 
     @property
     def has_key(self) -> bool:
-        """Whether a key is sent with each call."""
         return bool(self.endpoint.api_key)
 
     @property
@@ -70,7 +69,6 @@ class KnownModel:
 
     @property
     def slugs(self) -> list[str]:
-        """The collections by the name that addresses use."""
         return [collection.slug for collection in self.collections]
 
     @property

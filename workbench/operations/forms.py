@@ -18,8 +18,6 @@ from .control import LARGEST_BUDGET
 
 
 class SwitchForm(forms.Form):
-    """Stopping or resuming the models."""
-
     reason = forms.CharField(label=_("Reason"), max_length=300)
 
 
@@ -64,8 +62,6 @@ def _amount(label: Promise) -> forms.DecimalField:
 
 
 class BudgetsForm(forms.Form):
-    """What a run and a month may cost."""
-
     run_budget = _amount(_("Most that a run may cost, USD"))
     month_budget = _amount(_("Most that a month may cost, USD"))
     reason = forms.CharField(label=_("Reason"), max_length=300)
@@ -90,8 +86,6 @@ class PriceForm(forms.Form):
 
 
 class PriceRemovalForm(forms.Form):
-    """Taking a price away."""
-
     model = forms.CharField(max_length=120, widget=forms.HiddenInput)
     reason = forms.CharField(label=_("Reason"), max_length=300)
 
@@ -121,16 +115,12 @@ class PromiseForm(forms.Form):
 
 
 class BarApplyForm(forms.Form):
-    """Putting a computed bar to use."""
-
     proposal = forms.ModelChoiceField(queryset=BarProposal.objects.none(), widget=forms.HiddenInput)
     seen_revision = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
     reason = forms.CharField(label=_("Reason"), max_length=500)
 
 
 class BarRemoveForm(forms.Form):
-    """Going back to what ships."""
-
     bar = forms.IntegerField(min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
     seen_revision = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
     reason = forms.CharField(label=_("Reason"), max_length=500)

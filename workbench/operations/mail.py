@@ -15,7 +15,6 @@ class UnsentMail(BaseEmailBackend):
     """Counts mails in the log, without a word of them: they hold links that set passwords."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
-        """None of them was sent."""
         if email_messages:
             logger.warning("mail.not_sent", mails=len(email_messages), hint="Set EMAIL_HOST.")
         return 0

@@ -11,15 +11,11 @@ from workbench.infra.leases import Retried
 
 
 class JobKind(models.TextChoices):
-    """What is done."""
-
     TRAIL = "trail", _("Verify the whole audit trail")
     VECTORS = "vectors", _("Compute missing vectors")
 
 
 class JobState(models.TextChoices):
-    """How far it is."""
-
     WAITING = "waiting", _("waiting")
     DONE = "done", _("done")
     FAILED = "failed", _("failed")

@@ -196,7 +196,6 @@ class Usage:
     unpriced: int = 0
 
     def add(self, row: dict[str, Any]) -> None:
-        """Adds a row of the ledger's sums."""
         self.calls += row["calls"]
         self.failed += row["failed"]
         self.input_tokens += row["input"]
@@ -238,7 +237,6 @@ class Ledger:
 
     @property
     def strategies(self) -> list[tuple[str, Usage]]:
-        """Strategies by cost."""
         return sorted(self.by_strategy.items(), key=lambda item: (-item[1].cost, item[0]))
 
     @property
@@ -267,7 +265,6 @@ class Ledger:
 
     @property
     def strategy_plot(self) -> BarPlot:
-        """Cost by strategy."""
         figures = [(name, float(use.cost), None, None) for name, use in self.strategies]
         return bar_plot(title=_("Cost by strategy, USD"), figures=figures, digits=4)
 

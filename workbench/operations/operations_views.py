@@ -39,13 +39,11 @@ def _require_operator(request: HttpRequest) -> None:
 @require_safe
 @from_replica
 def trust(request: HttpRequest) -> HttpResponse:
-    """Whether the machine is right and people check it."""
     return render(request, "ops/trust.html", trust_page(user=request.user, query=request.GET))
 
 
 @require_safe
 def tour(request: HttpRequest, number: int) -> HttpResponse:
-    """One step of the tour."""
     context = tour_page(user=request.user, number=number)
     if context is None:
         raise Http404
@@ -62,7 +60,6 @@ def tour_over(request: HttpRequest) -> HttpResponse:
 @require_safe
 @from_replica
 def progress(request: HttpRequest) -> HttpResponse:
-    """How the queue and its reviewers get on."""
     return render(request, "ops/progress.html", progress_page(user=request.user, query=request.GET))
 
 
@@ -95,14 +92,12 @@ def _page(
 @require_POST
 @asks_again
 def stop(request: HttpRequest) -> HttpResponse:
-    """The stop switch."""
     return _switch(request, control.llm_stop, _("Language models are stopped."))
 
 
 @require_POST
 @asks_again
 def resume(request: HttpRequest) -> HttpResponse:
-    """The switch back."""
     return _switch(request, control.llm_resume, _("Language models may be asked again."))
 
 
@@ -120,7 +115,6 @@ def _switch(request: HttpRequest, service: Callable[..., None], done: str) -> Ht
 @require_POST
 @asks_again
 def budgets(request: HttpRequest) -> HttpResponse:
-    """What a run and a month may cost."""
     _require_administrator(request)
     form = BudgetsForm(request.POST)
     if form.is_valid():
@@ -134,7 +128,6 @@ def budgets(request: HttpRequest) -> HttpResponse:
 @require_POST
 @asks_again
 def mail_trial(request: HttpRequest) -> HttpResponse:
-    """A mail to the administrator who asks."""
     with told(request):
         address = mail_try(actor=request.user)
         messages.success(request, _("The mail server took a mail to %(address)s.") % {"address": address})
@@ -161,7 +154,6 @@ def run_retry(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 @from_replica
 def cost_page(request: HttpRequest) -> HttpResponse:
-    """What models cost in a month."""
     _require_operator(request)
     first = costs.month_in(request.GET.get("month"))
     return render(request, "ops/costs.html", costs.costs_page(user=request.user, first=first))
@@ -170,7 +162,6 @@ def cost_page(request: HttpRequest) -> HttpResponse:
 @require_safe
 @from_replica
 def cost_export(request: HttpRequest) -> HttpResponse:
-    """The same as a file."""
     _require_operator(request)
     first = costs.month_in(request.GET.get("month"))
     body = costs.costs_csv(user=request.user, first=first)

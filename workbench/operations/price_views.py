@@ -47,7 +47,6 @@ def _set(request: HttpRequest) -> HttpResponse:
 @require_POST
 @asks_again
 def remove(request: HttpRequest) -> HttpResponse:
-    """Takes a price away."""
     form = PriceRemovalForm(request.POST)
     return _carried_out(
         request,

@@ -30,7 +30,6 @@ def versions_of(name: str) -> list[int]:
 
 
 def prompt_list() -> list[dict[str, Any]]:
-    """Every prompt in its newest version."""
     return [_row(name, versions_of(name)) for name in prompt_names()]
 
 

@@ -57,7 +57,6 @@ def compute(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @asks_again
 def apply(request: HttpRequest, slug: str) -> HttpResponse:
-    """Puts a computed bar to use."""
     collection = _managed(request, slug)
     form = BarApplyForm(request.POST)
     form.fields["proposal"].queryset = BarProposal.objects.filter(collection=collection)
@@ -76,7 +75,6 @@ def apply(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @asks_again
 def remove(request: HttpRequest, slug: str) -> HttpResponse:
-    """Back to what ships."""
     collection = _managed(request, slug)
     form = BarRemoveForm(request.POST)
     if not form.is_valid():

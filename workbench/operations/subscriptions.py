@@ -1,7 +1,5 @@
 """Tasks carry the request they come from, and are counted."""
 
-from __future__ import annotations
-
 from workbench.infra import task_context
 
 from .metrics import listeners

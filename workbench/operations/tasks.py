@@ -13,7 +13,6 @@ from .jobs import job_run, jobs_to_wake
 
 @shared_task(name="operations.bars")
 def bars(*, proposal_id: int) -> None:
-    """Computes the bar that keeps a collection's promise."""
     bars_compute(proposal_id=proposal_id)
 
 

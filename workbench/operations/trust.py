@@ -109,7 +109,6 @@ class Trust:
 
 
 def trust_of(*, collection: Collection) -> Trust:
-    """Every figure there is of the collection."""
     return Trust(
         conduct=conduct_of(collection=collection),
         lost=lost_unseen(collection=collection),

@@ -1,7 +1,5 @@
 """Addresses of operations; included at the root."""
 
-from __future__ import annotations
-
 from django.urls import path
 
 from . import endpoint_views as endpoints

@@ -21,7 +21,6 @@ from .tour import tour_is_due
 
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
-    """What waits for me."""
     context = {
         "may_ask": Permission.ASK in permissions_anywhere(user=request.user),
         "to_review": waiting_for(user=request.user).to_review,

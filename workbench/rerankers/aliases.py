@@ -14,7 +14,6 @@ from .models import AliasMove, AliasName, GateDecision, ModelAlias, ModelVersion
 
 
 def alias_version(name: str = AliasName.CHAMPION) -> ModelVersion | None:
-    """The version an alias names."""
     alias = ModelAlias.objects.select_related("version").filter(name=name).first()
     return alias.version if alias else None
 

@@ -155,7 +155,6 @@ class MoveViewSet(mixins.ListModelMixin, ReadersViewSet[AliasMove]):
     orderings = ("id", "alias", "created_at")
 
     def get_queryset(self) -> QuerySet[AliasMove]:
-        """All."""
         return selectors.moves_all()
 
 
@@ -172,7 +171,6 @@ class TrainingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ReadersV
     orderings = ("id", "state", "created_at")
 
     def get_queryset(self) -> QuerySet[TrainingRun]:
-        """All."""
         return selectors.trainings_all()
 
     @extend_schema(request=None, responses={202: shapes.TrainingSerializer})

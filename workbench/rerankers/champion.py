@@ -61,12 +61,10 @@ class ServedModel:
 
     @property
     def architecture(self) -> str:
-        """What it is: ``logistic``, or the name of a neural network."""
         return self.scorer.architecture
 
     @property
     def feature_version(self) -> int:
-        """The FEATURE_VERSION it was trained on."""
         return self.scorer.feature_version
 
     @property

@@ -144,7 +144,6 @@ def gate_policy() -> GatePolicy:
 
 
 def policy_of(schedule: TrainingSchedule) -> GatePolicy:
-    """What a schedule has the gate demand."""
     return GatePolicy(
         min_positives=schedule.min_positives,
         min_negatives=schedule.min_negatives,

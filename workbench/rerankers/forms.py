@@ -22,8 +22,6 @@ FIELDS = (
 
 
 class ScheduleForm(forms.Form):
-    """When to train, and what the gate demands."""
-
     is_on = forms.BooleanField(label=_("Train every month"), required=False)
     day = forms.IntegerField(label=_("Day of the month"), min_value=1, max_value=28)
     hour = forms.IntegerField(label=_("Hour (UTC)"), min_value=0, max_value=23)
@@ -43,11 +41,8 @@ class ScheduleForm(forms.Form):
 
     @classmethod
     def of(cls, schedule: TrainingSchedule, data: Any = None) -> ScheduleForm:
-        """The form with the schedule's values."""
         return cls(data, initial={name: getattr(schedule, name) for name in FIELDS})
 
 
 class ReasonForm(forms.Form):
-    """Why a model is rolled back to."""
-
     reason = forms.CharField(label=_("Why"), max_length=400, help_text=_("It goes on record."))

@@ -64,8 +64,6 @@ class FeatureRow(models.Model):
 
 
 class SnapshotKind(models.TextChoices):
-    """What a snapshot is for."""
-
     TRAINING = "training", _("training set")
     GOLD = "gold", _("gold set")
 
@@ -128,8 +126,6 @@ class SnapshotLabel(models.Model):
 
 
 class Origin(models.TextChoices):
-    """Where a model comes from."""
-
     TRAINED = "trained", _("trained here")
     SEED = "seed", _("came with the product")
 
@@ -172,7 +168,6 @@ class ModelVersion(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        """The model card."""
         return reverse("models:version", args=[self.number])
 
     @property
@@ -202,8 +197,6 @@ ACTIVE_STATES = (RunState.QUEUED, RunState.COLLECTING, RunState.TRAINING, RunSta
 
 
 class Trigger(models.TextChoices):
-    """What started a training."""
-
     SCHEDULE = "schedule", _("the schedule")
     PERSON = "person", _("a person")
     COMMAND = "command", _("a command")
@@ -248,18 +241,14 @@ class TrainingRun(Retried):
         return f"training {self.pk}"
 
     def get_absolute_url(self) -> str:
-        """The page of the training."""
         return reverse("models:training", args=[self.pk])
 
     @property
     def is_active(self) -> bool:
-        """Whether more is to come."""
         return self.state in ACTIVE_STATES
 
 
 class Outcome(models.TextChoices):
-    """What the gate said."""
-
     DEPLOYED = "deployed", _("deployed")
     KEPT = "kept", _("champion kept")
     REFUSED = "refused", _("refused")
@@ -336,8 +325,6 @@ class ModelAlias(models.Model):
 
 
 class MoveKind(models.TextChoices):
-    """Why an alias moved."""
-
     DEPLOYED = "deployed", _("deployed by the gate")
     ROLLED_BACK = "rolled_back", _("rolled back")
     SEEDED = "seeded", _("came with the product")

@@ -424,7 +424,6 @@ def _in_words(rows: Iterable[DriftRow], words: Mapping[str, Any]) -> list[DriftR
 
 
 def label_page(*, label: Label) -> dict[str, Any]:
-    """From a label to every model that learned from it."""
     return {
         "crumbs": _crumbs(_("Label %(number)d") % {"number": label.pk}),
         "label": label,

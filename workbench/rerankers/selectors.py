@@ -30,7 +30,6 @@ def labels_since_last_training() -> int:
 
 
 def labels_of_last_days(days: int) -> int:
-    """Labels that may be used and came in the last days."""
     usable = Label.objects.standing().filter(collection__contributes_to_training=True)
     return usable.filter(created_at__gt=Now() - timedelta(days=days)).count()
 
@@ -43,7 +42,6 @@ def blind_share_now() -> float:
 
 
 def trainings_all() -> QuerySet[TrainingRun]:
-    """Every training with what came of it, the newest first."""
     return TrainingRun.objects.select_related(
         "requested_by",
         "snapshot",
@@ -72,17 +70,14 @@ def versions_all() -> QuerySet[ModelVersion]:
 
 
 def decisions_newest(*, limit: int) -> list[GateDecision]:
-    """The gate's newest decisions, the newest first."""
     return list(
         GateDecision.objects.select_related("challenger", "champion", "run__requested_by", "gold")[:limit]
     )
 
 
 def decisions_of(*, version: ModelVersion) -> QuerySet[GateDecision]:
-    """The decisions on a model as challenger, the newest first."""
     return version.decisions.select_related("champion", "run", "gold").order_by(F("id").desc())
 
 
 def moves_all() -> QuerySet[AliasMove]:
-    """Who served when, and what was in shadow, the newest first."""
     return AliasMove.objects.select_related("version", "before", "moved_by", "decision")

@@ -13,7 +13,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
-from workbench.accounts.permissions import Permission, administers, permissions_anywhere
+from workbench.accounts.permissions import (
+    Permission,
+    administers,
+    permissions_anywhere,
+    require_administrator,
+)
 from workbench.audit.actions import Action
 from workbench.audit.locks import LockSpace, advisory_lock
 from workbench.audit.services import audit_record
@@ -58,11 +63,6 @@ def may_read(*, user: User) -> bool:
 def _require_admin(user: User) -> None:
     if not may_train(user=user):
         raise NotAllowed(_("Only admins may do this."))
-
-
-def _require_mover(user: User) -> None:
-    if not may_move(user=user):
-        raise NotAllowed(_("Only an administrator of the installation does this."))
 
 
 # --- starting ---------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def schedule_change(*, actor: User, **values: Any) -> TrainingSchedule:
 
     Raises :class:`NotAllowed` or :class:`WorkbenchError` for values outside their range.
     """
-    _require_mover(actor)
+    require_administrator(actor)
     schedule_current()
     names = sorted(values)
     try:
@@ -262,11 +262,11 @@ def _passed_over(reason: str) -> Considered:
 
 def model_roll_back(*, actor: User, version: ModelVersion, reason: str) -> None:
     """A version that once passed serves again. Raises as :func:`champion.champion_roll_back`, or NotAllowed."""
-    _require_mover(actor)
+    require_administrator(actor)
     champion.champion_roll_back(actor=actor, version=version, reason=reason)
 
 
 def model_shadow(*, actor: User, version: ModelVersion | None) -> None:
     """A model scores live candidates without deciding, or (None) no longer does."""
-    _require_mover(actor)
+    require_administrator(actor)
     champion.shadow_set(actor=actor, version=version)

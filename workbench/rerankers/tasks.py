@@ -18,7 +18,6 @@ from .unmatched import run_match
 
 @shared_task(name="models.train")
 def train(*, run_id: int) -> None:
-    """Carries out a queued training."""
     run_training(run_id=run_id)
 
 
@@ -26,7 +25,6 @@ def train(*, run_id: int) -> None:
     name="models.log", autoretry_for=(Exception,), max_retries=5, retry_backoff=60, retry_jitter=True
 )
 def log(*, run_id: int) -> None:
-    """Writes an ended training down in MLflow."""
     training_log(run_id=run_id)
 
 
@@ -38,7 +36,6 @@ def match(*, import_id: int) -> None:
 
 @shared_task(name="learning.shadow")
 def shadow(*, run_id: int) -> None:
-    """Scores the candidates of an arbitrated run with the model in shadow."""
     run_shadow(run_id=run_id)
 
 

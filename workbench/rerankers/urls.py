@@ -1,7 +1,5 @@
 """Addresses of the models."""
 
-from __future__ import annotations
-
 from django.urls import path
 
 from . import views

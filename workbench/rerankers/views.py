@@ -38,14 +38,12 @@ def for_readers(view: View) -> View:
 @require_GET
 @for_readers
 def models(request: HttpRequest) -> HttpResponse:
-    """The champion, the gate's decisions, trainings, the schedule."""
     return render(request, "rerankers/models.html", presenters.models_page(user=request.user))
 
 
 @require_GET
 @for_readers
 def version(request: HttpRequest, pk: int) -> HttpResponse:
-    """A model card."""
     found = selectors.version_for(number=pk)
     return render(
         request, "rerankers/version.html", presenters.version_page(version=found, user=request.user)
@@ -55,7 +53,6 @@ def version(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @for_readers
 def training(request: HttpRequest, pk: int) -> HttpResponse:
-    """One training."""
     run = selectors.training_for(pk=pk)
     return render(request, "rerankers/training.html", presenters.training_page(run=run, user=request.user))
 
@@ -75,14 +72,12 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @for_readers
 def drift(request: HttpRequest) -> HttpResponse:
-    """How often people overrule the machine."""
     return render(request, "rerankers/drift.html", presenters.drift_page(user=request.user))
 
 
 @require_GET
 @for_readers
 def label(request: HttpRequest, pk: int) -> HttpResponse:
-    """The models that learned from a label."""
     found = get_object_or_404(
         Label.objects.visible_to(request.user)
         .exclude(of_hidden_card(user=request.user))
@@ -95,7 +90,6 @@ def label(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @for_readers
 def start(request: HttpRequest) -> HttpResponse:
-    """Retrain now."""
     with told(request):
         run = services.training_start(actor=request.user)
         return redirect(run)
@@ -112,7 +106,6 @@ def plan(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_readers
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    """Stop a training."""
     run = selectors.training_for(pk=pk)
     with told(request, _("The training was stopped.")):
         services.training_cancel(actor=request.user, run=run)
@@ -138,7 +131,6 @@ def roll_back(request: HttpRequest, pk: int) -> HttpResponse:
 @for_readers
 @asks_again
 def shadow(request: HttpRequest, pk: int) -> HttpResponse:
-    """Put a model in shadow, or take it out."""
     found = selectors.version_for(number=pk)
     ends = request.POST.get("end") == "1"
     done = (
@@ -153,7 +145,6 @@ def shadow(request: HttpRequest, pk: int) -> HttpResponse:
 @for_readers
 @asks_again
 def schedule(request: HttpRequest) -> HttpResponse:
-    """When to train, and what the gate demands."""
     form = ScheduleForm.of(services.schedule_current(), request.POST)
     if form.is_valid():
         with told(request, _("The schedule was changed.")):

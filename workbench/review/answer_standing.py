@@ -23,8 +23,6 @@ from .signing import items_to_decide
 
 
 class AnswerState(StrEnum):
-    """The state of an answer."""
-
     NONE = "none"  # the run is under way, failed or was stopped
     PROVISIONAL = (
         "provisional"  # people decide on passages yet, or one of them was changed since it was written

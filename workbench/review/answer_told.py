@@ -68,7 +68,6 @@ def _waiting(item: QueueItem, standing: Standing) -> dict[str, Any]:
 
 
 def _near(row: Candidate, run: Run) -> dict[str, Any]:
-    """A near passage."""
     holds, lacks = near_terms(row, run)
     return {
         "candidate": row.pk,

@@ -145,7 +145,6 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet[Ru
     orderings = ("id", "status", "review_state", "strategy", "created_at")
 
     def get_queryset(self) -> QuerySet[Run]:
-        """Only those visible to the caller."""
         runs = Run.objects.visible_to(self.request.user).select_related("collection", "question")
         return runs.annotate(is_withheld=of_withheld_run(user=self.request.user, run="pk"))
 
@@ -294,7 +293,6 @@ class CandidateViewSet(
     orderings = ("id", "document")
 
     def get_queryset(self) -> QuerySet[Candidate]:
-        """Only those of runs visible to the caller."""
         runs = Run.objects.visible_to(self.request.user)
         return (
             Candidate.objects.filter(run__in=runs.values("pk"))
@@ -371,7 +369,6 @@ class ReviewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSet
     orderings = ("id", "action", "created_at")
 
     def get_queryset(self) -> QuerySet[Review]:
-        """Only those of runs visible to the caller."""
         runs = Run.objects.visible_to(self.request.user)
         shown = reviews_shown(user=self.request.user)
         return shown.filter(run__in=runs.values("pk")).select_related("reviewer")

@@ -29,7 +29,6 @@ class CandidateThen:
 
     @property
     def changed_since(self) -> bool:
-        """Whether the role has changed since."""
         return self.role != self.role_now
 
 

@@ -294,7 +294,6 @@ def _record(action: Action, bulk: BulkApproval, items: list[QueueItem]) -> None:
             actor=bulk.actor,
             action=action,
             obj=collection,
-            collection_id=collection.pk,
             after={
                 "bulk": bulk.pk,
                 "filter": bulk.query,

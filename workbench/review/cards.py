@@ -50,7 +50,6 @@ def dom_id(candidate: Candidate | Outline) -> str:
 
 
 def item_of(candidate: Candidate) -> QueueItem | None:
-    """The queue item of the candidate."""
     return getattr(candidate, "queue_item", None)
 
 
@@ -246,7 +245,6 @@ def decision_of(review: Review | None) -> dict[str, Any] | None:
 
 
 def is_reviewable(run: Run) -> bool:
-    """Whether the run can be decided now."""
     return run.status == RunStatus.DONE and run.review_state != ReviewState.SIGNED
 
 
@@ -259,7 +257,6 @@ def may_decide(*, run: Run, user: User) -> bool:
 
 
 def single_card(*, candidate: Candidate, user: User) -> dict[str, Any]:
-    """The context of a single card."""
     run = candidate.run
     reviewer = user if may_decide(run=run, user=user) else None
     card = card_of(candidate, run=run, sight=Sight(user), reviewer=reviewer)

@@ -22,6 +22,7 @@ from workbench.audit.actions import Action
 from workbench.audit.services import audit_work
 from workbench.documents.models import Document, OfferState, VersionOffer
 from workbench.runs.models import Candidate
+from workbench.runs.records import span_of
 
 from .models import CarriedAnchor, CarriedState, Review
 from .selectors import REVIEWS, current_review
@@ -114,10 +115,7 @@ def _span(candidate: Candidate) -> Span:
     taken = next(iter(candidate.taken_over), None)  # type: ignore[attr-defined]
     if taken is not None:
         return (taken.page_start, taken.line_start), (taken.page_end, taken.line_end)
-    return (
-        (candidate.anchor_page_start, candidate.anchor_line_start),
-        (candidate.anchor_page_end, candidate.anchor_line_end),
-    )
+    return span_of(candidate)
 
 
 def _take(anchor: DecidedAnchor, *, newer: Document, key: str, match: AnchorMatch) -> int:

@@ -82,7 +82,6 @@ class CommentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiViewSe
     orderings = ("id", "created_at")
 
     def get_queryset(self) -> QuerySet[Comment]:
-        """Only those of runs visible to the caller."""
         runs = Run.objects.visible_to(self.request.user)
         rows = comments_shown(user=self.request.user)
         return rows.filter(run__in=runs.values("pk")).select_related("author")
@@ -115,7 +114,6 @@ class NotificationViewSet(mixins.ListModelMixin, ApiViewSet[Notification]):
     orderings = ("id", "kind", "created_at")
 
     def get_queryset(self) -> QuerySet[Notification]:
-        """The caller's own."""
         return Notification.objects.visible_to(self.request.user).select_related("actor")
 
     @extend_schema(request=NotificationsReadSerializer, responses={204: None})

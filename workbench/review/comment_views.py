@@ -22,7 +22,6 @@ PAGE_SIZE = 50
 
 @require_POST
 def comment(request: HttpRequest, pk: int) -> HttpResponse:
-    """Posts a comment on a run or one of its candidates."""
     run = run_for(user=request.user, pk=pk)
     form = CommentForm(request.POST)
     back = f"{run.get_absolute_url()}?tab=comments"
@@ -44,7 +43,6 @@ def comment(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def notification_list(request: HttpRequest) -> HttpResponse:
-    """The person's notifications, newest first, and their e-mail setting."""
     wish = notifications.wish_of(user=request.user)
     form = WishForm(request.POST or None, initial={"email": wish.email})
     if request.method == "POST" and form.is_valid():

@@ -58,7 +58,6 @@ def comment_add(*, actor: User, run: Run, body: str, candidate: Candidate | None
             actor=actor,
             action=Action.COMMENT_ADDED,
             obj=run,
-            collection_id=run.collection_id,
             after={
                 "comment": comment.pk,
                 "candidate_id": candidate.candidate_id if candidate else None,

@@ -19,7 +19,7 @@ from workbench.documents.models import Collection, Document
 from workbench.errors import Conflict, WorkbenchError
 from workbench.infra.crumbs import crumbs
 from workbench.runs.matches import marked
-from workbench.runs.models import Candidate, Comparison, RoleChoice, Run, RunQuerySet, RunStatus
+from workbench.runs.models import Candidate, Comparison, RoleChoice, Run, RunQuerySet, RunStatus, require_role
 from workbench.runs.records import anchor_of, verdict_of
 from workbench.runs.services import question_ask
 from workbench.runs.words import erased_words
@@ -64,7 +64,6 @@ def comparison_start(
             actor=actor,
             action=Action.COMPARISON_STARTED,
             obj=comparison,
-            collection_id=collection.pk,
             after={"strategies": names, "runs": [run.pk for run in runs]},
         )
     return comparison
@@ -88,8 +87,7 @@ def comparison_decide(
     """Records one decision for the candidate in every run of the comparison: an approval if the machine gave the same
     role, otherwise an override. All or nothing. Raises as :mod:`workbench.review.services`, and :class:`Conflict` if no
     run has this candidate. Whatever it raises depends on the machine's roles, so :class:`DecideFirst` comes before."""
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     runs_compared(comparison=comparison, user=actor)
     with transaction.atomic():
         candidates = list(

@@ -111,7 +111,6 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     retrieve = from_replica(mixins.RetrieveModelMixin.retrieve)
 
     def get_queryset(self) -> QuerySet[Comparison]:
-        """Only those visible to the caller."""
         comparisons = Comparison.objects.visible_to(self.request.user)
         return comparisons.select_related("collection").prefetch_related("runs")
 
@@ -175,7 +174,3 @@ class EvaluationViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     serializer_class = EvaluationSerializer
     filters = {"dataset": by_word("dataset", "Name of the labelled set."), **between_days()}
     orderings = ("id", "dataset", "created_at")
-
-    def get_queryset(self) -> QuerySet[EvaluationRun]:
-        """All."""
-        return EvaluationRun.objects.all()

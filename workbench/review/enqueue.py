@@ -11,6 +11,7 @@ from django.db.models.functions import Coalesce
 from arbitration.settings import EngineSettings
 from training.draw import blind_chance
 from workbench.runs.models import Candidate, RoleChoice, Run, demands_decision
+from workbench.runs.records import span_of
 from workbench.runs.reranking import reranking_services
 
 from .blindness import BLIND_STAGE
@@ -29,7 +30,7 @@ def queue_fill(*, run: Run, candidates: list[Candidate]) -> None:
     chances = _chances(run, candidates, policy)
     items = [
         _item(run, candidate, policy, chances.get(candidate.text_hash, 0.0))
-        for candidate in sorted(candidates, key=place_in_document)
+        for candidate in sorted(candidates, key=lambda candidate: (candidate.document_id, span_of(candidate)))
     ]
     QueueItem.objects.bulk_create(items, ignore_conflicts=True)
     not_found_fill(run=run)
@@ -47,17 +48,6 @@ def not_found_fill(*, run: Run) -> None:
         run=run, collection_id=run.collection_id, is_required=True, priority=1.0, why=["not_found"]
     )
     QueueItem.objects.bulk_create([item], ignore_conflicts=True)
-
-
-def place_in_document(candidate: Candidate) -> tuple[int, int, int, int, int]:
-    """Candidates in reading order, document by document."""
-    return (
-        candidate.document_id,
-        candidate.anchor_page_start,
-        candidate.anchor_line_start,
-        candidate.anchor_page_end,
-        candidate.anchor_line_end,
-    )
 
 
 def _chances(run: Run, candidates: Sequence[Candidate], policy: ReviewPolicy) -> dict[str, float]:

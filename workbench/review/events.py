@@ -11,13 +11,6 @@ from .models import Adjudication, Review, SecondReview
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """A person decided about a candidate, or could not tell."""
-
-    review: Review
-
-
-@dataclass(frozen=True, slots=True)
 class DecisionUndone:
     """A person undid their own decision. ``review`` is the one that no longer counts."""
 
@@ -25,29 +18,12 @@ class DecisionUndone:
     by: User
 
 
-@dataclass(frozen=True, slots=True)
-class NotFoundDecided:
-    """A person confirmed or refuted a not-found result."""
-
-    review: Review
-
-
-@dataclass(frozen=True, slots=True)
-class SecondReviewGiven:
-    """A second person gave a role without seeing the first one's."""
-
-    second_review: SecondReview
-
-
-@dataclass(frozen=True, slots=True)
-class DisputeAdjudicated:
-    """A third person adjudicated a dispute."""
-
-    adjudication: Adjudication
-
-
-decided: Event[Decided] = Event()
+#: A person decided about a candidate, or could not tell.
+decided: Event[Review] = Event()
 decision_undone: Event[DecisionUndone] = Event()
-not_found_decided: Event[NotFoundDecided] = Event()
-second_review_given: Event[SecondReviewGiven] = Event()
-dispute_adjudicated: Event[DisputeAdjudicated] = Event()
+#: A person confirmed or refuted a not-found result.
+not_found_decided: Event[Review] = Event()
+#: A second person gave a role without seeing the first one's.
+second_review_given: Event[SecondReview] = Event()
+#: A third person adjudicated a dispute.
+dispute_adjudicated: Event[Adjudication] = Event()

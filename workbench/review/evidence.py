@@ -14,11 +14,11 @@ from workbench.audit.services import audit_record
 from workbench.documents.ingest import text_hash
 from workbench.documents.models import Document, DocumentStatus, Line, Section
 from workbench.errors import Conflict, WorkbenchError
-from workbench.runs.models import Candidate, CandidateText, RoleChoice, Run, RunQuerySet
+from workbench.runs.models import Candidate, CandidateText, RoleChoice, Run, require_role
 from workbench.runs.services import documents_asked
 
 from .blindness import require_sight
-from .events import Decided, decided
+from .events import decided
 from .models import ItemState, QueueItem, ReasonCode, Review, ReviewAction
 from .services import answers_mark, not_found_answered, run_for_decision
 
@@ -40,8 +40,7 @@ def evidence_add(
     person. Raises as :func:`candidate_approve`; :class:`Conflict` if the run already has exactly these lines;
     :class:`WorkbenchError` for missing lines, too many lines, an unknown role or no reason.
     """
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     if not reason.strip():
         raise WorkbenchError(_("Say what these lines show."), code="reason_missing")
     require_sight(user=actor, runs=[run])
@@ -72,14 +71,8 @@ def evidence_add(
         _record(actor=actor, candidate=candidate, review=review)
         if locked.not_found:
             not_found_answered(actor=actor, run=locked, candidate=candidate)
-        decided.publish(Decided(review))
+        decided.publish(review)
     return candidate
-
-
-def retrieval_misses(*, runs: RunQuerySet) -> int:
-    """How often people had to add evidence in these runs."""
-    rows = Candidate.objects.filter(run__in=runs.values("pk"), added_by__isnull=False)
-    return rows.filter(reviews__role__in=[RoleChoice.PRIMARY, RoleChoice.SUPPORTING]).distinct().count()
 
 
 def _check_document(run: Run, document: Document) -> None:

@@ -70,7 +70,6 @@ def _document(run: Run, pk: int, user: User) -> Document:
 
 @require_POST
 def regenerate(request: HttpRequest, pk: int) -> HttpResponse:
-    """Requests a new version of a stale answer. Older versions are kept."""
     run = run_for(user=request.user, pk=pk)
     with told(request):
         regeneration.answer_regenerate(actor=request.user, run=run)

@@ -63,8 +63,12 @@ class QueueFilter:
         pairs = [(f.name, getattr(self, f.name)) for f in fields(self)]
         return urlencode([(name, value) for name, value in pairs if value != getattr(default, name)])
 
+    @property
+    def suffix(self) -> str:
+        """What follows an address that keeps this filter: ``?`` and the query, or nothing."""
+        return f"?{self.query}" if self.query else ""
+
     def apply(self, items: QueueItemQuerySet, *, user: User) -> QueueItemQuerySet:
-        """The matching items in the chosen order."""
         items = items.ordered(self.order)
         if self.show != "all":
             items = items.filter(is_required=True)
@@ -121,5 +125,4 @@ class QueueFilter:
 
 
 def queue_filtered(*, user: User, filters: QueueFilter) -> QueueItemQuerySet:
-    """The user's queue, filtered and sorted."""
     return filters.apply(queue_open(user=user), user=user)

@@ -70,8 +70,6 @@ class SignForm(forms.Form):
 
 
 class ReasonForm(forms.Form):
-    """A reason that must be given."""
-
     reason = forms.CharField(label=_("Reason"), max_length=2000)
 
 
@@ -87,22 +85,16 @@ class LinesForm(forms.Form):
 
 
 class HandOverForm(forms.Form):
-    """Another reviewer, and a word to them."""
-
     person = forms.IntegerField(min_value=1)
     note = forms.CharField(required=False, max_length=300)
 
 
 class ViewForm(forms.Form):
-    """A name for a filter of the queue."""
-
     name = forms.CharField(max_length=60)
     query = forms.CharField(required=False, max_length=500)
 
 
 class PolicyForm(forms.ModelForm):
-    """Shares between 0 and 1."""
-
     class Meta:
         model = ReviewPolicy
         fields = ["blind_share", "second_share", "check_share"]
@@ -117,13 +109,9 @@ class PolicyForm(forms.ModelForm):
 
 
 class CommentForm(forms.Form):
-    """Words on a run, or on the candidate of this id."""
-
     body = forms.CharField(max_length=4000)
     candidate = forms.CharField(required=False, max_length=80)
 
 
 class WishForm(forms.Form):
-    """When a person gets e-mail."""
-
     email = forms.ChoiceField(label=_("E-mail"), choices=partial(options_of, EmailWish))

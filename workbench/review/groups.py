@@ -38,7 +38,6 @@ class Progress:
 
     @property
     def open(self) -> int:
-        """The number of open cards."""
         return self.required - self.decided
 
 

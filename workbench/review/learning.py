@@ -81,7 +81,6 @@ def _entry_propose(
                 actor=system,
                 action=Action.VOCABULARY_PROPOSED,
                 obj=entry,
-                collection_id=entry.collection_id,
                 after={**pair_on_record(entry), "kind": entry.kind, "review": review.pk},
             )
     except IntegrityError:

@@ -18,7 +18,6 @@ def nearest_of(run: Run) -> list[Candidate]:
 
 
 def near_text(row: Candidate) -> str:
-    """The first words of a passage."""
     text = getattr(row, "text", None)
     return shortened(text.anchor or text.snippet, words=WORDS) if text else erased_words()
 

@@ -84,7 +84,6 @@ def notifications_read(*, user: User, keys: list[int] | None = None) -> int:
 
 
 def wish_of(*, user: User) -> NotificationWish:
-    """The person's e-mail setting."""
     return NotificationWish.objects.filter(user=user).first() or NotificationWish(user=user)
 
 

@@ -47,7 +47,6 @@ def policy_set(
             actor=actor,
             action=Action.REVIEW_POLICY_CHANGED,
             obj=collection,
-            collection_id=collection.pk,
             before={name: getattr(before, name) for name in given} if before else None,
             after=given,
         )

@@ -76,7 +76,6 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
     """The page of an item: its question, its card or not-found result, and its place in the queue. ``passed`` are the
     items that this person skipped, the latest last."""
     filters = QueueFilter.of(query.dict())
-    kept = f"?{filters.query}" if filters.query else ""
     behind = [key for key in passed if key != item.pk]
     back = queue_passed(user=user, keys=behind) if behind else None
     candidate = candidate_for(user=user, pk=item.candidate_id, as_card=True) if item.candidate_id else None
@@ -100,20 +99,20 @@ def item_page(*, item: QueueItem, user: User, query: QueryDict, passed: Sequence
         "why_rows": why_rows(item, is_hidden=is_hidden),
         "stage": item.get_stage_display() if item.stage != ItemStage.FIRST else "",
         "assigned_to": item.assigned_to,
-        "undo": last_decision(user=user, kept=kept),
+        "undo": last_decision(user=user, kept=filters.suffix),
         "remaining": number_told(waiting_for(user=user).to_review),
         "reason_choices": ReasonCode.choices,
         "may_review": cards.may_decide(run=item.run, user=user),
-        "next_url": reverse("review:next") + kept if checked is None else checks_address(checked),
-        "skip_url": reverse("review:next") + kept,
-        "back_url": reverse("review:claim", args=[back]) + kept if back is not None else "",
+        "next_url": reverse("review:next") + filters.suffix if checked is None else checks_address(checked),
+        "skip_url": reverse("review:next") + filters.suffix,
+        "back_url": reverse("review:claim", args=[back]) + filters.suffix if back is not None else "",
         "crumbs": crumbs((_("Queue"), reverse("review:queue")), here=place),
         "place": place,
         "progress": progress_words(progress_of([item.run_id]).get(item.run_id, Progress())),
         "held": QueueItem.objects.filter(
             run=item.run_id, state=ItemState.WAITING, claimed_by=user, claimed_until__gt=Now()
         ).count(),
-        "release_run_url": reverse("review:release-run", args=[item.run_id]) + kept,
+        "release_run_url": reverse("review:release-run", args=[item.run_id]) + filters.suffix,
     }
     if candidate is None:
         require_sight(user=user, runs=[item.run])
@@ -141,7 +140,6 @@ def next_check(*, user: User, pk: int) -> str:
 
 
 def _place(item: QueueItem) -> str:
-    """The location of the item in the documents, in words."""
     return lines_short(anchor_of(item.candidate)) if item.candidate else _("Not found")
 
 

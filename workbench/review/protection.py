@@ -1,8 +1,6 @@
 """What the database refuses about decisions and signatures, whatever the caller. Each constant is frozen with its
 migration: a change of triggers is a new migration with its own SQL."""
 
-from __future__ import annotations
-
 #: Migration 0003. A signed run takes no decision, no evidence and no answer; it is signed only under a standing
 #: signature with nothing required left to decide; decisions and signatures are never edited.
 CREATE_SIGNING = """

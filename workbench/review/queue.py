@@ -214,7 +214,6 @@ def queue_claim_run(*, actor: User, run: Run, filters: QueueFilter | None = None
                 actor=actor,
                 action=Action.QUEUE_CLAIMED,
                 obj=run,
-                collection_id=run.collection_id,
                 after={"run": run.pk, "items": new},
             )
     return taken
@@ -233,7 +232,6 @@ def queue_release_run(*, actor: User, run: Run) -> int:
                 actor=actor,
                 action=Action.QUEUE_RELEASED,
                 obj=run,
-                collection_id=run.collection_id,
                 before={"claimed_by": actor.pk, "items": keys},
                 after={"claimed_by": None},
             )
@@ -259,7 +257,6 @@ def _claim(*, actor: User, item: QueueItem) -> None:
             actor=actor,
             action=Action.QUEUE_CLAIMED,
             obj=item,
-            collection_id=item.collection_id,
             after={"run": item.run_id},
         )
 
@@ -287,7 +284,6 @@ def _free(*, actor: User, item: QueueItem, kept_for: int | None) -> None:
         actor=actor,
         action=Action.QUEUE_RELEASED,
         obj=item,
-        collection_id=item.collection_id,
         before={"claimed_by": item.claimed_by_id, "assigned_to": item.assigned_to_id},
         after={"claimed_by": None, "assigned_to": kept_for},
     )
@@ -320,7 +316,6 @@ def queue_hand_over(*, actor: User, item: QueueItem, to: User, note: str = "") -
             actor=actor,
             action=Action.QUEUE_HANDED_OVER,
             obj=locked,
-            collection_id=locked.collection_id,
             before={"assigned_to": locked.assigned_to_id, "claimed_by": locked.claimed_by_id},
             after={"assigned_to": to.pk, "run": locked.run_id},
             reason=note[:300],

@@ -94,11 +94,11 @@ def queue_page(*, user: User, query: QueryDict) -> dict[str, Any]:
         "most_told": number_told(MOST_COUNTED),
         "order": filters.order,
         "collection": chosen,
-        "filters": _filters(collections=collections, filters=filters),
+        "filters": _filters(filters, collections=collections, chosen=chosen),
         "query": filters.query,
         "one_run": filters.run,
         "all_url": f"{address}?{replace(filters, run='').query}" if filters.run else "",
-        "next_url": reverse("review:next") + (f"?{filters.query}" if filters.query else ""),
+        "next_url": reverse("review:next") + filters.suffix,
         "bulk_url": f"{reverse('review:bulk')}?{filters.query}",
         "views": list(views_of(user=user)),
         "pager": {
@@ -128,16 +128,12 @@ def _groups(found: list[Group], *, user: User, filters: QueueFilter, most: int) 
             "progress": progress_words(progress.get(group.run_id, Progress())),
             "may_take": any(row["may_take"] for row in rows[group.run_id]),
             "is_mine": any(row["is_mine"] for row in rows[group.run_id]),
-            "take_url": _kept(reverse("review:claim-run", args=[group.run_id]), filters),
-            "release_url": _kept(reverse("review:release-run", args=[group.run_id]), filters),
+            "take_url": reverse("review:claim-run", args=[group.run_id]) + filters.suffix,
+            "release_url": reverse("review:release-run", args=[group.run_id]) + filters.suffix,
         }
         for group in found
         if group.run_id in rows
     ]
-
-
-def _kept(address: str, filters: QueueFilter) -> str:
-    return f"{address}?{filters.query}" if filters.query else address
 
 
 def rows_of(keys: Sequence[int]) -> list[QueueItem]:
@@ -152,7 +148,6 @@ def _with(filters: QueueFilter, after: int) -> str:
 
 
 def item_rows(items: Iterable[QueueItem], *, user: User) -> list[dict[str, Any]]:
-    """A row for each."""
     sight = Sight(user)
     return [item_row(item, user=user, sight=sight) for item in items]
 
@@ -196,40 +191,23 @@ def _select(name: str, label: str, value: str, options: list[tuple[str, str]]) -
     return {"name": name, "label": label, "kind": "select", "value": value, "options": options}
 
 
-def _filters(*, collections: list[Collection], filters: QueueFilter) -> dict[str, Any]:
-    collection = next(
-        (c.slug for c in collections if filters.collection in {c.slug, str(c.pk)}), filters.collection
-    )
+def _filters(
+    filters: QueueFilter, *, collections: list[Collection], chosen: Collection | None
+) -> dict[str, Any]:
+    slug = chosen.slug if chosen else filters.collection
+    slugs = [("", _("All")), *((c.slug, c.name) for c in collections)]
+    shows = [("required", _("What must be decided")), ("all", _("Everything"))]
+    whys = [("", _("Any reason")), *((code, str(label)) for code, label in WHY.items())]
     more = _more_filters(filters)
     return {
         "url": reverse("review:queue"),
         "clear_url": reverse("review:queue") if filters.query else "",
         "fields": [
-            _select(
-                "collection",
-                _("Collection"),
-                collection,
-                [("", _("All")), *((c.slug, c.name) for c in collections)],
-            ),
-            _select(
-                "show",
-                _("Show"),
-                filters.show,
-                [("required", _("What must be decided")), ("all", _("Everything"))],
-            ),
-            _select(
-                "why",
-                _("Why it waits"),
-                filters.why,
-                [("", _("Any reason")), *((code, str(label)) for code, label in WHY.items())],
-            ),
+            _select("collection", _("Collection"), slug, slugs),
+            _select("show", _("Show"), filters.show, shows),
+            _select("why", _("Why it waits"), filters.why, whys),
             {"name": "document", "label": _("Document"), "kind": "text", "value": filters.document},
-            _select(
-                "order",
-                _("Sort by"),
-                filters.order,
-                options_of(QueueOrder),
-            ),
+            _select("order", _("Sort by"), filters.order, options_of(QueueOrder)),
         ],
         "more": more,
         "more_is_open": any(field["value"] for field in more),
@@ -239,43 +217,23 @@ def _filters(*, collections: list[Collection], filters: QueueFilter) -> dict[str
 
 def _more_filters(filters: QueueFilter) -> list[dict[str, Any]]:
     """Rarely used filters."""
-    everything = ("", _("Any"))
-    return [
-        _select(
-            "role",
-            _("Machine's role"),
-            filters.role,
-            [
-                everything,
-                *options_of(RoleChoice),
-                (UNDECIDED, _("Undecided")),
-            ],
-        ),
-        _select(
-            "detector",
-            _("Detector"),
-            filters.detector,
-            [everything, *((name, str(label)) for name, label in METHOD_LABELS.items())],
-        ),
-        _select("decided_by", _("Decided by"), filters.decided_by, [everything, *_deciders()]),
-        _select(
-            "assignee",
+    fields = {
+        "role": (_("Machine's role"), [*options_of(RoleChoice), (UNDECIDED, _("Undecided"))]),
+        "detector": (_("Detector"), [(name, str(label)) for name, label in METHOD_LABELS.items()]),
+        "decided_by": (_("Decided by"), _deciders()),
+        "assignee": (
             _("Who has it"),
-            filters.assignee,
-            [everything, (MINE, _("Me")), (NOBODY, _("Nobody")), (OTHERS, _("Somebody else"))],
+            [(MINE, _("Me")), (NOBODY, _("Nobody")), (OTHERS, _("Somebody else"))],
         ),
-        _select("stage", _("Stage"), filters.stage, [everything, *options_of(ItemStage)]),
-        _select(
-            "age",
+        "stage": (_("Stage"), options_of(ItemStage)),
+        "age": (
             _("Waits for"),
-            filters.age,
-            [
-                everything,
-                ("1", _("A day or more")),
-                ("7", _("A week or more")),
-                ("30", _("A month or more")),
-            ],
+            [("1", _("A day or more")), ("7", _("A week or more")), ("30", _("A month or more"))],
         ),
+    }
+    return [
+        _select(name, label, getattr(filters, name), [("", _("Any")), *options])
+        for name, (label, options) in fields.items()
     ]
 
 

@@ -40,7 +40,6 @@ def queue_list(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def queue_next(request: HttpRequest) -> HttpResponse:
-    """Claims the most urgent matching item and opens it."""
     query = request.GET.copy()
     if request.POST.get("collection"):
         query["collection"] = request.POST["collection"]
@@ -81,7 +80,7 @@ def _go_back(request: HttpRequest, item: QueueItem) -> HttpResponse:
         opened = left
     address = reverse("review:item", args=[opened]) if opened is not None else reverse("review:queue")
     filters = QueueFilter.of(request.GET.dict())
-    return redirect(f"{address}?{filters.query}" if filters.query else address)
+    return redirect(address + filters.suffix)
 
 
 @require_POST
@@ -98,22 +97,20 @@ def queue_release(request: HttpRequest, pk: int) -> HttpResponse:
 def run_claim(request: HttpRequest, pk: int) -> HttpResponse:
     """Claims all matching cards of a question, and opens the first."""
     run, filters = _run(request, pk), QueueFilter.of(request.GET.dict())
-    kept = f"?{filters.query}" if filters.query else ""
     with told(request):
         taken = queue.queue_claim_run(actor=request.user, run=run, filters=filters)
         said = ngettext("%(n)d card is yours.", "%(n)d cards are yours.", len(taken)) % {"n": len(taken)}
         messages.success(request, said)
-        return redirect(reverse("review:item", args=[taken[0].pk]) + kept)
-    return redirect(reverse("review:queue") + kept)
+        return redirect(reverse("review:item", args=[taken[0].pk]) + filters.suffix)
+    return redirect(reverse("review:queue") + filters.suffix)
 
 
 @require_POST
 def run_release(request: HttpRequest, pk: int) -> HttpResponse:
-    """Releases the cards of a question that the person holds."""
     run, filters = _run(request, pk), QueueFilter.of(request.GET.dict())
     count = queue.queue_release_run(actor=request.user, run=run)
     messages.success(request, ngettext("%(n)d card released.", "%(n)d cards released.", count) % {"n": count})
-    return redirect(reverse("review:queue") + (f"?{filters.query}" if filters.query else ""))
+    return redirect(reverse("review:queue") + filters.suffix)
 
 
 @require_http_methods(["GET", "POST"])
@@ -140,7 +137,6 @@ def queue_hand_over(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def claims(request: HttpRequest) -> HttpResponse:
-    """Assignments in the collections that the person reviews or administers."""
     return render(request, "review/claims.html", queue_page.claims_page(user=request.user))
 
 
@@ -197,7 +193,6 @@ def view_save(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def view_delete(request: HttpRequest, pk: int) -> HttpResponse:
-    """Deletes the person's own view."""
     saved_views.view_delete(view=saved_views.view_for(user=request.user, pk=pk))
     return redirect("review:queue")
 

@@ -29,7 +29,6 @@ from .receipts import receipt_of
 @require_GET
 @after_blind_decisions
 def receipt(request: HttpRequest, pk: int) -> HttpResponse:
-    """The inputs to a verdict as IDs, figures and hashes."""
     candidate = candidate_for(user=request.user, pk=pk)
     run = candidate.run
     require_sight(user=request.user, runs=[run])
@@ -52,7 +51,6 @@ def receipt(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @after_blind_decisions
 def receipt_json(request: HttpRequest, pk: int) -> HttpResponse:
-    """The receipt as a file."""
     candidate = candidate_for(user=request.user, pk=pk)
     require_sight(user=request.user, runs=[candidate.run])
     body = json.dumps(receipt_of(candidate), ensure_ascii=False, indent=2)

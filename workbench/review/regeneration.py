@@ -31,7 +31,7 @@ from workbench.runs.decisions import decision_from_rows
 from workbench.runs.execution import store_of
 from workbench.runs.gateway import chat_model, give_connection_back
 from workbench.runs.models import Answer, Candidate, ReviewState, Run, RunPool, RunStatus
-from workbench.runs.records import anchor_of, context_of
+from workbench.runs.records import anchor_of, context_of, span_of
 from workbench.runs.strategies import needs_model
 
 from .blindness import require_sight
@@ -83,7 +83,6 @@ def _request(*, run: Run, actor: User) -> Regeneration:
         actor=actor,
         action=Action.ANSWER_REQUESTED,
         obj=run,
-        collection_id=run.collection_id,
         after={"regeneration": regeneration.pk},
     )
     dispatch_on_commit("review.regenerate", regeneration_id=regeneration.pk)
@@ -163,7 +162,6 @@ def _store_answer(regeneration: Regeneration, owner: str, written: WrittenAnswer
         audit_work(
             action=Action.ANSWER_REGENERATED,
             obj=run,
-            collection_id=run.collection_id,
             before={"version": last},
             after={"version": answer.version, "evidence_hash": evidence, "regeneration": regeneration.pk},
         )
@@ -180,7 +178,6 @@ def _fail(regeneration: Regeneration, owner: str, failure: str) -> None:
             audit_work(
                 action=Action.ANSWER_FAILED,
                 obj=regeneration.run,
-                collection_id=regeneration.run.collection_id,
                 reason=failure[:300],
             )
 
@@ -239,7 +236,6 @@ def _is_let_in(row: Candidate) -> bool:
 
 
 def pool_with_people(run: Run, rows: list[Candidate]) -> CandidatePool:
-    """The run's pool with the candidates that people added."""
     pool = CandidatePool.model_validate(run.pool.body)
     known = {candidate.candidate_id for candidate in pool.candidates}
     added = [row for row in rows if row.candidate_id not in known]
@@ -273,8 +269,7 @@ def _pool_candidate(row: Candidate, rank: int) -> PoolCandidate:
     lines = row.document.lines.filter(
         is_furniture=False, page_num__range=(row.anchor_page_start, row.anchor_page_end)
     ).order_by("page_num", "line_num")
-    first = (row.anchor_page_start, row.anchor_line_start)
-    last = (row.anchor_page_end, row.anchor_line_end)
+    first, last = span_of(row)
     places = lines.values_list("page_num", "line_num")
     return PoolCandidate(
         candidate_id=row.candidate_id,

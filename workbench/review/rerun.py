@@ -137,7 +137,6 @@ def _result(run: Run) -> str:
 
 
 def against_page(*, before: Run, after: Run) -> dict[str, Any]:
-    """The comparison of a run with a later one."""
     rows = runs_compared(before, after) if after.is_ended else []
     return {
         "before": before,

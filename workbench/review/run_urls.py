@@ -1,7 +1,5 @@
 """Addresses of asking and of runs as people read and decide them; their names are those of ``questions``."""
 
-from __future__ import annotations
-
 from django.urls import path
 
 from . import run_views as views

@@ -125,7 +125,6 @@ def _chosen_collection(request: HttpRequest) -> Collection | None:
 
 @require_GET
 def run_list(request: HttpRequest) -> HttpResponse:
-    """Runs of the user's collections, newest first."""
     context = list_of_runs(user=request.user, query=request.GET)
     return render(request, "runs/runs.html", context)
 
@@ -154,7 +153,6 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @after_blind_decisions
 def run_json(request: HttpRequest, pk: int) -> HttpResponse:
-    """The run in the audit format, as a file."""
     run = selectors.run_for(user=request.user, pk=pk)
     require_sight(user=request.user, runs=[run])
     body = json.dumps(run_tabs.record(run), ensure_ascii=False, indent=2)
@@ -186,7 +184,6 @@ def _evidence_page(request: HttpRequest, candidate: Candidate) -> int:
 
 @require_http_methods(["GET", "POST"])
 def compare(request: HttpRequest) -> HttpResponse:
-    """One question under several strategies."""
     collection = _chosen_collection(request)
     initial = {
         "collection": collection,
@@ -214,7 +211,6 @@ def comparison_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def comparison_decide(request: HttpRequest, pk: int) -> HttpResponse:
-    """One decision for a candidate in every run."""
     found = comparison.comparison_for(user=request.user, pk=pk)
     form = CompareDecisionForm(request.POST)
     if not form.is_valid():

@@ -28,7 +28,6 @@ class QueueFiltersSerializer(serializers.Serializer[Any]):
     """Filters of the queue, as in the list. Omitted or empty filters have no effect."""
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """One text each."""
         return {
             name: serializers.CharField(max_length=200, required=False, allow_blank=True) for name in _FILTERS
         }
@@ -72,7 +71,6 @@ class SavedViewViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiView
     serializer_class = SavedViewSerializer
 
     def get_queryset(self) -> QuerySet[SavedView]:
-        """The caller's own."""
         return views_of(user=self.request.user)
 
     @extend_schema(

@@ -9,10 +9,10 @@ from workbench.accounts.models import User
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, WorkbenchError
-from workbench.runs.models import Candidate, RoleChoice
+from workbench.runs.models import Candidate, require_role
 
 from .enqueue import not_found_fill
-from .events import DisputeAdjudicated, SecondReviewGiven, dispute_adjudicated, second_review_given
+from .events import dispute_adjudicated, second_review_given
 from .learning import alias_learn
 from .models import (
     Adjudication,
@@ -28,6 +28,7 @@ from .models import (
 from .notifications import notify
 from .selectors import current_review, effective_role
 from .services import (
+    NOBODYS,
     answers_mark,
     candidate_locked,
     item_locked,
@@ -45,8 +46,7 @@ def second_review_add(*, actor: User, candidate: Candidate, role: str, comment: 
     Raises :class:`Conflict` when the card waits for no second review, or the first one is this person's own; as
     :func:`candidate_approve` otherwise.
     """
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     with transaction.atomic():
         run = run_for_decision(actor=actor, run_id=candidate.run_id)
         locked = candidate_locked(candidate.pk, run=run)
@@ -72,7 +72,7 @@ def second_review_add(*, actor: User, candidate: Candidate, role: str, comment: 
             first.candidate = locked
             alias_learn(review=first)
         not_found_fill(run=run)
-        second_review_given.publish(SecondReviewGiven(second))
+        second_review_given.publish(second)
         audit_record(
             actor=actor,
             action=Action.VERDICT_SECOND_REVIEWED,
@@ -105,10 +105,7 @@ def _after_second(item: QueueItem, second: SecondReview) -> None:
         second_reviewer=second.reviewer,
         priority=1.0,
         why=[*(code for code in item.why if code != "disputed"), "disputed"],
-        claimed_by=None,
-        claimed_until=None,
-        claimed_at=None,
-        assigned_to=None,
+        **NOBODYS,
     )
 
 
@@ -118,8 +115,7 @@ def dispute_adjudicate(*, actor: User, candidate: Candidate, role: str, reason: 
     Raises :class:`Conflict` when there is no dispute or the person is part of it; :class:`WorkbenchError` without a
     reason.
     """
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     if not reason.strip():
         raise WorkbenchError(_("Say why you decide so: both reviewers will read it."), code="reason_missing")
     with transaction.atomic():
@@ -153,7 +149,7 @@ def dispute_adjudicate(*, actor: User, candidate: Candidate, role: str, reason: 
         item_settle(item, decided=True)
         before = effective_role(machine_role=machine_role, review=previous)
         answers_mark(locked, before=before, after=role)
-        dispute_adjudicated.publish(DisputeAdjudicated(adjudication))
+        dispute_adjudicated.publish(adjudication)
         audit_record(
             actor=actor,
             action=Action.VERDICT_ADJUDICATED,

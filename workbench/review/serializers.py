@@ -81,7 +81,6 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         return known
 
     def to_representation(self, run: Run) -> dict[str, Any]:
-        """Leaves out the result of the run if it is hidden."""
         shown: dict[str, Any] = super().to_representation(run)
         return shown | dict.fromkeys(_OUTCOME) if shown["is_withheld"] else shown
 
@@ -216,7 +215,6 @@ class CandidateSerializer(serializers.ModelSerializer[Candidate]):
         read_only_fields = fields
 
     def to_representation(self, candidate: Candidate) -> dict[str, Any]:
-        """Leaves out what the machine and other people said of it if that is hidden."""
         shown: dict[str, Any] = super().to_representation(candidate)
         return shown | copy.deepcopy(_HIDDEN) if shown["is_hidden"] else shown
 

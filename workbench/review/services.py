@@ -15,13 +15,13 @@ from workbench.accounts.permissions import Permission, has_permission
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
-from workbench.runs.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus
+from workbench.runs.models import Answer, Candidate, ReviewState, RoleChoice, Run, RunStatus, require_role
 from workbench.runs.places import lines_range
 from workbench.runs.records import anchor_of
 
 from .blindness import has_decided, hides, require_sight, waits_blind
 from .enqueue import BLIND_PRIORITY, not_found_fill
-from .events import Decided, DecisionUndone, NotFoundDecided, decided, decision_undone, not_found_decided
+from .events import DecisionUndone, decided, decision_undone, not_found_decided
 from .learning import alias_learn
 from .models import ItemStage, ItemState, QueueItem, ReasonCode, Review, ReviewAction, SecondReview
 from .selectors import REVIEWS, UNDO_WINDOW, before_undo, current_review, effective_role
@@ -54,8 +54,7 @@ def candidate_override(
 ) -> Review:
     """Overrides the machine's role, with a kind of reason. Raises as :func:`candidate_approve`, and if role or reason
     are unknown or the role is the machine's."""
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     if reason_code not in ReasonCode.values:
         raise WorkbenchError(_("Choose a reason for the override."), code="reason_missing")
     if reason_code == ReasonCode.OTHER and not comment.strip():
@@ -81,8 +80,7 @@ def candidate_choose(
 ) -> Review:
     """Records a blind decision: a role given without seeing the machine's. If both agree, it counts as an approval.
     Raises as :func:`candidate_approve`, and :class:`Conflict` if the card is not blind."""
-    if role not in RoleChoice.values:
-        raise WorkbenchError(_("Choose one of the four roles."), code="role_unknown")
+    require_role(role)
     return _candidate_decide(
         actor=actor,
         candidate=candidate,
@@ -149,7 +147,7 @@ def _candidate_decide(
         is_first = previous is None or previous.role is None
         answers_mark(locked, before=before, after=after, is_word_new=is_first and review.role is not None)
         _record(actor=actor, review=review, before=before, after=after)
-        decided.publish(Decided(review))
+        decided.publish(review)
         if not awaits_second:  # a learned word would reveal the first decision to the second reviewer
             alias_learn(review=review)
     return review
@@ -272,12 +270,11 @@ def _not_found_decide(
             if action == ReviewAction.CONFIRM_NOT_FOUND
             else Action.NOT_FOUND_REFUTED,
             obj=locked,
-            collection_id=locked.collection_id,
             before={"action": previous.action} if previous else None,
             after={"action": action, "review": review.pk, "not_found_reason": locked.not_found_reason[:300]},
             reason=(review.comment if reason is None else reason)[:300],
         )
-        not_found_decided.publish(NotFoundDecided(review))
+        not_found_decided.publish(review)
     return review
 
 
@@ -299,7 +296,6 @@ def not_found_undo(*, actor: User, run: Run) -> Review:
             actor=actor,
             action=Action.NOT_FOUND_UNDONE,
             obj=locked,
-            collection_id=locked.collection_id,
             before={"action": undone.action, "review": undone.pk},
             after={"action": standing.action if standing else None, "review": review.pk},
         )
@@ -432,7 +428,6 @@ def is_held_by_another(*, actor: User, item: QueueItem) -> bool:
 
 
 def machine_role_of(candidate: Candidate) -> str | None:
-    """The machine's role; None if it gave none."""
     verdict = getattr(candidate, "verdict", None)
     return verdict.role if verdict else None
 
@@ -473,7 +468,7 @@ def item_follow(item: QueueItem | None, *, review: Review) -> bool:
             priority=BLIND_PRIORITY,
             first_reviewer=review.reviewer,
             second_reviewer=None,
-            **_NOBODYS,
+            **NOBODYS,
         )
         return True
     item_settle(item, decided=True)
@@ -481,7 +476,7 @@ def item_follow(item: QueueItem | None, *, review: Review) -> bool:
 
 
 #: Neither claimed nor assigned.
-_NOBODYS: dict[str, None] = {
+NOBODYS: dict[str, None] = {
     "claimed_by": None,
     "claimed_until": None,
     "claimed_at": None,
@@ -504,7 +499,7 @@ def item_settle(item: QueueItem | None, *, decided: bool) -> None:
             "first_reviewer": None,
         }
     )
-    QueueItem.objects.filter(pk=item.pk).update(**_NOBODYS, **values)
+    QueueItem.objects.filter(pk=item.pk).update(**NOBODYS, **values)
 
 
 def answers_mark(

@@ -74,7 +74,6 @@ def run_sign(*, actor: User, run: Run, password: str, meaning: str, seen_sha256:
             actor=actor,
             action=Action.RUN_SIGNED,
             obj=locked,
-            collection_id=locked.collection_id,
             before={"review_state": locked.review_state},
             after={
                 "review_state": ReviewState.SIGNED,
@@ -104,7 +103,6 @@ def run_reopen(*, actor: User, run: Run, reason: str) -> Reopening:
             actor=actor,
             action=Action.RUN_REOPENED,
             obj=locked,
-            collection_id=locked.collection_id,
             before={"review_state": locked.review_state, "signature": signature.pk},
             after={"review_state": ReviewState.IN_REVIEW, "record_sha256": signature.record_sha256},
             reason=reopening.reason,
@@ -165,5 +163,5 @@ def _confirm_password(*, actor: User, run: Run, password: str) -> None:
     if actor.check_password(password):
         return
     with transaction.atomic():
-        audit_record(actor=actor, action=_REFUSED, obj=run, collection_id=run.collection_id)
+        audit_record(actor=actor, action=_REFUSED, obj=run)
     raise NotAllowed(_("This is not your password. Nothing is signed."), code="password_wrong")

@@ -96,7 +96,6 @@ class SignatureViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiView
     remembers_posts = False
 
     def get_queryset(self) -> QuerySet[Signature]:
-        """Only those of runs visible to the caller."""
         runs = Run.objects.visible_to(self.request.user)
         rows = Signature.objects.filter(run__in=runs.values("pk")).select_related("reopening__reopened_by")
         rows = rows.prefetch_related("text_changes")

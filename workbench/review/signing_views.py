@@ -33,7 +33,6 @@ def sign(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def reopen(request: HttpRequest, pk: int) -> HttpResponse:
-    """Sets the signature aside, with a reason."""
     run = run_for(user=request.user, pk=pk)
     form = ReasonForm(request.POST)
     with told(request):

@@ -13,7 +13,6 @@ from .regeneration import regeneration_carry_out, regenerations_to_wake
 
 @shared_task(name="review.regenerate")
 def regenerate(*, regeneration_id: int) -> None:
-    """Writes a new version of an answer."""
     regeneration_carry_out(regeneration_id=regeneration_id)
 
 
@@ -33,7 +32,6 @@ def sweep() -> int:
 
 @shared_task(name="review.mail")
 def mail(*, user_id: int) -> bool:
-    """Tells one person by e-mail."""
     return mail_send(user_id=user_id)
 
 

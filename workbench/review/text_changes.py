@@ -23,6 +23,7 @@ from workbench.audit.services import audit_work
 from workbench.documents.models import Document, DocumentStatus
 from workbench.documents.versions import versions_of
 from workbench.runs.models import Candidate, ReviewState, Run
+from workbench.runs.records import span_of
 
 from .candidates import candidates_of
 from .models import CarriedState, NotificationKind, Signature, TextChange
@@ -71,10 +72,7 @@ class _Versions:
 
     def match(self, candidate: Candidate) -> tuple[CarriedState, str] | None:
         """The state of a passage in the new version, and the hash of its text there. None if its text is unknown."""
-        span = (
-            (candidate.anchor_page_start, candidate.anchor_line_start),
-            (candidate.anchor_page_end, candidate.anchor_line_end),
-        )
+        span = span_of(candidate)
         key = candidate.document_id, span
         if key not in self._matches:
             self._matches[key] = self._matched(self.earlier[candidate.document_id], span)
@@ -131,7 +129,6 @@ def _mark(run_id: int, *, versions: _Versions, accepted_by: User) -> bool:
         audit_work(
             action=Action.RUN_TEXT_CHANGED,
             obj=run,
-            collection_id=run.collection_id,
             after={
                 "document": versions.newer.pk,
                 "signature": signature.pk,

@@ -1,7 +1,5 @@
 """Addresses of decisions and the queue."""
 
-from __future__ import annotations
-
 from django.urls import path
 
 from . import as_of_views, comment_views, evidence_views, queue_views, receipt_views, signing_views, views

@@ -187,9 +187,7 @@ def anchor_row(row: CarriedAnchor) -> dict[str, Any]:
 def _scope(row: CarriedAnchor) -> CandidateScope | None:
     if row.page_start is None:
         return None
-    return CandidateScope(
-        page_start=row.page_start, line_start=row.line_start, page_end=row.page_end, line_end=row.line_end
-    )
+    return CandidateScope.model_validate(row, from_attributes=True)
 
 
 def _place_url(row: CarriedAnchor) -> str:

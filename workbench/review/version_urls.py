@@ -1,7 +1,5 @@
 """Addresses of document versions, beside those of documents: their pages tell what became of decisions."""
 
-from __future__ import annotations
-
 from django.urls import path
 
 from . import version_views

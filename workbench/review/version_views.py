@@ -26,7 +26,6 @@ def versions(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def decide(request: HttpRequest, pk: int) -> HttpResponse:
-    """Accepts or declines that a document is a new version of another."""
     document = document_for(user=request.user, pk=pk, permission=Permission.UPLOAD)
     decision = request.POST.get("decision", "")
     act = {"accept": version_accept, "decline": version_decline}.get(decision)

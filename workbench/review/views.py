@@ -36,7 +36,6 @@ from .selectors import signing_of
 
 @require_POST
 def approve(request: HttpRequest, pk: int) -> HttpResponse:
-    """The person agrees with the machine."""
     form = DecisionForm(request.POST)
     return _decide(request, pk, form, lambda candidate, cleaned: services.candidate_approve(
         actor=request.user,
@@ -48,7 +47,6 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def override(request: HttpRequest, pk: int) -> HttpResponse:
-    """The person gives another role, with a reason."""
     form = OverrideForm(request.POST)
     return _decide(request, pk, form, lambda candidate, cleaned: services.candidate_override(
         actor=request.user,
@@ -62,7 +60,6 @@ def override(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def unsure(request: HttpRequest, pk: int) -> HttpResponse:
-    """The person can't tell."""
     form = DecisionForm(request.POST)
     return _decide(request, pk, form, lambda candidate, cleaned: services.candidate_unsure(
         actor=request.user, candidate=candidate, comment=cleaned["comment"]
@@ -86,7 +83,6 @@ def _choose(request: HttpRequest, candidate: Candidate, cleaned: dict[str, Any])
 
 @require_POST
 def adjudicate(request: HttpRequest, pk: int) -> HttpResponse:
-    """A third person decides between two."""
     form = ChoiceForm(request.POST)
     return _decide(request, pk, form, lambda candidate, cleaned: second.dispute_adjudicate(
         actor=request.user, candidate=candidate, role=cleaned["role"], reason=cleaned["comment"]
@@ -162,7 +158,6 @@ def _refused(request: HttpRequest, candidate: Candidate, *, error: str, status: 
 
 
 def _is_of_queue(address: str) -> bool:
-    """Whether it is the address of an item of the queue."""
     path = urlsplit(address).path
     return path.startswith(reverse("review:queue")) and path != reverse("review:queue")
 
@@ -201,7 +196,6 @@ def claim_next(request: HttpRequest, query: QueryDict, *, run_id: int | None = N
     """The address of the item that this person has from now on, or of the queue where nothing waits, and whether it is
     an item's. Unless the address says what to show, what need not be decided follows what must."""
     filters = QueueFilter.of(query.dict())
-    kept = f"?{filters.query}" if filters.query else ""
     past = number_in(request.POST.get("past"))
     item = queue_claim_next(
         actor=request.user,
@@ -213,7 +207,7 @@ def claim_next(request: HttpRequest, query: QueryDict, *, run_id: int | None = N
     if item is not None:
         if past is not None and past != item.pk:
             passed.remember(request, past)
-        return reverse("review:item", args=[item.pk]) + kept, True
+        return reverse("review:item", args=[item.pk]) + filters.suffix, True
     messages.info(request, _("Nothing waits for you here."))
     return reverse("review:queue"), False
 
@@ -254,7 +248,6 @@ def not_found(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def not_found_undo(request: HttpRequest, pk: int) -> HttpResponse:
-    """Undoes the person's latest decision on a not-found result."""
     run = run_for(user=request.user, pk=pk)
     target = _next(request)
     act = queue_undo_not_found if _is_of_queue(target) else services.not_found_undo

@@ -181,7 +181,6 @@ class QuestionRunner:
         return waiting.popleft()
 
     def pool(self, question: EvalQuestion) -> CandidatePool:
-        """The candidate pool of a question."""
         if self._spool is None:
             return self._detected(question)
         pool = self._spool.get(question.key)

@@ -190,7 +190,6 @@ def _fail(run: Run, owner: str, reason: str) -> None:
             audit_work(
                 action=Action.RUN_FAILED,
                 obj=run,
-                collection_id=run.collection_id,
                 reason=reason[:300],
             )
 
@@ -506,7 +505,6 @@ def _answer(run: Run, owner: str, heartbeat: Heartbeat) -> None:
         audit_work(
             action=Action.RUN_FINISHED,
             obj=run,
-            collection_id=run.collection_id,
             after={
                 "strategy": run.strategy,
                 "candidates": len(candidates),

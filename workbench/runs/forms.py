@@ -120,8 +120,6 @@ class DocumentsField(forms.ModelMultipleChoiceField):
 
 
 class AskForm(ScopeFields, StrategyFields):
-    """A question, its scope and its strategy."""
-
     collection = forms.ModelChoiceField(
         queryset=Collection.objects.none(), to_field_name="slug", label=_("Collection")
     )
@@ -232,8 +230,6 @@ class AskForm(ScopeFields, StrategyFields):
 
 
 class CompareForm(AskForm):
-    """A question with several strategies."""
-
     document = forms.ModelChoiceField(  # type: ignore[assignment]
         queryset=Document.objects.none(), required=False, label=_("Document"), empty_label=_("All documents")
     )
@@ -270,11 +266,9 @@ class KeywordsForm(forms.Form):
     secondary = forms.CharField(required=False, max_length=4000)
 
     def clean_primary(self) -> tuple[str, ...]:
-        """The non-empty lines."""
         return keyword_lines(self.cleaned_data["primary"])
 
     def clean_secondary(self) -> tuple[str, ...]:
-        """The non-empty lines."""
         return keyword_lines(self.cleaned_data["secondary"])
 
     def clean(self) -> dict[str, Any]:

@@ -7,17 +7,17 @@ transaction, and the database connection is closed before each wait.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import cast
+from typing import Any, cast
 
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Now, TruncMonth
 
 from arbitration.adapters.breaker import ENDPOINT_FAILURES, CircuitBreaker, breaker_of
@@ -59,7 +59,6 @@ PASSING = (*NOT_SENT, "not_allowed", "timeout", "connection", "rate_limited", "s
 
 
 def endpoint_configured() -> bool:
-    """Whether this installation has a language model."""
     return bool(model_endpoints())
 
 
@@ -111,15 +110,12 @@ def chat_model(*, run: Run) -> Iterator[ChatModel | None]:
         yield None
         return
     endpoint = _endpoint(choice, strategy=run.strategy)
-    hooks = _Hooks.of(endpoint, run=run, collection=run.collection)
+    hooks = _hooks(endpoint, run=run, collection=run.collection)
     chat = OpenAIChat(
         _probed(endpoint, hooks),
-        ledger=hooks.ledger,
-        guard=hooks.guard,
-        breaker=hooks.breaker,
-        address_rule=model_rule(base_url=endpoint.base_url),
         cache=_replies(run),
         deadline_s=float(settings.LLM_TIMEOUT_SECONDS),
+        **hooks,
     )
     try:
         yield chat
@@ -143,15 +139,11 @@ def cross_encoder(*, run: Run) -> Iterator[CrossEncoder | None]:
         "rerank", settings.RERANK_BASE_URL, (settings.RERANK_MODEL,), settings.RERANK_API_KEY
     )
     endpoint = _endpoint(ModelChoice(known, settings.RERANK_MODEL))
-    hooks = _Hooks.of(endpoint, run=run, collection=run.collection)
     encoder = EndpointReranker(
         endpoint,
         dialect=settings.RERANK_DIALECT,
-        ledger=hooks.ledger,
-        guard=hooks.guard,
-        breaker=hooks.breaker,
-        address_rule=model_rule(base_url=endpoint.base_url),
         deadline_s=float(settings.LLM_TIMEOUT_SECONDS),
+        **_hooks(endpoint, run=run, collection=run.collection),
     )
     give_connection_back()
     try:
@@ -167,14 +159,8 @@ def collection_chat_model(*, collection: Collection, model: str = "") -> OpenAIC
     if choice is None:
         return None
     endpoint = _endpoint(replace(choice, model=model) if model else choice)
-    hooks = _Hooks.of(endpoint, run=None, collection=collection)
-    return OpenAIChat(
-        _probed(endpoint, hooks),
-        ledger=hooks.ledger,
-        guard=hooks.guard,
-        breaker=hooks.breaker,
-        address_rule=model_rule(base_url=endpoint.base_url),
-    )
+    hooks = _hooks(endpoint, run=None, collection=collection)
+    return OpenAIChat(_probed(endpoint, hooks), **hooks)
 
 
 def endpoint_greet(choice: ModelChoice) -> None:
@@ -192,26 +178,19 @@ def endpoint_greet(choice: ModelChoice) -> None:
     ).basics()
 
 
-@dataclass(frozen=True, slots=True)
-class _Hooks:
-    """The hooks of every call, including the probe."""
-
-    ledger: DatabaseLedger
-    guard: BudgetGuard
-    breaker: CircuitBreaker
-
-    @classmethod
-    def of(cls, endpoint: Endpoint, *, run: Run | None, collection: Collection) -> _Hooks:
-        breaker = breaker_of(
-            endpoint,
-            failures=settings.LLM_BREAKER_FAILURES,
-            pause_s=settings.LLM_BREAKER_PAUSE_SECONDS,
-        )
-        return cls(
-            DatabaseLedger(run=run, collection=collection, breaker=breaker),
-            BudgetGuard(run=run, collection=collection, endpoint=endpoint),
-            breaker,
-        )
+def _hooks(endpoint: Endpoint, *, run: Run | None, collection: Collection) -> dict[str, Any]:
+    """The hooks of every call, including the probe, as keyword arguments."""
+    breaker = breaker_of(
+        endpoint,
+        failures=settings.LLM_BREAKER_FAILURES,
+        pause_s=settings.LLM_BREAKER_PAUSE_SECONDS,
+    )
+    return {
+        "ledger": DatabaseLedger(run=run, collection=collection, breaker=breaker),
+        "guard": BudgetGuard(run=run, collection=collection, endpoint=endpoint),
+        "breaker": breaker,
+        "address_rule": model_rule(base_url=endpoint.base_url),
+    }
 
 
 def _endpoint(choice: ModelChoice, *, strategy: str = "") -> Endpoint:
@@ -229,7 +208,7 @@ def _endpoint(choice: ModelChoice, *, strategy: str = "") -> Endpoint:
     )
 
 
-def _probed(endpoint: Endpoint, hooks: _Hooks) -> Endpoint:
+def _probed(endpoint: Endpoint, hooks: Mapping[str, Any]) -> Endpoint:
     """The endpoint with its capabilities: stored ones, or found by a probe now.
 
     A new level of reasoning effort is probed separately, because strategies may use their own levels. A failed probe is
@@ -245,11 +224,8 @@ def _probed(endpoint: Endpoint, hooks: _Hooks) -> Endpoint:
         found = probe(
             endpoint,
             known=known,
-            ledger=hooks.ledger,
-            guard=hooks.guard,
-            breaker=hooks.breaker,
-            address_rule=model_rule(base_url=endpoint.base_url),
             timeout_s=min(PROBE_TIMEOUT_S, float(settings.LLM_TIMEOUT_SECONDS)),
+            **hooks,
         )
     except LLMFailure as failure:
         logger.warning("gateway.probe_failed", endpoint=endpoint.name, outcome=failure.outcome)
@@ -365,7 +341,9 @@ class BudgetGuard:
             return
         estimate = Decimal(str(estimated_cost))
         if self._run is not None:
-            self._check("run", control.run_budget, spent_by_run(run_id=self._run.pk) + estimate)
+            self._check(
+                "run", control.run_budget, _spent(LLMCall.objects.filter(run_id=self._run.pk)) + estimate
+            )
         self._check("month", control.month_budget, spent_this_month() + estimate)
         give_connection_back()
 
@@ -392,9 +370,9 @@ def llm_control() -> LLMControl:
     return LLMControl.objects.get_or_create(pk=1)[0]
 
 
-def spent_by_run(*, run_id: int) -> Decimal:
-    """USD spent for a run so far."""
-    return LLMCall.objects.filter(run_id=run_id).aggregate(total=Sum("cost"))["total"] or Decimal(0)
+def _spent(calls: QuerySet[LLMCall]) -> Decimal:
+    """USD."""
+    return calls.aggregate(total=Sum("cost"))["total"] or Decimal(0)
 
 
 def failed_in_passing(*, run_id: int) -> bool:
@@ -406,8 +384,7 @@ def failed_in_passing(*, run_id: int) -> bool:
 
 def spent_this_month() -> Decimal:
     """USD spent since the first of this month (UTC)."""
-    calls = LLMCall.objects.filter(created_at__gte=TruncMonth(Now()))
-    return calls.aggregate(total=Sum("cost"))["total"] or Decimal(0)
+    return _spent(LLMCall.objects.filter(created_at__gte=TruncMonth(Now())))
 
 
 class CollectionReplyCache:
@@ -417,7 +394,6 @@ class CollectionReplyCache:
         self._collection_id = collection_id
 
     def get(self, request_hash: str) -> ChatReply | None:
-        """The stored reply, or None."""
         stored = LLMReply.objects.filter(collection_id=self._collection_id, request_hash=request_hash).first()
         if stored is None:
             return None
@@ -445,7 +421,6 @@ class RunReplies:
         self._run_id = run_id
 
     def get(self, request_hash: str) -> ChatReply | None:
-        """The reply in the ledger, or None."""
         kept = (
             LLMCallBody.objects.filter(
                 call__run_id=self._run_id, call__request_hash=request_hash, call__outcome="ok"

@@ -17,6 +17,7 @@ from workbench.accounts.permissions import Permission, member_condition
 from workbench.documents.models import Collection, Document
 from workbench.documents.narrowing import ScopeFilter, filter_words
 from workbench.documents.restrictions import open_to
+from workbench.errors import WorkbenchError
 from workbench.infra.leases import Retried
 
 from .restrictions import runs_open_to
@@ -26,12 +27,16 @@ if TYPE_CHECKING:
 
 
 class RoleChoice(models.TextChoices):
-    """The four roles of a candidate."""
-
     PRIMARY = "primary", _("primary")
     SUPPORTING = "supporting", _("supporting")
     TANGENTIAL = "tangential", _("tangential")
     DISCARDED = "discarded", _("discarded")
+
+
+def require_role(role: str) -> None:
+    """Raises :class:`WorkbenchError` for what is none of the four roles."""
+    if role not in RoleChoice.values:
+        raise WorkbenchError(gettext("Choose one of the four roles."), code="role_unknown")
 
 
 def demands_decision(*, role: str | None, needs_person: bool) -> bool:
@@ -115,8 +120,6 @@ class ReviewState(models.TextChoices):
 
 
 class RunQuerySet(models.QuerySet["Run"]):
-    """Runs, filtered by what a user may do."""
-
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> RunQuerySet:
         """Rows in collections where the user has the permission, except those based on a document restricted to
         others."""
@@ -218,7 +221,6 @@ class Run(Retried):
         return f"run {self.pk} ({self.strategy})"
 
     def get_absolute_url(self) -> str:
-        """The run page."""
         return reverse("questions:run", args=[self.pk])
 
     @property
@@ -230,7 +232,6 @@ class Run(Retried):
 
     @property
     def is_ended(self) -> bool:
-        """Whether processing has ended."""
         return self.status in ENDED
 
 
@@ -502,8 +503,6 @@ class EvaluationRun(models.Model):
 
 
 class ComparisonQuerySet(models.QuerySet["Comparison"]):
-    """Comparisons, filtered by what a user may do."""
-
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> ComparisonQuerySet:
         """Comparisons in collections where the user has the permission, if all their runs are visible to the user."""
         hidden = Run.objects.filter(~runs_open_to(user))
@@ -533,5 +532,4 @@ class Comparison(models.Model):
         return self.text
 
     def get_absolute_url(self) -> str:
-        """The compare page."""
         return reverse("questions:comparison", args=[self.pk])

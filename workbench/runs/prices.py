@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 
 from arbitration.adapters.endpoints import Price
 from workbench.accounts.models import User
-from workbench.accounts.permissions import administers
+from workbench.accounts.permissions import require_administrator
 from workbench.audit.actions import Action
 from workbench.audit.services import audit_record
-from workbench.errors import NotAllowed, WorkbenchError
+from workbench.errors import WorkbenchError
 from workbench.infra.storable import storable
 
 from .models import LLMCall, ModelPrice
@@ -35,7 +35,6 @@ def price_of(*, model: str, is_local: bool) -> Price | None:
 
 
 def prices_listed() -> QuerySet[ModelPrice]:
-    """Every price, by model."""
     return ModelPrice.objects.select_related("changed_by")
 
 
@@ -65,7 +64,7 @@ def price_set(
     """Sets the price of a model from the next call on. Recorded costs are unchanged. ``fresh`` and ``cached`` apply to
     input tokens. An audited action of an administrator. Raises :class:`NotAllowed`, or :class:`WorkbenchError` for a
     missing name or a price out of range."""
-    _require_administrator(actor)
+    require_administrator(actor)
     model = storable(model).strip()
     if not model or len(model) > 120:
         raise WorkbenchError(_("Name the model as the endpoint does."), code="model_missing")
@@ -97,7 +96,7 @@ def price_set(
 def price_remove(*, actor: User, model: str, reason: str) -> None:
     """Removes a price. Later calls of the model have an unknown cost. Raises :class:`NotAllowed`, or
     :class:`WorkbenchError` for a model without a price."""
-    _require_administrator(actor)
+    require_administrator(actor)
     with transaction.atomic():
         row = ModelPrice.objects.select_for_update().filter(model=model).first()
         if row is None:
@@ -115,8 +114,3 @@ def price_remove(*, actor: User, model: str, reason: str) -> None:
 
 def _said(amounts: dict[str, Decimal]) -> dict[str, str]:
     return {name: f"{amount.normalize():f}" for name, amount in amounts.items()}
-
-
-def _require_administrator(actor: User) -> None:
-    if not (actor.is_system or administers(actor)):
-        raise NotAllowed(_("Only an administrator of the installation does this."))

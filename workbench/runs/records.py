@@ -32,6 +32,14 @@ def anchor_of(candidate: Candidate) -> CandidateScope:
     )
 
 
+def span_of(candidate: Candidate) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The first and the last line of the evidence, each as page and line."""
+    return (
+        (candidate.anchor_page_start, candidate.anchor_line_start),
+        (candidate.anchor_page_end, candidate.anchor_line_end),
+    )
+
+
 def context_of(candidate: Candidate) -> CandidateScope:
     """The lines shown around it, including the anchor."""
     return CandidateScope(

@@ -29,5 +29,4 @@ def reranker_state() -> str:
 
 
 def reranking_services(**others: Any) -> StrategyServices:
-    """The current services for a strategy."""
     return _services[0](**others)

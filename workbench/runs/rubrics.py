@@ -51,8 +51,6 @@ class CriterionForm(forms.Form):
 
 
 class _Criteria(forms.BaseFormSet):
-    """All criteria."""
-
     def clean(self) -> None:
         """Checks that there is at least one criterion and no duplicate."""
         if any(self.errors):
@@ -69,7 +67,6 @@ class _Criteria(forms.BaseFormSet):
         return Rubric(relevance=relevance, criteria=criteria)
 
     def problems(self) -> list[str]:
-        """The errors in words."""
         own = [str(error) for error in self.non_form_errors()]
         return own + [
             str(error) for form in self.forms for errors in form.errors.values() for error in errors
@@ -90,5 +87,4 @@ CriteriaForms = forms.formset_factory(
 
 
 def criteria_forms(rubric: Rubric) -> forms.BaseFormSet:
-    """The forms with the criteria of the run, and an empty one."""
     return CriteriaForms(initial=[c.model_dump() for c in rubric.criteria], prefix=PREFIX)

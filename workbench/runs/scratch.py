@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from arbitration.evaluation.judge import Judge
 from arbitration.evaluation.question_groups import cross_fit_folds, shared_questions
@@ -60,7 +59,6 @@ class ScratchModel:
     questions: tuple[str, ...]
 
     def services(self) -> StrategyServices:
-        """The services for strategies."""
         return StrategyServices(
             scorer=self.trained.scorer,
             feature_rows=pool_features,
@@ -121,10 +119,4 @@ def cross_fit(labelled: Labelled, *, tested: LabelledSet, parts: int, seed: int,
         tell(f"training for part {part + 1} of {parts}")
         keys = [key for key in labelled.rows if fold_of[key] != part]
         services[part] = scratch_train(labelled, keys, name=f"cross-fit {part + 1} of {parts}").services()
-    return partial(_of_fold, services, fold_of)
-
-
-def _of_fold(
-    services: dict[int, StrategyServices], fold_of: dict[str, int], question: EvalQuestion
-) -> StrategyServices:
-    return services[fold_of[question.key]]
+    return lambda question: services[fold_of[question.key]]

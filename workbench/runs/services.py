@@ -158,7 +158,6 @@ def _record_question(run: Run, methods: Sequence[MethodName]) -> None:
         actor=run.requested_by,
         action=Action.QUESTION_ASKED,
         obj=run,
-        collection_id=run.collection_id,
         after={
             "question": question.pk,
             "document": question.document_id,
@@ -206,7 +205,6 @@ def _record_repeat(*, actor: User, run: Run) -> None:
             actor=actor,
             action=Action.QUESTION_REPEATED,
             obj=run,
-            collection_id=run.collection_id,
             after={"run": run.pk, "question": run.question_id},
         )
 
@@ -223,7 +221,7 @@ def run_cancel(*, actor: User, run: Run) -> None:
         )
         if changed != 1:
             raise Conflict(_("This run has ended already."))
-        audit_record(actor=actor, action=Action.RUN_CANCELLED, obj=run, collection_id=run.collection_id)
+        audit_record(actor=actor, action=Action.RUN_CANCELLED, obj=run)
 
 
 def _checked_text(text: str) -> str:
@@ -379,7 +377,7 @@ def question_repeat(*, actor: User, run: Run, **changes: Any) -> AskOutcome:
         "text": run.question.text,
         "document": run.question.document,
         "filters": filters_of(run.question),
-        "methods": methods_of(run),
+        "methods": EngineSettings.model_validate(run.settings).forced_methods,
         "strategy": run.strategy,
         "edits": edits_of(run),
         "rubric": rubric_edits_of(run),
@@ -390,17 +388,14 @@ def question_repeat(*, actor: User, run: Run, **changes: Any) -> AskOutcome:
 
 
 def edits_of(run: Run) -> QuestionEdits | None:
-    """A person's keywords for the run."""
     return QuestionEdits.model_validate(run.question_edits) if run.question_edits else None
 
 
 def rubric_edits_of(run: Run) -> Rubric | None:
-    """A person's criteria for the run."""
     return Rubric.model_validate(run.rubric_edits) if run.rubric_edits else None
 
 
 def filters_of(question: Question) -> ScopeFilter | None:
-    """The filters of the question."""
     return ScopeFilter.model_validate(question.filters) if question.filters else None
 
 
@@ -411,11 +406,6 @@ def documents_asked(run: Run) -> frozenset[int] | None:
         return None
     hidden = hidden_documents(user=run.requested_by, collection=run.collection)
     return _asked(collection=run.collection, filters=filters_of(run.question), hidden=hidden)
-
-
-def methods_of(run: Run) -> tuple[MethodName, ...]:
-    """The search methods that the asker chose."""
-    return EngineSettings.model_validate(run.settings).forced_methods
 
 
 def run_cache_key(*, run: Run) -> str:

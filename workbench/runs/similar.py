@@ -62,7 +62,6 @@ def similar_run(*, run: Run, embedder: Embedder, bar: float = SAME_IN_OTHER_WORD
 
 
 def same_filters(question: Question) -> Q:
-    """Runs whose question has the same filters."""
     if question.filters is None:
         return Q(question__filters__isnull=True)
     return Q(question__filters=question.filters)

@@ -50,7 +50,6 @@ def suggestions(*, collection: Collection, user: User, documents: Sequence[int] 
 
 
 def drafted(heading: str) -> str:
-    """A draft question about a heading."""
     return _("What does “%(heading)s” say?") % {"heading": heading} if heading else ""
 
 

@@ -14,19 +14,16 @@ from .selectors import runs_to_wake
 
 @shared_task(name="questions.detect")
 def detect(*, run_id: int) -> None:
-    """Parses the question, runs the detectors and stores the candidate pool."""
     run_detect(run_id=run_id)
 
 
 @shared_task(name="questions.arbitrate")
 def arbitrate(*, run_id: int) -> None:
-    """Gives every candidate its verdict."""
     run_arbitrate(run_id=run_id)
 
 
 @shared_task(name="questions.answer")
 def answer(*, run_id: int) -> None:
-    """Writes the answer from the surviving evidence and ends the run."""
     run_answer(run_id=run_id)
 
 

@@ -1,7 +1,5 @@
 """Addresses of questions and runs. Pages that show decisions are in ``workbench.review.run_urls``."""
 
-from __future__ import annotations
-
 from django.urls import path
 
 from . import views

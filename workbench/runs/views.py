@@ -22,16 +22,13 @@ def run_again(request: HttpRequest, pk: int) -> HttpResponse:
     """Asks the same question again with a person's keywords or criteria, in a new run."""
     run = selectors.run_for(user=request.user, pk=pk)
     with told(request):
+        edits_criteria = f"{rubrics.PREFIX}-TOTAL_FORMS" in request.POST
         changes: dict[str, object] = (
-            {"rubric": _criteria(request, run)} if _edits_criteria(request) else {"edits": _keywords(request)}
+            {"rubric": _criteria(request, run)} if edits_criteria else {"edits": _keywords(request)}
         )
         outcome = services.question_repeat(actor=request.user, run=run, **changes)
         return redirect(outcome.run)
     return redirect(f"{run.get_absolute_url()}?tab=provenance")
-
-
-def _edits_criteria(request: HttpRequest) -> bool:
-    return f"{rubrics.PREFIX}-TOTAL_FORMS" in request.POST
 
 
 def _keywords(request: HttpRequest) -> QuestionEdits:
@@ -53,7 +50,6 @@ def _criteria(request: HttpRequest, run: Run) -> Rubric:
 
 @require_POST
 def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    """Cancels a run."""
     run = selectors.run_for(user=request.user, pk=pk, permission=Permission.ASK)
     with told(request):
         services.run_cancel(actor=request.user, run=run)
@@ -62,5 +58,4 @@ def run_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def strategies(request: HttpRequest) -> HttpResponse:
-    """Every strategy, and its figures on labelled sets."""
     return render(request, "runs/strategies.html", scoreboard.strategies_page())

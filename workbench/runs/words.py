@@ -15,7 +15,6 @@ from .models import Run
 
 
 def run_crumbs(run: Run, *, here: str) -> list[dict[str, str]]:
-    """The breadcrumbs of a page below a run."""
     name = _("Run %(pk)d") % {"pk": run.pk}
     return crumbs(run.collection, (name, run.get_absolute_url()), here=here)
 
@@ -91,12 +90,10 @@ _STEPS = {
 
 
 def step_words(stage: str) -> str:
-    """What a model was called for, in words."""
     return str(_STEPS.get(stage, stage.replace("_", " ")))
 
 
 def outcome_words(outcome: str) -> str:
-    """The outcome of a model call, in words."""
     return str(_OUTCOMES.get(outcome, outcome.replace("_", " ")))
 
 

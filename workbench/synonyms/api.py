@@ -57,7 +57,6 @@ class VocabularyViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     orderings = ("id", "term", "status", "proposed_at")
 
     def get_queryset(self) -> QuerySet[DictionaryEntry]:
-        """Only those visible to the caller."""
         return DictionaryEntry.objects.visible_to(self.request.user).select_related("collection")
 
     @extend_schema(request=EntryCreateSerializer, responses={201: EntrySerializer})

@@ -1,7 +1,5 @@
 """Forms of the vocabulary page."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from django import forms
@@ -13,8 +11,6 @@ from .models import MAX_TERM, EntryKind, Language
 
 
 class EntryForm(forms.Form):
-    """A pair written by hand."""
-
     term = forms.CharField(label=_("Term"), max_length=MAX_TERM, help_text=_("As people ask for it."))
     variant = forms.CharField(
         label=_("Variant"), max_length=MAX_TERM, help_text=_("As the documents write it.")
@@ -24,8 +20,6 @@ class EntryForm(forms.Form):
 
 
 class ImportForm(forms.Form):
-    """A CSV file of pairs."""
-
     file = forms.FileField(
         label=_("CSV file"),
         allow_empty_file=True,
@@ -35,6 +29,4 @@ class ImportForm(forms.Form):
 
 
 class EntryDecisionForm(forms.Form):
-    """Approve or reject."""
-
     decision = forms.ChoiceField(choices=[("approve", "approve"), ("reject", "reject")])

@@ -46,8 +46,6 @@ class Language(models.TextChoices):
 
 
 class EntryQuerySet(OfCollectionQuerySet["DictionaryEntry"]):
-    """Entries, filtered by what a user may do."""
-
     def visible_to(self, user: User, permission: Permission = Permission.VIEW) -> EntryQuerySet:
         """Those in collections where the user holds the permission: pairs in use, and others unless they were learned
         from what is hidden from the user."""

@@ -38,7 +38,6 @@ def pair_key(term: str, variant: str) -> frozenset[str]:
 
 
 def pair_statuses(*, collection: Collection) -> dict[frozenset[str], str]:
-    """The status of every pair of a collection."""
     entries = DictionaryEntry.objects.filter(collection=collection).order_by()
     return {
         pair_key(term, variant): status

@@ -111,7 +111,6 @@ def _record(*, actor: User, action: str, entry: DictionaryEntry, before: EntrySt
         actor=actor,
         action=action,
         obj=entry,
-        collection_id=entry.collection_id,
         before={"status": before} if before else None,
         after={
             **pair_on_record(entry),

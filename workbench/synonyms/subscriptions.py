@@ -1,7 +1,5 @@
 """What the vocabulary offers to the apps below: the trail keeps proposals from whom their origin is hidden."""
 
-from __future__ import annotations
-
 from workbench.audit.withholding import withhold
 
 from .selectors import events_hidden

@@ -60,7 +60,6 @@ def import_entries(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def export_entries(request: HttpRequest, slug: str) -> HttpResponse:
-    """The dictionary as CSV."""
     collection = collection_for(user=request.user, slug=slug)
     body = transfer.entries_csv(collection=collection, user=request.user)
     return download(body, f"vocabulary-{collection.slug}.csv")

@@ -205,7 +205,6 @@ class WebhookDeliveryViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, A
     orderings = ("id", "state", "created_at")
 
     def get_queryset(self) -> QuerySet[Delivery]:
-        """As for webhooks."""
         reads = self.request.method == "GET"
         permission = Permission.AUDIT if reads else Permission.MANAGE
         rows = Delivery.objects.visible_to(self.request.user, permission)

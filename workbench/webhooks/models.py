@@ -40,8 +40,6 @@ class WebhookFormat(models.TextChoices):
 
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):
-    """Webhooks, filtered by what a user may do."""
-
     def visible_to(self, user: User, permission: Permission = Permission.AUDIT) -> WebhookQuerySet:
         """Those in collections where the user holds the permission; removed ones are gone for everybody."""
         return self.filter(member_condition(user, permission, prefix="collection")).exclude(
@@ -108,7 +106,6 @@ class Webhook(models.Model):
         return self.description or f"webhook {self.pk}"
 
     def get_absolute_url(self) -> str:
-        """Its page, with the log."""
         return reverse("webhooks:webhook", args=[self.pk])
 
 
@@ -126,8 +123,6 @@ MISSED = (DeliveryState.FAILED, DeliveryState.CANCELLED)
 
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
-    """Deliveries, filtered by what a user may do."""
-
     def visible_to(self, user: User, permission: Permission = Permission.AUDIT) -> DeliveryQuerySet:
         """Those of webhooks where the user holds the permission."""
         return self.filter(webhook__in=Webhook.objects.visible_to(user, permission).order_by().values("pk"))
@@ -175,8 +170,6 @@ class Delivery(Retried):
 
 
 class Outcome(models.TextChoices):
-    """How an attempt ended."""
-
     DELIVERED = "delivered", _("delivered")
     REFUSED = "refused", _("the receiver refused it")
     TIMEOUT = "timeout", _("the receiver did not answer in time")

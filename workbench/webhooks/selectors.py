@@ -51,7 +51,6 @@ def webhooks_of(*, collection: Collection) -> WebhookQuerySet:
 
 
 def deliveries_shown(*, webhook: Webhook) -> list[Delivery]:
-    """The newest deliveries with their attempts."""
     return list(webhook.deliveries.prefetch_related("log")[:SHOWN])
 
 

@@ -250,7 +250,7 @@ def _send_again(webhook: Webhook, deliveries: Any) -> int:
 
 
 def _record(actor: User, action: str, webhook: Webhook, **what: Any) -> None:
-    audit_record(actor=actor, action=action, obj=webhook, collection_id=webhook.collection_id, **what)
+    audit_record(actor=actor, action=action, obj=webhook, **what)
 
 
 def _told(values: dict[str, Any]) -> dict[str, Any]:

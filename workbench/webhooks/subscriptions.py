@@ -1,7 +1,5 @@
 """Deliveries are written with the events of the trail."""
 
-from __future__ import annotations
-
 from workbench.audit.listeners import listen
 
 from .events import EVENTS

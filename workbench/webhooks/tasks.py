@@ -14,7 +14,6 @@ from .services import deliveries_remove_old
 
 @shared_task(name="webhooks.deliver")
 def deliver(*, delivery_id: int) -> None:
-    """Makes the next attempt at a delivery, if one is due."""
     delivery_attempt(delivery_id=delivery_id)
 
 

@@ -46,7 +46,6 @@ def webhooks(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def webhook(request: HttpRequest, pk: int) -> HttpResponse:
-    """One webhook and its log."""
     found = webhook_for(user=request.user, pk=pk)
     return _page(request, found)
 
@@ -54,7 +53,6 @@ def webhook(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @asks_again
 def change(request: HttpRequest, pk: int) -> HttpResponse:
-    """Another address, other events."""
     found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
     form = WebhookForm(request.POST)
     if form.is_valid():
@@ -77,7 +75,6 @@ def secret(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @asks_again
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    """Pauses, resumes or removes."""
     found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
     acts = {
         "pause": (services.webhook_pause, _("Paused. It receives no events.")),
@@ -99,7 +96,6 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def test(request: HttpRequest, pk: int) -> HttpResponse:
-    """Sends a test."""
     found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
     with told(request, _("A test is on its way. Look at the log in a moment.")):
         services.webhook_test(actor=request.user, webhook=found)
@@ -108,7 +104,6 @@ def test(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def repeat_missed(request: HttpRequest, pk: int) -> HttpResponse:
-    """Sends again whatever did not arrive."""
     found = webhook_for(user=request.user, pk=pk, permission=Permission.MANAGE)
     with told(request):
         number = services.deliveries_repeat_missed(actor=request.user, webhook=found)
@@ -119,7 +114,6 @@ def repeat_missed(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def repeat(request: HttpRequest, pk: int) -> HttpResponse:
-    """Sends one delivery again."""
     delivery = delivery_for(user=request.user, pk=pk, permission=Permission.MANAGE)
     with told(request, _("The delivery is sent again.")):
         services.delivery_repeat(actor=request.user, delivery=delivery)

@@ -39,8 +39,6 @@ class Comment(models.Model):
 
 
 class NotificationKind(models.TextChoices):
-    """The kind of a notification."""
-
     MENTION = "mention", _("mentions you in a comment")
     HANDED_OVER = "handed_over", _("handed a card over to you")
     DISPUTE = "dispute", _("gave another role than you in a second review")
@@ -50,8 +48,6 @@ class NotificationKind(models.TextChoices):
 
 
 class NotificationQuerySet(models.QuerySet["Notification"]):
-    """Notifications, filtered by who they are for."""
-
     def visible_to(self, user: User) -> NotificationQuerySet:
         """The person's own notifications, of their current collections and of runs they can see."""
         mine = self.filter(member_condition(user, Permission.VIEW, prefix="collection"), user=user)
@@ -98,8 +94,6 @@ class Notification(models.Model):
 
 
 class EmailWish(models.TextChoices):
-    """When a person is notified by e-mail."""
-
     EACH = "each", _("at once, for each")
     DAILY = "daily", _("once a day, if there is anything")
     NONE = "none", _("never")

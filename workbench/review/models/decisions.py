@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 
 class ReviewAction(models.TextChoices):
-    """The action of a person."""
-
     APPROVE = "approve", _("approved")
     OVERRIDE = "override", _("overridden")
     UNSURE = "unsure", _("can't tell")

@@ -22,24 +22,18 @@ if TYPE_CHECKING:
 
 
 class ItemState(models.TextChoices):
-    """The state of a queue item."""
-
     WAITING = "waiting", _("waiting")
     DECIDED = "decided", _("decided")
     WITHDRAWN = "withdrawn", _("withdrawn")
 
 
 class ItemStage(models.TextChoices):
-    """The kind of decision that is due."""
-
     FIRST = "first", _("first review")
     SECOND = "second", _("second review")
     ADJUDICATION = "adjudication", _("adjudication")
 
 
 class QueueItemQuerySet(models.QuerySet["QueueItem"]):
-    """Queue items, filtered by what a user may do."""
-
     def visible_to(self, user: User, *permissions: Permission) -> QueueItemQuerySet:
         """Items in collections where the user has one of the permissions, of runs that the user can see."""
         held = reduce(or_, (member_condition(user, each, prefix="collection") for each in permissions))
@@ -205,7 +199,6 @@ class QueueItem(models.Model):
 
 
 def default_blind_share() -> float:
-    """The default share of blind decisions."""
     return float(settings.BLIND_SHARE)
 
 

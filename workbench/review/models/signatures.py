@@ -20,8 +20,6 @@ from .decisions import CarriedState
 
 
 class SignatureMeaning(models.TextChoices):
-    """The meaning of a signature, chosen by the signer."""
-
     REVIEWED = "reviewed", _("I have reviewed these verdicts")
     APPROVED = "approved", _("I approve this result")
     RESPONSIBLE = "responsible", _("I take responsibility for this result")

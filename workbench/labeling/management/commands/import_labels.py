@@ -23,8 +23,6 @@ from workbench.labeling.transfer import ImportReport, labels_import
 
 
 class Command(JsonCommand):
-    """Imports a file of labels."""
-
     help = "Imports labels (JSON lines or CSV) of annotators or a language model."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

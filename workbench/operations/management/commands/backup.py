@@ -41,7 +41,6 @@ class Command(JsonCommand):
 
 
 def summary(made: Backup) -> dict[str, Any]:
-    """The backup as JSON."""
     return {
         "made_at": made.made_at,
         "tables": len(made.tables),
@@ -54,7 +53,6 @@ def summary(made: Backup) -> dict[str, Any]:
 
 
 def in_words(figures: dict[str, Any]) -> str:
-    """The backup in words."""
     return (
         f"{figures['rows']} rows of {figures['tables']} tables and {figures['files']} files, "
         f"as of {figures['made_at']}; "

@@ -22,12 +22,9 @@ from workbench.operations.calibration import calibration_of_collection, calibrat
 
 
 class Command(JsonCommand):
-    """Proposes gate thresholds for the current embedder."""
-
     help = "Proposes gate thresholds from labels. An admin must apply the proposal before it takes effect."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Adds the arguments of the command."""
         super().add_arguments(parser)
         source = parser.add_mutually_exclusive_group(required=True)
         source.add_argument(
@@ -46,7 +43,6 @@ class Command(JsonCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Calibrates, stores the proposal and prints it."""
         collection = None
         if options["collection"]:
             collection = Collection.objects.filter(slug=options["collection"]).first()

@@ -33,18 +33,17 @@ from workbench.runs.strategies import needs_model
 
 #: Parts of the engine that an evaluation may leave out.
 PARTS = ("precedence", "definitions", "references")
+#: Options that are kept with the figures as they were given.
+_KEPT_OPTIONS = ("limit", "seed", "runs", "cross_fit", "cached", "without", "answers")
 
 
 class Command(JsonCommand):
-    """Evaluates strategies on a folder of labelled questions."""
-
     help = "Runs strategies on a labelled set and reports ranking, not-found, cost and latency figures."
 
     #: What became of the deployed model: used, or set aside for its training; None where scratch models serve.
     _deployed: dict[str, Any] | None = None
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Adds the arguments of the command."""
         super().add_arguments(parser)
         parser.add_argument("folder", metavar="DIR", type=Path)
         parser.add_argument(
@@ -85,7 +84,6 @@ class Command(JsonCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Loads, runs, stores, prints."""
         started = time.monotonic()
         if options["train_on"] is not None and options["cross_fit"] is not None:
             raise wrong_use("Give --train-on or --cross-fit, not both.")
@@ -98,16 +96,10 @@ class Command(JsonCommand):
             raise CommandError(str(error)) from error
         EvaluationRun.objects.create(
             dataset=value["dataset"],
-            options={
+            options={name: options[name] for name in _KEPT_OPTIONS}
+            | {
                 "strategies": names,
-                "limit": options["limit"],
-                "seed": options["seed"],
-                "runs": options["runs"],
                 "train_on": str(options["train_on"] or ""),
-                "cross_fit": options["cross_fit"],
-                "cached": options["cached"],
-                "without": options["without"],
-                "answers": options["answers"],
                 "judge": options["judge"] if options["answers"] else "",
                 "revision": _revision(),
             },

@@ -15,22 +15,18 @@ from workbench.rerankers.trainings import RULES, Judged, run_training, training_
 
 
 class Command(JsonCommand):
-    """Retrains the reranker in this process."""
-
     help = (
         "Trains a challenger from all labels. The gate deploys it only if its F1 on the gold holdout "
         "improves."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Adds the arguments of the command."""
         super().add_arguments(parser)
         parser.add_argument(
             "--dry-run", action="store_true", help="train and evaluate, but store and deploy nothing"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Trains, decides, prints."""
         self.emit(_rehearsed() if options["dry_run"] else _trained(), human=_in_words)
 
 

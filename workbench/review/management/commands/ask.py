@@ -29,7 +29,6 @@ class Command(JsonCommand):
     help = "Asks a question about a document or a collection and prints the audited result."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Adds the arguments of the command."""
         super().add_arguments(parser)
         parser.add_argument("question", metavar="QUESTION")
         parser.add_argument("--collection", required=True, metavar="SLUG")
@@ -67,7 +66,6 @@ class Command(JsonCommand):
         parser.add_argument("--no-cache", action="store_true", help="ignore earlier answers")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Asks, waits, prints."""
         started = time.monotonic()
         collection = Collection.objects.filter(slug=options["collection"]).first()
         if collection is None:
