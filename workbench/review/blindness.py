@@ -24,6 +24,7 @@ from django.utils.translation import gettext, ngettext
 from workbench.accounts.permissions import Permission, collections_of_member
 from workbench.errors import Conflict
 from workbench.runs.models import UNENDED, Candidate, ReviewState, Run, RunStatus, Verdict
+from workbench.synonyms.models import DictionaryEntry
 
 from .models import (
     Comment,
@@ -233,12 +234,18 @@ def comments_shown(*, user: User) -> QuerySet[Comment]:
 
 
 def events_hidden(user: User) -> Q:
-    """The condition for audit events that would reveal a hidden role to the person: events of hidden cards and of
-    withheld runs."""
+    """The condition for audit events that would reveal a hidden role to the person: events of hidden cards, of withheld
+    runs, and of pairs learned from a hidden card, which name the decision."""
     items = hidden_items(user=user)
     cards = items.annotate(key=Cast("candidate_id", CharField())).filter(key=OuterRef("object_id"))
     runs = items.annotate(key=Cast("run_id", CharField())).filter(key=OuterRef("object_id"))
-    return Q(Exists(cards), object_type="candidate") | Q(Exists(runs), object_type="run")
+    learned = DictionaryEntry.objects.filter(proposed_from__candidate__in=items.values("candidate"))
+    pairs = learned.order_by().annotate(key=Cast("pk", CharField())).filter(key=OuterRef("object_id"))
+    return (
+        Q(Exists(cards), object_type="candidate")
+        | Q(Exists(runs), object_type="run")
+        | Q(Exists(pairs), object_type="dictionaryentry")
+    )
 
 
 def withheld_runs(*, user: User, runs: Iterable[Run] | QuerySet[Run]) -> dict[int, int]:

@@ -71,6 +71,19 @@ def test_what_was_learned_from_a_restricted_document_is_kept_from_others(
     assert client_as(cast.admin).post(address).status_code == 200
 
 
+def test_the_origin_of_a_pair_is_withheld_in_the_api(scene: Scene, cast: Cast, client_as: ClientAs) -> None:
+    review = scene.run.reviews.get()
+    entry = proposed(cast, proposed_from=review)
+    reviewer, admin = client_as(cast.reviewer), client_as(cast.admin)
+    address = f"/api/v1/vocabulary/{entry.pk}/"
+    assert reviewer.get(address).json()["proposed_from"] == review.pk
+    assert reviewer.post(f"{address}approve/").json()["proposed_from"] == review.pk
+    restriction_set(actor=cast.admin, document=scene.document, readers=[], reason="An investigation.")
+    assert reviewer.get(address).json()["proposed_from"] is None
+    assert reviewer.post(f"{address}reject/").json()["proposed_from"] is None
+    assert admin.get(address).json()["proposed_from"] == review.pk
+
+
 @pytest.mark.parametrize("decision", ["approve", "reject"])
 def test_a_reviewer_decides_on_the_page(cast: Cast, client_as: ClientAs, decision: str) -> None:
     entry = proposed(cast)
