@@ -167,6 +167,7 @@ class TestUsers:
         key = directory.make().json()["id"]
         user, browser = User.objects.get(pk=key), Client()
         browser.force_login(user)
+        token_create(actor=user, name="other", scopes=["view"], days=1)
         _row, token = token_create(actor=user, name="mine", scopes=["view"], days=1)
         program = Client(headers={"Authorization": f"Bearer {token}"})
         assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [200, 200]
@@ -178,6 +179,7 @@ class TestUsers:
         assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [302, 401]
         said = AuditEvent.objects.get(action="token.revoked", object_id=str(_row.pk))
         assert (said.actor_kind, said.reason) == ("system", "account switched off")
+        assert said.after["tokens_revoked"] == 2
 
     def test_somebody_else_stays_signed_in(self, directory: Directory, cast: Cast) -> None:
         key, browser = directory.make().json()["id"], Client()
