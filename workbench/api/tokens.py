@@ -81,7 +81,8 @@ def token_revoke(*, actor: User, token: ApiToken) -> None:
 
 
 def tokens_revoke_all(*, actor: User, user: User, reason: str) -> int:
-    """Revokes every token of a person who is locked out; gives their number. Whoever comes back makes new ones."""
+    """Revokes every token of a person who is locked out; gives their number, which is on record with each. Whoever
+    comes back makes new ones."""
     with transaction.atomic():
         tokens = list(tokens_of(user=user).filter(_living()).select_for_update())
         ApiToken.objects.filter(pk__in=[token.pk for token in tokens]).update(revoked_at=Now())
@@ -91,6 +92,7 @@ def tokens_revoke_all(*, actor: User, user: User, reason: str) -> int:
                 action=Action.TOKEN_REVOKED,
                 obj=token,
                 before={"name": token.name},
+                after={"tokens_revoked": len(tokens)},
                 reason=reason,
             )
     return len(tokens)

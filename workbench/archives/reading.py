@@ -149,6 +149,25 @@ def archive_open(
     """Opens an archive and checks its manifest, and that its entries are those named there, each once and of that
     size. Raises :class:`BadArchive` for anything else, for one that is too large, also for ``at_once`` where somebody
     waits, and for another version's."""
+    with _zip_open(stream) as file:
+        content = _manifest_bytes(file, at_once=at_once)
+        manifest = _manifest(content)
+        _check_agreement(file, manifest, most_bytes=most_bytes)
+        if at_once is not None:
+            _check_at_once(manifest, at_once)
+        yield Archive(file, manifest, hashlib.sha256(content).hexdigest())
+
+
+def archive_glance(stream: BinaryIO, *, most_bytes: int = MOST_BYTES) -> None:
+    """Checks what takes no time, while somebody waits: the list of entries, and with it a manifest that is as small as
+    :data:`AT_ONCE` has it. A larger one is left to the worker, who checks everything. Raises :class:`BadArchive`."""
+    with _zip_open(stream) as file:
+        if _manifest_info(file).file_size <= AT_ONCE.manifest:
+            _check_agreement(file, _manifest(_manifest_bytes(file, at_once=None)), most_bytes=most_bytes)
+
+
+@contextmanager
+def _zip_open(stream: BinaryIO) -> Iterator[zipfile.ZipFile]:
     try:
         file = zipfile.ZipFile(stream)
     except _DAMAGE as error:
@@ -160,12 +179,7 @@ def archive_open(
     with file:
         _check_entries(file)
         _check_folding(file, of_file=_size(stream))
-        content = _manifest_bytes(file, at_once=at_once)
-        manifest = _manifest(content)
-        _check_agreement(file, manifest, most_bytes=most_bytes)
-        if at_once is not None:
-            _check_at_once(manifest, at_once)
-        yield Archive(file, manifest, hashlib.sha256(content).hexdigest())
+        yield file
 
 
 def _check_entries(file: zipfile.ZipFile) -> None:
@@ -202,7 +216,7 @@ def _check_folding(file: zipfile.ZipFile, *, of_file: int) -> None:
             )
 
 
-def _manifest_bytes(file: zipfile.ZipFile, *, at_once: AtOnce | None) -> bytes:
+def _manifest_info(file: zipfile.ZipFile) -> zipfile.ZipInfo:
     try:
         info = file.getinfo(MANIFEST)
     except KeyError as error:
@@ -211,6 +225,11 @@ def _manifest_bytes(file: zipfile.ZipFile, *, at_once: AtOnce | None) -> bytes:
         ) from error
     if info.file_size > MOST_MANIFEST:
         raise BadArchive(_("The archive's manifest is too large."))
+    return info
+
+
+def _manifest_bytes(file: zipfile.ZipFile, *, at_once: AtOnce | None) -> bytes:
+    info = _manifest_info(file)
     if at_once is not None and info.file_size > at_once.manifest:
         raise _too_large_at_once()
     try:

@@ -32,7 +32,7 @@ from workbench.review.blindness import require_sight_of_collection
 
 from .models import AT_WORK, Direction, Transfer, TransferState
 from .progress import TellingReader, Told
-from .reading import MEGABYTE, archive_open
+from .reading import MEGABYTE, archive_glance, archive_open
 from .services import archive_inspect, collection_export, collection_import
 
 logger = structlog.get_logger(__name__)
@@ -67,7 +67,8 @@ def archive_request(*, actor: User, collection: Collection) -> Transfer:
 
 
 def archive_upload(*, actor: User, file: File) -> Transfer:
-    """Keeps an archive that was sent, for a worker to check. What is no archive is refused at once and not kept.
+    """Keeps an archive that was sent, for a worker to check. What is seen to be no archive is refused at once and not
+    kept.
 
     Raises :class:`~workbench.archives.reading.BadArchive`, and :class:`Conflict` when too many wait.
     """
@@ -78,8 +79,7 @@ def archive_upload(*, actor: User, file: File) -> Transfer:
             % {"n": MOST_WAITING},
             code="too_many",
         )
-    with archive_open(cast(BinaryIO, file), most_bytes=MOST_UPLOADED):
-        pass
+    archive_glance(cast(BinaryIO, file), most_bytes=MOST_UPLOADED)
     file.seek(0)
     transfer = Transfer(
         direction=Direction.IN,

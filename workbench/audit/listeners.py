@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .models import AuditEvent
 
-Listener = Callable[["AuditEvent"], None]
+Listener = Callable[[Sequence["AuditEvent"]], None]
 
 _listeners: dict[str, list[Listener]] = defaultdict(list)
 
 
 def listen(actions: Iterable[str], listener: Listener) -> None:
-    """From now on the listener is called with every event of these actions. An app says so once, when it is ready."""
+    """From now on the listener is called with the events of these actions: with one, or with all that are written
+    together. An app says so once, when it is ready."""
     for action in actions:
         if listener not in _listeners[action]:
             _listeners[action].append(listener)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,14 @@ from django.db.models.functions import Now
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from workbench.accounts.models import MemberRole, Membership, User
+from workbench.accounts.models import MemberRole, User
 from workbench.accounts.permissions import administers
 from workbench.audit.actions import Action
-from workbench.audit.services import audit_record
+from workbench.audit.services import audit_record, audit_record_many
 from workbench.errors import Conflict, NotAllowed, WorkbenchError
 from workbench.infra.storable import storable
-from workbench.people.services import membership_grant, membership_revoke, require_manage
+from workbench.people.memberships import HeldRole, memberships_grant, memberships_revoke, roles_held
+from workbench.people.services import require_manage
 
 from .models import MAX_NAME, DirectoryGroup, GroupGrant, GroupRole, GroupSource
 
@@ -87,10 +89,10 @@ def groups_of_sign_on(*, user: User, names: Iterable[str]) -> None:
                 source=GroupSource.SIGN_ON, name=name, removed_at=None
             )
             group.members.add(user)
-            _member_record(group, user, Action.GROUP_MEMBER_ADDED)
+            _members_record(group, [user], Action.GROUP_MEMBER_ADDED)
         for name in sorted(held.keys() - wanted):
             held[name].members.remove(user)
-            _member_record(held[name], user, Action.GROUP_MEMBER_REMOVED)
+            _members_record(held[name], [user], Action.GROUP_MEMBER_REMOVED)
         roles_sync(users=[user])
 
 
@@ -164,49 +166,41 @@ def group_roles_of(*, collection: Collection) -> QuerySet[GroupRole]:
 
 
 def roles_sync(*, users: Iterable[User]) -> None:
-    """Gives and takes what follows from the groups of these people. A role given by hand stays. The last admin of a
-    collection stays too, until there is another one."""
-    for user in list(users):
-        names = DirectoryGroup.objects.filter(members=user, removed_at__isnull=True).values("name")
-        wanted = {(row.collection, row.role) for row in _mapped(names)}
-        held = {(grant.collection, grant.role): grant for grant in _grants_of(user)}
-        if user.is_active and not user.is_system:
-            for collection, role in wanted:
-                _give(user, collection, role, is_ours=(collection, role) in held)
-        for (collection, role), grant in held.items():
-            if (collection, role) not in wanted:
-                _take(user, grant)
+    """Gives and takes what follows from the groups of these people, with as many queries for one as for thousands. A
+    role given by hand stays. The last admin of a collection stays too, until there is another one."""
+    people = {user.pk: user for user in users}
+    wanted = _wanted(people)
+    grants = {
+        (user, collection, role): key
+        for key, user, collection, role in GroupGrant.objects.filter(user__in=list(people)).values_list(
+            "pk", "user_id", "collection_id", "role"
+        )
+    }
+    held = roles_held(users=people)
+    missing = {one for one in wanted - held if people[one[0]].is_active and not people[one[0]].is_system}
+    granted = memberships_grant(roles=missing)
+    GroupGrant.objects.bulk_create(
+        GroupGrant(user_id=user, collection_id=collection, role=role)
+        for user, collection, role in sorted(granted - grants.keys())
+    )
+    ended = grants.keys() - wanted
+    kept = memberships_revoke(roles=ended & held, reason="no group stands for it")
+    GroupGrant.objects.filter(pk__in=[grants[one] for one in ended - kept]).delete()
 
 
-def _mapped(names: QuerySet[DirectoryGroup, dict[str, str]]) -> QuerySet[GroupRole]:
-    return GroupRole.objects.filter(group__in=names).select_related("collection")
-
-
-def _grants_of(user: User) -> QuerySet[GroupGrant]:
-    return GroupGrant.objects.filter(user=user).select_related("collection")
-
-
-def _give(user: User, collection: Collection, role: str, *, is_ours: bool) -> None:
-    if Membership.objects.filter(user=user, collection=collection, role=role).exists():
-        return
-    membership_grant(actor=_system(), user=user, collection=collection, role=role)
-    if not is_ours:
-        GroupGrant.objects.create(user=user, collection=collection, role=role)
-
-
-def _take(user: User, grant: GroupGrant) -> None:
-    if Membership.objects.filter(user=user, collection=grant.collection, role=grant.role).exists():
-        try:
-            membership_revoke(
-                actor=_system(),
-                user=user,
-                collection=grant.collection,
-                role=grant.role,
-                reason="no group stands for it",
-            )
-        except Conflict:  # the last admin
-            return
-    grant.delete()
+def _wanted(people: Iterable[int]) -> set[HeldRole]:
+    """The roles that the groups of these people stand for."""
+    belonging = DirectoryGroup.members.through.objects.filter(
+        user__in=list(people), directorygroup__removed_at__isnull=True
+    ).values_list("user_id", "directorygroup__name")
+    stands_for: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    names = {name for _user, name in belonging}
+    rows = GroupRole.objects.filter(group__in=names).order_by()
+    for name, collection, role in rows.values_list("group", "collection_id", "role"):
+        stands_for[name].append((collection, role))
+    return {
+        (user, collection, role) for user, name in belonging for collection, role in stands_for.get(name, ())
+    }
 
 
 def _members_set(group: DirectoryGroup, wanted: set[User]) -> None:
@@ -214,16 +208,17 @@ def _members_set(group: DirectoryGroup, wanted: set[User]) -> None:
     added, gone = wanted - present, present - wanted
     group.members.add(*added)
     group.members.remove(*gone)
-    for user in sorted(added, key=lambda one: one.pk):
-        _member_record(group, user, Action.GROUP_MEMBER_ADDED)
-    for user in sorted(gone, key=lambda one: one.pk):
-        _member_record(group, user, Action.GROUP_MEMBER_REMOVED)
+    _members_record(group, added, Action.GROUP_MEMBER_ADDED)
+    _members_record(group, gone, Action.GROUP_MEMBER_REMOVED)
     roles_sync(users=added | gone)
 
 
-def _member_record(group: DirectoryGroup, user: User, action: Action) -> None:
-    audit_record(
-        actor=_system(), action=action, obj=user, after={"group": group.name, "source": group.source}
+def _members_record(group: DirectoryGroup, users: Iterable[User], action: Action) -> None:
+    after = {"group": group.name, "source": group.source}
+    audit_record_many(
+        actor=_system(),
+        action=action,
+        events=[{"obj": user, "after": after} for user in sorted(users, key=lambda one: one.pk)],
     )
 
 

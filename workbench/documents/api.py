@@ -213,7 +213,8 @@ class DocumentViewSet(
     @extend_schema(responses=VersionsSerializer)
     @action(detail=True, methods=["get"])
     def versions(self, request: Request, pk: str) -> Response:
-        """Lists the versions, oldest first. ``offer`` is null if the older document is hidden from the caller."""
+        """Lists the versions, oldest first. ``offer`` is null if the older document or its latest version is hidden
+        from the caller."""
         document = document_for(user=request.user, pk=int(pk))
         sees_offer = getattr(document, "sees_offer", False)
         offer = getattr(document, "version_offer", None) if sees_offer else None

@@ -85,7 +85,8 @@ class DocumentErasureActions(Actions):
     @asks_again
     def remove(self, request: Request, pk: str) -> Response:
         """Deletes the document. New questions ignore it, and its text is erased permanently after the collection's
-        delay. Its hash and the decisions about it are kept."""
+        delay; until then, earlier runs quote it and earlier exports contain it. Its hash and the decisions about it
+        are kept."""
         document = document_for(user=request.user, pk=int(pk))
         given = checked(request, DeletionReasonSerializer)
         return Response(

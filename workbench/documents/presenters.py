@@ -118,8 +118,8 @@ def _alike(document: Document, other: Document, share: float) -> dict[str, Any]:
 
 def offer_box(document: Document) -> dict[str, Any] | None:
     """The question whether this is a new version of another document (``_version_offer.html``). None without a
-    suggestion, or if the person cannot see the other document. The document comes from :mod:`.selectors`, which
-    knows."""
+    suggestion, or if the person cannot see the other document or its latest version. The document comes from
+    :mod:`.selectors`, which knows."""
     offer = open_offer(document)
     if offer is None or not getattr(document, "sees_offer", False):
         return None

@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import (
+    BigIntegerField,
+    BooleanField,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    Func,
+    OuterRef,
+    Q,
+)
 from django.db.models.functions import Now
 from django.shortcuts import get_object_or_404
 
@@ -22,6 +31,7 @@ from .models import (
     DocumentQuerySet,
     DocumentStatus,
     Line,
+    OfferState,
     Page,
     Section,
 )
@@ -59,9 +69,27 @@ def _shown_documents(user: User, permission: Permission) -> DocumentQuerySet:
     return documents.annotate(sees_offer=_sees_offer(user))
 
 
-def _sees_offer(user: User) -> Exists:
-    """Whether the person can see the older document of a version suggestion."""
-    return ~Exists(hidden_from(user).filter(pk=OuterRef("version_offer__older")))
+class _NewestVersion(Func):
+    """The key of the last version of the chain that a document belongs to; null for none. As
+    :func:`~workbench.documents.versions.newest_version` finds it, for many rows in one query."""
+
+    template = (
+        "(WITH RECURSIVE later (id, place) AS ("
+        "SELECT %(expressions)s, 1 UNION ALL "
+        "SELECT d.id, later.place + 1 FROM documents_document d JOIN later ON d.version_of_id = later.id"
+        ") SELECT id FROM later ORDER BY place DESC LIMIT 1)"
+    )
+    output_field = BigIntegerField()
+
+
+def _sees_offer(user: User) -> ExpressionWrapper:
+    """Whether the person can see the older document of a version suggestion, and while they could accept it also the
+    latest version of that one, which it would replace."""
+    hidden, older = hidden_from(user), OuterRef("version_offer__older")
+    sees_newest = Q(version_offer__state=OfferState.ACCEPTED) | ~Exists(
+        hidden.filter(pk=_NewestVersion(older))
+    )
+    return ExpressionWrapper(~Exists(hidden.filter(pk=older)) & sees_newest, output_field=BooleanField())
 
 
 def documents_of(*, collection: Collection, user: User) -> DocumentQuerySet:

@@ -24,6 +24,7 @@ from django.utils.translation import gettext, ngettext
 from workbench.accounts.permissions import Permission, collections_of_member
 from workbench.errors import Conflict
 from workbench.runs.models import UNENDED, Candidate, ReviewState, Run, RunStatus, Verdict
+from workbench.synonyms.models import DictionaryEntry
 
 from .models import (
     Comment,
@@ -154,13 +155,17 @@ def waits_blind(item: Place | None) -> bool:
 
 
 def _reviewed(user: User) -> list[int]:
-    """Keys of the collections that the person reviews. None for the system, which reads everything."""
+    """Keys of the collections that the person reviews. None for the system, which reads everything. A query for who
+    comes with a token: every function here asks once."""
     return collections_of_member(user=user, permission=Permission.REVIEW) or []
 
 
 def hidden_items(*, user: User) -> QuerySet[QueueItem]:
     """The items of finished runs whose cards :class:`Sight` hides from the person."""
-    reviewed = _reviewed(user)
+    return _hidden_items(user, _reviewed(user))
+
+
+def _hidden_items(user: User, reviewed: list[int]) -> QuerySet[QueueItem]:
     if not reviewed:
         return QueueItem.objects.none()
     return (
@@ -177,7 +182,10 @@ def hidden_items(*, user: User) -> QuerySet[QueueItem]:
 def unfinished_runs(*, user: User) -> QuerySet[Run]:
     """The runs that have not finished and that :class:`Sight` hides from the person, whether or not they have verdicts
     yet."""
-    reviewed = _reviewed(user)
+    return _unfinished_runs(_reviewed(user))
+
+
+def _unfinished_runs(reviewed: list[int]) -> QuerySet[Run]:
     if not reviewed:
         return Run.objects.none()
     policies = ReviewPolicy.objects.filter(collection=OuterRef("collection"))
@@ -189,20 +197,28 @@ def unfinished_runs(*, user: User) -> QuerySet[Run]:
 
 def runs_withheld(*, user: User) -> QuerySet[Run]:
     """The runs whose result is hidden from the person, as :func:`is_withheld` has it for one."""
-    if not _reviewed(user):
+    return _runs_withheld(user, _reviewed(user))
+
+
+def _runs_withheld(user: User, reviewed: list[int]) -> QuerySet[Run]:
+    if not reviewed:
         return Run.objects.none()
-    has_hidden_card = Exists(hidden_items(user=user).filter(run=OuterRef("pk")))
-    is_unfinished = Exists(unfinished_runs(user=user).filter(pk=OuterRef("pk")))
+    has_hidden_card = Exists(_hidden_items(user, reviewed).filter(run=OuterRef("pk")))
+    is_unfinished = Exists(_unfinished_runs(reviewed).filter(pk=OuterRef("pk")))
     return Run.objects.filter(has_hidden_card | is_unfinished).order_by()
 
 
 def of_hidden_card(*, user: User, candidate: str = "candidate") -> Exists:
     """The condition that a row's candidate is hidden. ``candidate`` is the row's path to it."""
+    return _of_hidden_card(user, _reviewed(user), candidate)
+
+
+def _of_hidden_card(user: User, reviewed: list[int], candidate: str = "candidate") -> Exists:
     found = Candidate.objects.filter(pk=OuterRef(candidate)).order_by()
-    if not _reviewed(user):
+    if not reviewed:
         return Exists(found.none())
-    is_hidden = Exists(hidden_items(user=user).filter(candidate=OuterRef("pk")))
-    is_unfinished = Exists(unfinished_runs(user=user).filter(pk=OuterRef("run")))
+    is_hidden = Exists(_hidden_items(user, reviewed).filter(candidate=OuterRef("pk")))
+    is_unfinished = Exists(_unfinished_runs(reviewed).filter(pk=OuterRef("run")))
     return Exists(found.filter(is_hidden | is_unfinished))
 
 
@@ -223,8 +239,10 @@ def of_withheld_run(*, user: User, run: str = "run") -> Exists:
 
 def reviews_shown(*, user: User) -> QuerySet[Review]:
     """Leaves out decisions on hidden cards, and other people's decisions on the not-found result of a withheld run."""
-    others_word = Q(of_withheld_run(user=user), candidate__isnull=True) & ~Q(reviewer=user)
-    return Review.objects.exclude(of_hidden_card(user=user)).exclude(others_word)
+    reviewed = _reviewed(user)
+    is_withheld_run = Exists(_runs_withheld(user, reviewed).filter(pk=OuterRef("run")))
+    others_word = Q(is_withheld_run, candidate__isnull=True) & ~Q(reviewer=user)
+    return Review.objects.exclude(_of_hidden_card(user, reviewed)).exclude(others_word)
 
 
 def comments_shown(*, user: User) -> QuerySet[Comment]:
@@ -233,12 +251,18 @@ def comments_shown(*, user: User) -> QuerySet[Comment]:
 
 
 def events_hidden(user: User) -> Q:
-    """The condition for audit events that would reveal a hidden role to the person: events of hidden cards and of
-    withheld runs."""
+    """The condition for audit events that would reveal a hidden role to the person: events of hidden cards, of withheld
+    runs, and of pairs learned from a hidden card, which name the decision."""
     items = hidden_items(user=user)
     cards = items.annotate(key=Cast("candidate_id", CharField())).filter(key=OuterRef("object_id"))
     runs = items.annotate(key=Cast("run_id", CharField())).filter(key=OuterRef("object_id"))
-    return Q(Exists(cards), object_type="candidate") | Q(Exists(runs), object_type="run")
+    learned = DictionaryEntry.objects.filter(proposed_from__candidate__in=items.values("candidate"))
+    pairs = learned.order_by().annotate(key=Cast("pk", CharField())).filter(key=OuterRef("object_id"))
+    return (
+        Q(Exists(cards), object_type="candidate")
+        | Q(Exists(runs), object_type="run")
+        | Q(Exists(pairs), object_type="dictionaryentry")
+    )
 
 
 def withheld_runs(*, user: User, runs: Iterable[Run] | QuerySet[Run]) -> dict[int, int]:

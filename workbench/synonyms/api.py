@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -15,7 +15,7 @@ from workbench.api.base import ApiViewSet, checked
 from workbench.api.filtering import between_days, by_person, by_slug, one_of
 from workbench.documents.selectors import collection_for
 
-from .models import MAX_TERM, DictionaryEntry, EntryKind, EntryStatus, Language
+from .models import MAX_TERM, DictionaryEntry, EntryKind, EntryQuerySet, EntryStatus, Language
 from .services import entry_add, entry_approve, entry_reject
 
 
@@ -23,6 +23,7 @@ class EntrySerializer(serializers.ModelSerializer[DictionaryEntry]):
     """A synonym pair of a collection."""
 
     collection = serializers.SlugRelatedField("slug", read_only=True)
+    proposed_from = serializers.SerializerMethodField()
 
     class Meta:
         model = DictionaryEntry
@@ -31,6 +32,11 @@ class EntrySerializer(serializers.ModelSerializer[DictionaryEntry]):
             "decided_at",
         ]  # fmt: skip
         read_only_fields = fields
+
+    @extend_schema_field(serializers.IntegerField(allow_null=True))
+    def get_proposed_from(self, entry: DictionaryEntry) -> int | None:
+        """The decision that it was learned from; null if that is hidden from the caller."""
+        return entry.proposed_from_id if getattr(entry, "sees_origin", False) else None
 
 
 class EntryCreateSerializer(serializers.Serializer[Any]):
@@ -57,7 +63,14 @@ class VocabularyViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
     orderings = ("id", "term", "status", "proposed_at")
 
     def get_queryset(self) -> QuerySet[DictionaryEntry]:
-        return DictionaryEntry.objects.visible_to(self.request.user).select_related("collection")
+        return self._with_sight().visible_to(self.request.user)
+
+    def _with_sight(self) -> EntryQuerySet:
+        return DictionaryEntry.objects.with_sight(self.request.user).select_related("collection")
+
+    def _shown(self, entry: DictionaryEntry) -> dict[str, Any]:
+        """An entry that was just written, as the caller may see it."""
+        return EntrySerializer(self._with_sight().get(pk=entry.pk)).data
 
     @extend_schema(request=EntryCreateSerializer, responses={201: EntrySerializer})
     def create(self, request: Request) -> Response:
@@ -65,16 +78,16 @@ class VocabularyViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiVie
         given = checked(request, EntryCreateSerializer)
         collection = collection_for(user=request.user, slug=given.pop("collection"))
         entry = entry_add(actor=request.user, collection=collection, **given)
-        return Response(EntrySerializer(entry).data, status=status.HTTP_201_CREATED)
+        return Response(self._shown(entry), status=status.HTTP_201_CREATED)
 
     @extend_schema(request=None, responses=EntrySerializer)
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: str) -> Response:
         """Activates a synonym pair."""
-        return Response(EntrySerializer(entry_approve(actor=request.user, entry=self.get_object())).data)
+        return Response(self._shown(entry_approve(actor=request.user, entry=self.get_object())))
 
     @extend_schema(request=None, responses=EntrySerializer)
     @action(detail=True, methods=["post"])
     def reject(self, request: Request, pk: str) -> Response:
         """Deactivates a synonym pair. It is not proposed again."""
-        return Response(EntrySerializer(entry_reject(actor=request.user, entry=self.get_object())).data)
+        return Response(self._shown(entry_reject(actor=request.user, entry=self.get_object())))

@@ -45,6 +45,13 @@ def pair_statuses(*, collection: Collection) -> dict[frozenset[str], str]:
     }
 
 
+def pairs_hidden(*, collection: Collection, user: User) -> dict[frozenset[str], DictionaryEntry]:
+    """The pairs of a collection that are not in use and that the person may not see."""
+    entries = DictionaryEntry.objects.filter(collection=collection).exclude(status=EntryStatus.APPROVED)
+    hidden = entries.exclude(origin_open_to(user)).select_related("collection").order_by()
+    return {pair_key(entry.term, entry.variant): entry for entry in hidden}
+
+
 def entries_of(
     *, collection: Collection, user: User, status: EntryStatus, text: str = ""
 ) -> QuerySet[DictionaryEntry]:

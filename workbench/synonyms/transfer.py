@@ -19,8 +19,8 @@ from workbench.infra.exports import csv_text
 from workbench.infra.imports import MEGABYTE, RefusedRow, csv_rows, file_text
 
 from .models import DictionaryEntry, EntryKind, EntryStatus, Language
-from .selectors import pair_key, pair_statuses
-from .services import check_choices, checked_pair, require_decider
+from .selectors import pair_key, pair_statuses, pairs_hidden
+from .services import check_choices, checked_pair, entry_approve, require_decider
 
 COLUMNS = ("term", "variant", "kind", "language", "status")
 REQUIRED = ("term", "variant")
@@ -43,11 +43,14 @@ def entries_import(*, actor: User, collection: Collection, content: bytes) -> Im
 
     The header names the columns ``term`` and ``variant``, and may name ``kind`` and ``language``; commas or
     semicolons. Pairs in use are left as they are; rows that cannot be used, and pairs that wait or were rejected,
-    are refused one by one. Raises :class:`NotAllowed`, or :class:`WorkbenchError` for a file that is no such table.
+    are refused one by one. Of these, pairs that the person may not see are approved, as by :func:`entry_add`: a refusal
+    would tell of them. Raises :class:`NotAllowed`, or :class:`WorkbenchError` for a file that is no such table.
     """
     require_decider(actor=actor, collection=collection)
     report, fresh = ImportReport(), []
-    known = pair_statuses(collection=collection)
+    hidden = pairs_hidden(collection=collection, user=actor)
+    statuses = pair_statuses(collection=collection)
+    known = {pair: status for pair, status in statuses.items() if pair not in hidden}
     for line, row in _rows(content):
         try:
             entry = _entry(actor=actor, collection=collection, row=row, known=known)
@@ -61,7 +64,7 @@ def entries_import(*, actor: User, collection: Collection, content: bytes) -> Im
         known[pair_key(entry.term, entry.variant)] = EntryStatus.APPROVED
         fresh.append(entry)
     report.added = len(fresh)
-    _store(actor=actor, collection=collection, entries=fresh, report=report, content=content)
+    _store(actor=actor, collection=collection, entries=fresh, hidden=hidden, report=report, content=content)
     return report
 
 
@@ -97,12 +100,16 @@ def _store(
     actor: User,
     collection: Collection,
     entries: list[DictionaryEntry],
+    hidden: Mapping[frozenset[str], DictionaryEntry],
     report: ImportReport,
     content: bytes,
 ) -> None:
+    new = [entry for entry in entries if pair_key(entry.term, entry.variant) not in hidden]
+    waiting = [hidden[pair] for entry in entries if (pair := pair_key(entry.term, entry.variant)) in hidden]
     try:
         with transaction.atomic():
-            stored = DictionaryEntry.objects.bulk_create(entries)
+            stored = DictionaryEntry.objects.bulk_create(new)
+            stored += [entry_approve(actor=actor, entry=entry) for entry in waiting]
             audit_record(
                 actor=actor,
                 action=Action.VOCABULARY_IMPORTED,

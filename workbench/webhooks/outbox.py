@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 from django.utils import timezone
@@ -14,7 +15,13 @@ from .events import EVENTS, TEST, addresses_of
 from .models import Delivery, Webhook
 
 
-def deliveries_write(event: AuditEvent) -> None:
+def deliveries_write(events: Sequence[AuditEvent]) -> None:
+    """The deliveries of each event."""
+    for event in events:
+        _deliveries_write(event)
+
+
+def _deliveries_write(event: AuditEvent) -> None:
     """A delivery for each webhook that is told of the event: those of its collection, or of every collection where
     the event belongs to the installation."""
     webhooks = Webhook.objects.told_of(event.action)

@@ -51,6 +51,12 @@ class TestLists:
     def test_few_queries(self, name: str, cast: Cast, client_as: ClientAs, scene: Scene) -> None:
         assert queries_of(client_as(cast.auditor), f"/api/v1/{name}/") <= 15
 
+    @pytest.mark.parametrize("name", ["reviews", "comments"])
+    def test_a_program_of_a_reviewer_costs_few_queries(self, name: str, cast: Cast, scene: Scene) -> None:
+        _row, key = token_create(actor=cast.second_reviewer, name="mine", scopes=["view"], days=1)
+        program = Client(headers={"Authorization": f"Bearer {key}"})
+        assert queries_of(program, f"/api/v1/{name}/") <= 5
+
     @pytest.mark.parametrize("value", HUGE)
     @pytest.mark.parametrize("path", ["candidates/?run=", "reviews/?run=", "rounds/?question_set="])
     def test_numbers_that_no_key_can_be_are_refused_in_words(

@@ -15,14 +15,15 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.workbench.archives.test_archives import alpha, archive, policy
+from tests.workbench.archives.test_archives import alpha, archive, entries_of, packed, policy
 from tests.workbench.cast import PASSWORD, Cast
 from tests.workbench.pages.conftest import queries_of
 from workbench.accounts.models import Membership, User
-from workbench.archives import transfers
+from workbench.archives import reading, transfers
 from workbench.archives.contents import MANIFEST
 from workbench.archives.models import Transfer, TransferState
 from workbench.archives.progress import Told, percent_done
+from workbench.archives.reading import AT_ONCE
 from workbench.archives.transfers import (
     archive_request,
     archive_under_way,
@@ -238,6 +239,22 @@ def test_what_is_no_archive_is_refused_at_once_and_not_kept(
     assert answer.status_code == 422
     assert says in answer.content.decode()
     assert not Transfer.objects.exists()
+
+
+@pytest.mark.parametrize("damage", [b"", b"}"], ids=["whole", "damaged"])
+def test_a_large_manifest_is_left_to_the_worker(
+    archive: bytes, cast: Cast, client_as: ClientAs, damage: bytes
+) -> None:
+    entries = entries_of(archive)
+    entries[MANIFEST] += b" " * AT_ONCE.manifest + damage
+    sent = packed(entries, zipfile.ZIP_STORED)
+    read: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "_manifest", lambda content: read.append(len(content)))
+        answer = post_file(client_as(cast.analyst), sent)
+    assert (answer.status_code, read) == (302, [])
+    transfer = worked(Transfer.objects.get(), TransferState.FAILED if damage else TransferState.CHECKED)
+    assert ("damaged" in transfer.failure) is bool(damage)
 
 
 def test_too_large_an_archive_is_refused_with_the_way_out(

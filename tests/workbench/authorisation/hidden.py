@@ -27,6 +27,7 @@ from workbench.checklists.services import question_set_create, round_fill, round
 from workbench.documents.models import Document
 from workbench.review.comments import comment_add
 from workbench.review.comparison import comparison_start
+from workbench.review.learning import CONFIRMED
 from workbench.review.models import ItemStage
 from workbench.review.policy import policy_set
 from workbench.review.services import candidate_choose
@@ -35,6 +36,7 @@ from workbench.runs.execution import run_answer, run_arbitrate, run_detect
 from workbench.runs.models import Candidate, Comparison, Run
 from workbench.runs.services import question_ask, run_cancel
 from workbench.synonyms.models import DictionaryEntry
+from workbench.synonyms.services import entry_approve
 
 #: Words of the machine's reason, of the first reviewer's comment and of what was said beside the card.
 MARKS = ("machine-reason-zq", "first-comment-zq", "said-beside-zq")
@@ -160,9 +162,7 @@ def _build(world: World) -> Hidden:
         run=Run.objects.get(pk=run.pk),
         comparison=_comparison(cast, document),
         round=_round(cast, document),
-        entry=DictionaryEntry.objects.create(
-            collection=cast.alpha, term="log", variant="access records", proposed_by=cast.admin
-        ),
+        entry=_learned(cast, run),
     )
     stopped = _stopped(cast, document)
     Run.objects.update(elapsed_ms=1000)
@@ -206,6 +206,23 @@ def _first_review(world: World, run: Run, cast: Cast) -> None:
         )
     stages = set(run.queue_items.values_list("stage", flat=True))
     assert stages == {ItemStage.FIRST, ItemStage.SECOND}
+
+
+def _learned(cast: Cast, run: Run) -> DictionaryEntry:
+    """A pair in use that was learned from the first decision to keep a passage, as :func:`alias_learn` has it, and one
+    more that waits. Both tell which passage that was."""
+    kept = run.reviews.filter(role__in=CONFIRMED).earliest("pk")
+    learned, _waiting = (
+        DictionaryEntry.objects.create(
+            collection=cast.alpha,
+            term="log",
+            variant=variant,
+            proposed_from=kept,
+            proposed_by=User.objects.system(),
+        )
+        for variant in ("access records", "records")
+    )
+    return entry_approve(actor=cast.admin, entry=learned)
 
 
 def _comparison(cast: Cast, document: Document) -> Comparison:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from allauth.mfa.models import Authenticator
 from django.core.management import call_command
+from django.db.models import Count
 from django.db.models.functions import Now
 from django.test import Client
 
@@ -166,6 +167,7 @@ class TestUsers:
         key = directory.make().json()["id"]
         user, browser = User.objects.get(pk=key), Client()
         browser.force_login(user)
+        token_create(actor=user, name="other", scopes=["view"], days=1)
         _row, token = token_create(actor=user, name="mine", scopes=["view"], days=1)
         program = Client(headers={"Authorization": f"Bearer {token}"})
         assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [200, 200]
@@ -177,6 +179,7 @@ class TestUsers:
         assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [302, 401]
         said = AuditEvent.objects.get(action="token.revoked", object_id=str(_row.pk))
         assert (said.actor_kind, said.reason) == ("system", "account switched off")
+        assert said.after["tokens_revoked"] == 2
 
     def test_somebody_else_stays_signed_in(self, directory: Directory, cast: Cast) -> None:
         key, browser = directory.make().json()["id"], Client()
@@ -426,6 +429,46 @@ class TestGroups:
         Membership.objects.filter(user=cast.admin, role="admin").delete()
         directory.ask("DELETE", path)
         assert roles(ana) == {("alpha", "admin")}
+
+    def test_queries_do_not_grow_with_a_group(
+        self, directory: Directory, cast: Cast, django_assert_max_num_queries: Any
+    ) -> None:
+        people = User.objects.bulk_create(User(email=f"p{n}@acme.example") for n in range(500))
+        keys = [str(user.pk) for user in people]
+        group_role_add(actor=cast.admin, collection=cast.alpha, group="Everybody", role="reviewer")
+        with django_assert_max_num_queries(40):
+            made = directory.group("Everybody", *keys)
+        held = Membership.objects.filter(user__in=people, collection=cast.alpha)
+        assert held.filter(role="reviewer").count() == 500
+        with django_assert_max_num_queries(30):
+            row = group_role_add(actor=cast.admin, collection=cast.alpha, group="Everybody", role="analyst")
+        assert held.count() == 1000
+        with django_assert_max_num_queries(30):
+            group_role_remove(actor=cast.admin, collection=cast.alpha, pk=row.pk)
+        assert held.count() == 500
+        with django_assert_max_num_queries(40):
+            directory.ask("DELETE", f"Groups/{made.json()['id']}")
+        assert not held.exists()
+        events = AuditEvent.objects.filter(object_type="user", object_id__in=keys)
+        assert dict(events.order_by().values_list("action").annotate(n=Count("pk"))) == {
+            "group.member_added": 500, "membership.granted": 1000,
+            "membership.revoked": 1000, "group.member_removed": 500,
+        }  # fmt: skip
+
+    def test_one_of_the_last_admins_stays(self, directory: Directory, cast: Cast) -> None:
+        keys = [directory.make(f"{name}@acme.example").json()["id"] for name in ("ana", "ben", "eve")]
+        group_role_add(actor=cast.admin, collection=cast.alpha, group="Admins", role="admin")
+        path = f"Groups/{directory.group('Admins', *keys).json()['id']}"
+        Membership.objects.filter(user=cast.admin, role="admin").delete()
+        directory.ask("DELETE", path)
+        assert [roles(key) for key in keys] == [set(), set(), {("alpha", "admin")}]
+
+    def test_who_is_switched_off_gets_no_role(self, directory: Directory, cast: Cast) -> None:
+        ana, ben = (directory.make(f"{name}@acme.example").json()["id"] for name in ("ana", "ben"))
+        User.objects.filter(pk=ana).update(is_active=False)
+        group_role_add(actor=cast.admin, collection=cast.alpha, group="Staff", role="analyst")
+        directory.group("Staff", ana, ben)
+        assert (roles(ana), roles(ben)) == (set(), {("alpha", "analyst")})
 
     def test_a_sign_on_says_the_groups_of_one_person_only(self, directory: Directory, cast: Cast) -> None:
         ana = User.objects.get(pk=directory.make().json()["id"])

@@ -157,9 +157,11 @@ def test_nobody_replaces_what_they_may_not_see(
         Document.objects.filter(pk=secret.pk).update(version_of=document, version_number=2)
     restrict(cast, secret)
     analyst, api = client_as(cast.analyst), f"/api/v1/documents/{own.pk}/"
-    if hidden == "older":
-        assert analyst.get(f"{api}versions/").json()["offer"] is None
+    assert analyst.get(f"{api}versions/").json()["offer"] is None
     assert client_as(cast.admin).get(f"{api}versions/").json()["offer"]["older"] == document.pk
+    for page in (own.get_absolute_url(), f"/documents/{own.pk}/versions/", "/collections/alpha/"):
+        assert "This may be a new version of" not in analyst.get(page).text, page
+        assert "This may be a new version of" in client_as(cast.admin).get(page).text, page
     for decision, act in (("accepted", version_accept), ("declined", version_decline)):
         with pytest.raises(Conflict, match="not offered"):
             act(actor=cast.analyst, document=own)

@@ -118,7 +118,9 @@ class TestDeleting:
     def test_pages_delete_and_keep(self, cast: Cast, scene: Scene, client_as: ClientAs) -> None:
         client = client_as(cast.admin)
         page = f"/documents/{scene.document.pk}/"
-        assert "Delete this document" in client.get(page).content.decode()
+        asked = client.get(page).text
+        assert "Delete this document" in asked
+        assert "Until then, earlier runs still quote it" in asked
         assert "Delete this document" not in client_as(cast.analyst).get(page).content.decode()
         unsure = client.post(f"{page}delete/", {"reason": WHY})
         assert unsure.status_code == 422

@@ -24,11 +24,15 @@ from workbench.labeling.selectors import labels_read
 from workbench.operations.trust import conduct_of
 from workbench.review.blindness import (
     DecideFirst,
+    comments_shown,
     hidden_items,
     hides,
     is_withheld,
+    of_hidden_card,
+    of_withheld_run,
     require_sight,
     require_sight_of_collection,
+    reviews_shown,
 )
 from workbench.review.enqueue import BLIND_PRIORITY, queue_fill
 from workbench.review.evidence import evidence_add
@@ -52,6 +56,12 @@ def document(cast: Cast) -> Document:
 
 def shares(cast: Cast, *, blind: float = 1, second: float = 0) -> None:
     policy_set(actor=cast.admin, collection=cast.alpha, blind_share=blind, second_share=second)
+
+
+def test_a_reviewers_collections_are_read_once(cast: Cast, django_assert_num_queries: Any) -> None:
+    for rule in (of_hidden_card, of_withheld_run, reviews_shown, comments_shown):
+        with django_assert_num_queries(1):
+            rule(user=cast.second_reviewer)
 
 
 def asked(cast: Cast, document: Document, **options: Any) -> Run:

@@ -71,6 +71,29 @@ def test_what_was_learned_from_a_restricted_document_is_kept_from_others(
     assert client_as(cast.admin).post(address).status_code == 200
 
 
+def test_an_import_tells_nothing_of_a_hidden_pair(scene: Scene, cast: Cast, client_as: ClientAs) -> None:
+    entry = proposed(cast, proposed_from=scene.run.reviews.get())
+    restriction_set(actor=cast.admin, document=scene.document, readers=[], reason="An investigation.")
+    content = f"term,variant\n{entry.variant},{entry.term}\nscroll,parchment\n".encode()
+    response = client_as(cast.reviewer).post(f"{URL}import/", {"file": SimpleUploadedFile("v.csv", content)})
+    assert "2 pairs added. 0 were in use already. 0 rows were refused." in response.text
+    entry.refresh_from_db()
+    assert entry.status == EntryStatus.APPROVED
+
+
+def test_the_origin_of_a_pair_is_withheld_in_the_api(scene: Scene, cast: Cast, client_as: ClientAs) -> None:
+    review = scene.run.reviews.get()
+    entry = proposed(cast, proposed_from=review)
+    reviewer, admin = client_as(cast.reviewer), client_as(cast.admin)
+    address = f"/api/v1/vocabulary/{entry.pk}/"
+    assert reviewer.get(address).json()["proposed_from"] == review.pk
+    assert reviewer.post(f"{address}approve/").json()["proposed_from"] == review.pk
+    restriction_set(actor=cast.admin, document=scene.document, readers=[], reason="An investigation.")
+    assert reviewer.get(address).json()["proposed_from"] is None
+    assert reviewer.post(f"{address}reject/").json()["proposed_from"] is None
+    assert admin.get(address).json()["proposed_from"] == review.pk
+
+
 @pytest.mark.parametrize("decision", ["approve", "reject"])
 def test_a_reviewer_decides_on_the_page(cast: Cast, client_as: ClientAs, decision: str) -> None:
     entry = proposed(cast)
