@@ -140,10 +140,6 @@ class OnnxEmbedder:
         """Whether the model has a vector for each token, not only one for the text."""
         return self._gives_tokens
 
-    def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """Tokens each text takes, special tokens included, at most ``max_tokens``."""
-        return [len(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts))]
-
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors, shape (len(texts), width), in the order of ``texts``."""
         vectors = np.zeros((len(texts), self._width), dtype=np.float32)
