@@ -304,18 +304,7 @@ def _documents(profile: ScopeProfile, candidates: Sequence[PoolCandidate]) -> tu
     """The documents that candidates stand in; of a single-document question that document always."""
     named = {candidate.document_id for candidate in candidates}
     return tuple(
-        PoolDocument(
-            document_id=document.document_id,
-            name=document.name,
-            page_count=document.page_count,
-            language=document.language,
-            document_type=document.document_type,
-            effective_date=document.effective_date,
-            issuer=document.issuer,
-            title=document.title,
-            version_number=document.version_number,
-            is_superseded=document.is_superseded,
-        )
+        PoolDocument(**{name: getattr(document, name) for name in PoolDocument.model_fields})
         for document in (profile.documents if len(profile.documents) == 1 else profile.chosen(named))
     )
 

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -309,7 +309,7 @@ class InMemoryStore:
 
     def _top(self, scores: npt.NDArray[np.float64], limit: int, *, floor: float = 0.0) -> list[PassageRow]:
         order = np.argsort(-scores, kind="stable")[:limit]
-        return [_scored(self._passages[i], float(scores[i])) for i in order if scores[i] > floor]
+        return [replace(self._passages[i], score=float(scores[i])) for i in order if scores[i] > floor]
 
 
 class _Bm25:
@@ -398,17 +398,3 @@ def _line_row(document_id: str, line: Line) -> LineRow:
 
 def _passage_terms(text: str, language: str) -> list[str]:
     return content_stems(text, language) + [f"={fold(code)}" for code in exact_codes(text)]
-
-
-def _scored(row: PassageRow, score: float) -> PassageRow:
-    return PassageRow(
-        document_id=row.document_id,
-        passage_id=row.passage_id,
-        page_start=row.page_start,
-        line_start=row.line_start,
-        page_end=row.page_end,
-        line_end=row.line_end,
-        section_id=row.section_id,
-        text=row.text,
-        score=score,
-    )

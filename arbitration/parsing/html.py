@@ -15,11 +15,9 @@ from arbitration.errors import ParseFailure
 from arbitration.parsing.docx_styles import written
 from arbitration.parsing.drafts import Draft
 from arbitration.parsing.flow import Flow
-from arbitration.parsing.flow_headings import Candidate, usable_headings
+from arbitration.parsing.flow_headings import Candidate, candidate_of, usable_headings
 from arbitration.parsing.html_hidden import HiddenRules, declarations, hides
-from arbitration.parsing.levels import Look
 from arbitration.parsing.limits import ParseLimits
-from arbitration.parsing.numbering import heading_number, is_upper_case
 
 MAX_DEPTH = 2_000
 _VOID = frozenset(
@@ -63,11 +61,7 @@ _LONG_CELL = 300  # characters
 
 def decode_html(data: bytes, *, charset: str = "") -> str:
     """The text by byte order mark, ``charset`` (from a header), the page's own word, UTF-8, else Windows-1252."""
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
+    for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data.decode(encoding, "replace").lstrip("\ufeff")
     stated = _CHARSET.search(data[:4096]) or _XML_CHARSET.match(data[:200])
@@ -379,16 +373,14 @@ class HtmlReader(HTMLParser):
             furniture=block.furniture,
         )
         if line is not None and not block.furniture:
-            words = " ".join(block.text.split())
-            title = block.run_in or words
-            number = heading_number(title)
-            kind = ("none", 0)
-            if number is not None:
-                kind = ("named", number.rank) if number.is_named else ("decimal", number.depth)
-            look = Look(0.0, block.bold or bool(block.run_in), is_upper_case(title), kind)
-            is_bullet = words.startswith("•")
             self.candidates.append(
-                Candidate(line, title, look, is_whole=not block.run_in, is_bullet=is_bullet)
+                candidate_of(
+                    line,
+                    block.text,
+                    run_in=block.run_in,
+                    bold=block.bold or bool(block.run_in),
+                    is_bullet=block.text.lstrip().startswith("•"),
+                )
             )
         if block.hidden:
             self._emit_hidden(block)

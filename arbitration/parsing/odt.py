@@ -16,10 +16,8 @@ from arbitration.errors import ParseFailure
 from arbitration.parsing.archive import Archive
 from arbitration.parsing.drafts import Draft, Mark
 from arbitration.parsing.flow import Flow
-from arbitration.parsing.flow_headings import Candidate, usable_headings
-from arbitration.parsing.levels import Look
+from arbitration.parsing.flow_headings import Candidate, candidate_of, usable_headings
 from arbitration.parsing.limits import ParseLimits
-from arbitration.parsing.numbering import heading_number, is_upper_case
 from arbitration.parsing.package import checked_package
 
 _SPACES = {
@@ -187,20 +185,10 @@ class _Reader:
             text, level=None if hidden or furniture else level, hidden=hidden, furniture=furniture
         )
         if line is not None and level is None and not (hidden or furniture):
-            self._consider(text, line)
+            self._candidates.append(candidate_of(line, text))
         self._set_aside(paragraph, before)
         for box in paragraph.boxes:
             self._blocks(box, hidden=hidden)
-
-    def _consider(self, text: str, line: Any) -> None:
-        title = " ".join(text.split())
-        number = heading_number(title)
-        kind = ("none", 0)
-        if number is not None:
-            kind = ("named", number.rank) if number.is_named else ("decimal", number.depth)
-        self._candidates.append(
-            Candidate(line, title, Look(0.0, False, is_upper_case(title), kind), is_whole=True)
-        )
 
     def _set_aside(self, paragraph: _Paragraph, before: int) -> None:
         """What was changed, hidden or noted, as flagged lines below its paragraph."""
