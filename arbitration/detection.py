@@ -149,16 +149,12 @@ def detect(
         settings=settings,
         embedding_space=embedder.space if embedder is not None else None,
         cross_encoder=cross_encoder.name
-        if any(_is_cross_scored(c) for c in candidates) and cross_encoder
+        if cross_encoder and any(c.signals.cross_encoder is not None for c in candidates)
         else None,
         precedence=_precedence(candidates, documents, context),
         notes=(*notes, *context.notes),
         latency_ms=1000 * (clock.monotonic() - started),
     )
-
-
-def _is_cross_scored(candidate: PoolCandidate) -> bool:
-    return candidate.signals.cross_encoder is not None
 
 
 def _precedence(

@@ -67,7 +67,10 @@ class InMemoryStore:
         self._embedder = embedder
         self._sentence_vectors = sentence_vectors
         self._doc_id = doc_id or (documents[0].document_id if len(documents) == 1 else "collection")
-        self._lines = {d.document_id: [line for line in d.parsed.lines if _searched(line)] for d in documents}
+        self._lines = {
+            d.document_id: [line for line in d.parsed.lines if not (line.is_furniture or line.is_hidden)]
+            for d in documents
+        }
         self._line_keys = {
             document_id: [(line.page_num, line.line_num) for line in lines]
             for document_id, lines in self._lines.items()
@@ -386,10 +389,6 @@ def _section_row(
 def _descendants(section: Section, children: dict[str | None, list[Section]]) -> list[str]:
     direct = children.get(section.section_id, [])
     return [s.section_id for s in direct] + [d for s in direct for d in _descendants(s, children)]
-
-
-def _searched(line: Line) -> bool:
-    return not line.is_furniture and not line.is_hidden
 
 
 def _line_row(document_id: str, line: Line) -> LineRow:

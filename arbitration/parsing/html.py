@@ -171,7 +171,7 @@ class HtmlReader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """An element begins."""
-        if tag == "title" and self.title is None and not self._in_svg():
+        if tag == "title" and self.title is None and "svg" not in self._dropped:
             self._title_words = []
         if tag == "script":
             self._scripts += 1
@@ -221,8 +221,9 @@ class HtmlReader(HTMLParser):
         """Text."""
         if self._title_words is not None:
             self._title_words.append(data)
-        elif not self._dropped and not self._in_head():
-            kept = data if self._is_pre() else data.replace("\n", " ").replace("\r", " ")
+        elif not self._dropped and not any(item.tag == "head" for item in self._open[:3]):
+            is_pre = any(item.tag in ("pre", "textarea") for item in self._open[-6:])
+            kept = data if is_pre else data.replace("\n", " ").replace("\r", " ")
             self._words.append((kept, self._is_hidden, any(item.bold for item in self._open[-12:])))
 
     def parse_html_declaration(self, i: int) -> int:
@@ -234,15 +235,6 @@ class HtmlReader(HTMLParser):
     @property
     def _is_hidden(self) -> bool:
         return bool(self._open) and self._open[-1].hidden
-
-    def _is_pre(self) -> bool:
-        return any(item.tag in ("pre", "textarea") for item in self._open[-6:])
-
-    def _in_head(self) -> bool:
-        return any(item.tag == "head" for item in self._open[:3])
-
-    def _in_svg(self) -> bool:
-        return "svg" in self._dropped
 
     def _element(self, tag: str, attributes: dict[str, str]) -> _Open:
         outer = self._open[-1] if self._open else _Open("")

@@ -129,7 +129,8 @@ class _Reader:
     def _styles(self, root: Any) -> None:
         for style in root.iter():
             if _name(style) == "style:style" and any(
-                _name(child) == "style:text-properties" and _hides(child) for child in style
+                _name(child) == "style:text-properties" and _get(child, "text:display") == "none"
+                for child in style
             ):
                 self._hidden_styles.add(_get(style, "style:name"))
 
@@ -308,11 +309,6 @@ class _Reader:
             yield f"{self._flow.invisible_characters} invisible characters were left out"
         if any(name.startswith(("pictures/", "object ")) for name in self._archive.names):
             yield "pictures and embedded objects were not read"
-
-
-def _hides(properties: Any) -> bool:
-    """Whether text properties keep their text out of sight."""
-    return _get(properties, "text:display") == "none"
 
 
 def _words_below(element: Any) -> str:

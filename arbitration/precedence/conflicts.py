@@ -64,12 +64,8 @@ def _plain(value: Value) -> str:
     return " ".join(value.text.casefold().split())
 
 
-def _has_figure(stem: str) -> bool:
-    return any(char.isdigit() for char in stem)
-
-
 def _is_same(one: frozenset[str], other: frozenset[str]) -> bool:
-    if any(map(_has_figure, one ^ other)):
+    if any(char.isdigit() for stem in one ^ other for char in stem):
         return False  # of rule 3 and rule 4, or of 2019 and 2020
     shared = len(one & other)
     return shared >= _FEWEST and shared / len(one | other) >= _SAME and len(one ^ other) <= _DIFFERENT

@@ -230,17 +230,13 @@ def document_relations(facts: Sequence[DocumentFacts]) -> list[DocumentRelation]
     return [
         relation
         for (over, under), relation in found.items()
-        if (under, over) not in found or _beats(relation, found[under, over])
+        if (under, over) not in found or _STRENGTH[relation.kind] > _STRENGTH[found[under, over].kind]
     ]
 
 
 _STRENGTH: Mapping[DocumentRelationKind, int] = {
     "replaces": 4, "restates": 3, "amends": 2, "excepts": 2, "version": 1
 }  # fmt: skip
-
-
-def _beats(relation: DocumentRelation, other: DocumentRelation) -> bool:
-    return _STRENGTH[relation.kind] > _STRENGTH[other.kind]
 
 
 def _relation(

@@ -203,8 +203,8 @@ def _runs(text: str) -> list[tuple[int, int, list[re.Match[str]]]]:
     for match in _STEP.finditer(text):
         if not _plausible(match):
             continue
-        if runs and _STEP_GAP.match(text[runs[-1][1] : match.start()]) and not _same_kind(runs[-1][2], match):
-            start, _, steps = runs[-1]
+        start, end, steps = runs[-1] if runs else (0, 0, [])
+        if steps and _STEP_GAP.match(text[end : match.start()]) and _kind_of(match) not in map(_kind_of, steps):
             runs[-1] = (start, match.end(), [*steps, match])
         else:
             runs.append((match.start(), match.end(), [match]))
@@ -213,10 +213,6 @@ def _runs(text: str) -> list[tuple[int, int, list[re.Match[str]]]]:
 
 def _kind_of(match: re.Match[str]) -> str:
     return _KINDS[(match["named"] or match["kind"]).lower()]
-
-
-def _same_kind(steps: Sequence[re.Match[str]], match: re.Match[str]) -> bool:
-    return _kind_of(match) in {_kind_of(step) for step in steps}
 
 
 def _plausible(match: re.Match[str]) -> bool:

@@ -168,22 +168,16 @@ def roles_sync(*, users: Iterable[User]) -> None:
     collection stays too, until there is another one."""
     for user in list(users):
         names = DirectoryGroup.objects.filter(members=user, removed_at__isnull=True).values("name")
-        wanted = {(row.collection, row.role) for row in _mapped(names)}
-        held = {(grant.collection, grant.role): grant for grant in _grants_of(user)}
+        mapped = GroupRole.objects.filter(group__in=names).select_related("collection")
+        wanted = {(row.collection, row.role) for row in mapped}
+        grants = GroupGrant.objects.filter(user=user).select_related("collection")
+        held = {(grant.collection, grant.role): grant for grant in grants}
         if user.is_active and not user.is_system:
             for collection, role in wanted:
                 _give(user, collection, role, is_ours=(collection, role) in held)
         for (collection, role), grant in held.items():
             if (collection, role) not in wanted:
                 _take(user, grant)
-
-
-def _mapped(names: QuerySet[DirectoryGroup, dict[str, str]]) -> QuerySet[GroupRole]:
-    return GroupRole.objects.filter(group__in=names).select_related("collection")
-
-
-def _grants_of(user: User) -> QuerySet[GroupGrant]:
-    return GroupGrant.objects.filter(user=user).select_related("collection")
 
 
 def _give(user: User, collection: Collection, role: str, *, is_ours: bool) -> None:
