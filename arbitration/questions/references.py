@@ -204,7 +204,11 @@ def _runs(text: str) -> list[tuple[int, int, list[re.Match[str]]]]:
         if not _plausible(match):
             continue
         start, end, steps = runs[-1] if runs else (0, 0, [])
-        if steps and _STEP_GAP.match(text[end : match.start()]) and _kind_of(match) not in map(_kind_of, steps):
+        if (
+            steps
+            and _STEP_GAP.match(text[end : match.start()])
+            and _kind_of(match) not in map(_kind_of, steps)
+        ):
             runs[-1] = (start, match.end(), [*steps, match])
         else:
             runs.append((match.start(), match.end(), [match]))
