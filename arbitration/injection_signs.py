@@ -8,13 +8,11 @@ about.
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+
+from arbitration.pattern_files import PatternFile, filled
 
 _BEFORE = 24  # characters that hold what comes before an order
-_NAME = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +47,18 @@ class Sign:
 
 
 def _signs() -> tuple[Sign, ...]:
-    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    pieces: dict[str, str] = {}
-    for name, pattern in table["pieces"].items():
-        pieces[name] = _filled(_joined(pattern), pieces)
-    after = {name: re.compile(_joined(pattern), re.IGNORECASE) for name, pattern in table["after"].items()}
+    file = PatternFile(__file__)
+    after = {name: file.compiled(pattern) for name, pattern in file.table["after"].items()}
     return tuple(
         Sign(
             sign["why"],
-            frozenset(_filled(sign["words"], table["words"]).split()),
-            re.compile(_filled(_joined(sign["pattern"]), pieces), re.DOTALL | re.IGNORECASE),
-            frozenset(_filled(sign.get("also", ""), table["words"]).split()),
+            frozenset(filled(sign["words"], file.table["words"]).split()),
+            file.compiled(sign["pattern"], re.DOTALL | re.IGNORECASE),
+            frozenset(filled(sign.get("also", ""), file.table["words"]).split()),
             after.get(sign.get("after", "")),
         )
-        for sign in table["signs"]
+        for sign in file.table["signs"]
     )
-
-
-def _joined(pattern: str) -> str:
-    return "".join(pattern.splitlines())
-
-
-def _filled(text: str, pieces: Mapping[str, str]) -> str:
-    """The text with pieces in place of their names."""
-    return _NAME.sub(lambda name: pieces[name[1]], text)
 
 
 SIGNS = _signs()
