@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -146,6 +147,14 @@ class StrategyServices:
                 f"Strategy '{strategy}' needs a language model; configure an endpoint or use 'offline'."
             )
         return self.chat
+
+    def measured_once(self, pool: CandidatePool) -> StrategyServices:
+        """The same services, which compute this pool's feature rows once, when they are first asked for."""
+        measure = self.feature_rows
+        if measure is None:
+            return self
+        rows = cache(lambda: measure(pool))
+        return replace(self, feature_rows=lambda _pool: rows())
 
     def probabilities(self, pool: CandidatePool) -> dict[str, float] | None:
         """Calibrated probability of each candidate, when a model is deployed."""

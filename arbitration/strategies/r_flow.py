@@ -9,7 +9,7 @@ stands in for the probability; without a language model the uncertain go to peop
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -96,7 +96,7 @@ class _Flow:
     def __init__(self, pool: CandidatePool, services: StrategyServices) -> None:
         self._pool = pool
         self._services = services
-        services = _measured_once(pool, services)
+        services = services.measured_once(pool)  # reranker and blend read the same rows
         learned = services.probabilities(pool)
         self._probabilities: Mapping[str, float] = learned or evidence_scores(pool)
         self._is_learned = learned is not None
@@ -230,14 +230,6 @@ def _blend_weight(services: StrategyServices) -> float:
     if not isinstance(given, int | float) or not 0.0 <= given <= 1.0:
         raise ValueError(f"blend_weight is {given!r}; it must lie between 0 and 1")
     return float(given)
-
-
-def _measured_once(pool: CandidatePool, services: StrategyServices) -> StrategyServices:
-    """The services with this pool's feature rows as measured: reranker and blend read the same ones."""
-    if services.feature_rows is None or services.scorer is None or not pool.candidates:
-        return services
-    rows = services.feature_rows(pool)
-    return replace(services, feature_rows=lambda _pool: rows)
 
 
 def _bases(
