@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arbitration.expected_values import ValueKind, expected_kinds, values_in
+from arbitration.phrases import phrases
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.questions.same_words import Term, new_terms
 from arbitration.sentences import sentences_of
@@ -128,54 +129,18 @@ def _is_in_language(pool: CandidatePool, nearest: Sequence[PoolCandidate]) -> bo
     return not documents or any(d is None or d.language == pool.question.language for d in documents)
 
 
-_VALUE_WORDS: dict[str, dict[ValueKind, str]] = {
-    "en": {
-        "money": "an amount",
-        "percent": "a percentage",
-        "duration": "a period",
-        "date": "a date",
-        "number": "a number",
-    },
-    "es": {
-        "money": "un importe",
-        "percent": "un porcentaje",
-        "duration": "un plazo",
-        "date": "una fecha",
-        "number": "un número",
-    },
-}
-_SENTENCES = {
-    "en": (
-        "the passages speak of {speaks}",
-        "none says {unsaid}",
-        "none states {value}",
-        " or ",
-        " and ",
-        ", but ",
-    ),
-    "es": (
-        "los pasajes hablan de {speaks}",
-        "ninguno dice {unsaid}",
-        "ninguno indica {value}",
-        " ni ",
-        " y ",
-        ", pero ",
-    ),
-}
-
-
 def in_words(found: Answerability, language: str) -> str:
     """Why the match is weak: what the passages speak of and what none says; empty where nothing is known."""
-    speaks, unsaid, states, either, both, but = _SENTENCES.get(language, _SENTENCES["en"])
+    said, values = phrases("weak_match", language), phrases("weak_match_values", language)
     clauses = []
     if found.speaks_of:
-        clauses.append(speaks.format(speaks=_listed(_quoted(found.speaks_of, language), both)))
+        clauses.append(said["speaks"].format(speaks=_listed(_quoted(found.speaks_of, language), said["and"])))
     if found.asks_for:
-        words = _VALUE_WORDS.get(language, _VALUE_WORDS["en"])
-        clauses.append(states.format(value=_listed([words[kind] for kind in sorted(found.asks_for)], either)))
+        missing = [values[kind] for kind in sorted(found.asks_for)]
+        clauses.append(said["states"].format(value=_listed(missing, said["or"])))
     elif found.unsaid:
-        clauses.append(unsaid.format(unsaid=_listed(_quoted(found.unsaid, language), either)))
-    return but.join(clauses)
+        clauses.append(said["unsaid"].format(unsaid=_listed(_quoted(found.unsaid, language), said["or"])))
+    return said["but"].join(clauses)
 
 
 def _quoted(words: Sequence[str], language: str) -> list[str]:

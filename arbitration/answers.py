@@ -7,7 +7,7 @@ not found stays not found.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,6 +20,7 @@ from arbitration.differences import SaidBy, difference_in_words, headline, is_sa
 from arbitration.evidence import LATE_WEIGHT, log_odds
 from arbitration.expected_values import ValueKind, expected_kinds, gives_value
 from arbitration.leading import Weighed, giving_the_value
+from arbitration.phrases import phrases
 from arbitration.pool import CandidatePool, PoolCandidate, Precedence, PrecedenceKind
 from arbitration.precedence.settle import precedence_of
 from arbitration.sentences import (
@@ -94,31 +95,6 @@ class Answer(AnswerRecord):
         return " ".join([self.statement, *(sentence.text for sentence in self.sentences)])
 
 
-_STATEMENTS: dict[str, dict[str, str]] = {
-    "en": {
-        "extractive": "Direct quotes from the evidence:",
-        "nearest": "No strong match{why}. The nearest passages, word for word; "
-        "a person should decide whether they answer:",
-        "conflicts": "The evidence contradicts itself; see the conflicts.",
-        "absent": "Not found. Searched for {terms} in {titles} titles and {lines} lines: no hit.",
-        "discarded": "Not found. {count} passages checked; none answers this question. A person should confirm.",
-        "empty": "Not found. No passage came close enough to be judged; a person should confirm.",
-        "undecided": "Answer pending: the evidence needs review.",
-        "judged": "No passage answers this question. {count} come near; people judged them tangential.",
-    },
-    "es": {
-        "extractive": "Citas directas de la evidencia:",
-        "nearest": "Sin coincidencia clara{why}. Los pasajes más cercanos, palabra por palabra; "
-        "una persona debe decidir si responden:",
-        "conflicts": "La evidencia se contradice; véanse los conflictos.",
-        "absent": "No encontrado. Se buscó {terms} en {titles} títulos y {lines} líneas: ninguna coincidencia.",
-        "discarded": "No encontrado. {count} pasajes revisados; ninguno responde a esta pregunta. "
-        "Una persona debe confirmarlo.",
-        "empty": "No encontrado. Ningún pasaje se acercó lo bastante; conviene que una persona lo confirme.",
-        "undecided": "Respuesta pendiente: la evidencia está por revisar.",
-        "judged": "Ningún pasaje responde a esta pregunta. {count} se acercan; se juzgaron tangenciales.",
-    },
-}
 _Evidence = list[tuple[PoolCandidate, Verdict]]
 _FEWEST_WORDS = 4
 LIST_FACTOR = 8  # a list needs more sentences than another answer
@@ -134,7 +110,7 @@ def write_answer(
 ) -> Answer:
     """The extractive answer of a decision, in the question's language."""
     language = supported_language(pool.question.language)
-    said = _STATEMENTS[language]
+    said = phrases("answers", language)
     if decision.not_found:
         return Answer(kind="not_found", language=language, statement=_not_found(pool, said))
     evidence = _evidence(pool, decision)
@@ -182,7 +158,7 @@ def _why(pool: CandidatePool, evidence: _Evidence, language: str) -> str:
     return f": {words}" if words else ""
 
 
-def _not_found(pool: CandidatePool, said: dict[str, str]) -> str:
+def _not_found(pool: CandidatePool, said: Mapping[str, str]) -> str:
     if pool.absence.proved:
         language = supported_language(pool.question.language)
         terms = ", ".join(quoted(term, language) for term in pool.absence.terms)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from arbitration.aggregation import Unit
 from arbitration.briefs import build_brief, snippet_of
 from arbitration.contracts import CandidateScope, candidate_id
-from arbitration.detectors.base import Anchor, DetectorContext, Span
+from arbitration.detectors.base import Anchor, DetectorContext, Span, span_of
 from arbitration.detectors.titles import NO_TITLE_MATCH, TitleMatch, title_matches
 from arbitration.expected_values import ExpectedValues
 from arbitration.fusion import ranks_of, rrf_score
@@ -176,7 +176,7 @@ class _CandidateBuilder:
             candidate_id=draft.candidate_id,
             document_id=draft.span.document_id,
             anchor=draft.anchor,
-            context=scope_of(_span_of_context(unit), unit.section_id),
+            context=scope_of(span_of(unit.context), unit.section_id),
             anchor_text=unit.text,
             anchor_lines=tuple([line.line_num for line in unit.lines]),
             context_text="\n".join([line.text for line in unit.context]),
@@ -245,8 +245,3 @@ class _CandidateBuilder:
 
 def _best(anchors: Sequence[Anchor], method: str) -> Anchor:
     return max((a for a in anchors if a.method == method), key=lambda a: a.score)
-
-
-def _span_of_context(unit: Unit) -> Span:
-    first, last = unit.context[0], unit.context[-1]
-    return Span(first.document_id, first.page_num, first.line_num, last.page_num, last.line_num)

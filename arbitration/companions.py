@@ -13,13 +13,14 @@ from functools import cached_property
 from arbitration.contracts import DecidedBy, Role
 from arbitration.definitions import definition_in, terms_defined, uses
 from arbitration.following import depended_on
+from arbitration.phrases import phrases
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.precedence.clauses import refers
 from arbitration.precedence.statements import excepts, points_back
 from arbitration.precedence.texts import Reading
 from arbitration.questions.references import match_address
 from arbitration.strategies.base import Verdict
-from arbitration.text import shortened, single_quoted, supported_language
+from arbitration.text import shortened, single_quoted
 
 _DECIDED = DecidedBy(kind="rule", name="read along", version="1")
 _LOWER = (Role.TANGENTIAL, Role.DISCARDED)
@@ -28,26 +29,6 @@ _PRIMARIES, _MOST = 5, 3
 _WHOLE = 0.9
 _NEXT_LINES = 3
 
-_REASONS: dict[str, dict[str, str]] = {
-    "en": {
-        "definition": "Defines “{what}”, used in the passage on {place}{quote}.",
-        "reference": "{what}, on which the passage on {place} depends.",
-        "exception": "Limits the rule on {place}{quote}.",
-        "rule": "The rule to which the passage on {place} is an exception.",
-        "quote": ": “{quote}”",
-        "place": "p. {page}, lines {first}-{last}",
-        "line": "p. {page}, line {first}",
-    },
-    "es": {
-        "definition": "Define «{what}», que usa el pasaje de la {place}{quote}.",
-        "reference": "{what}, de lo que depende el pasaje de la {place}.",
-        "exception": "Limita la regla de la {place}{quote}.",
-        "rule": "La regla de la que el pasaje de la {place} es una excepción.",
-        "quote": ": «{quote}»",
-        "place": "pág. {page}, líneas {first}-{last}",
-        "line": "pág. {page}, línea {first}",
-    },
-}
 _QUOTED_WORDS = 15
 
 
@@ -160,7 +141,7 @@ class _Table:
     def _companion(
         self, candidate: PoolCandidate, user: PoolCandidate, kind: str, what: str, quote: str = ""
     ) -> Companion:
-        words = _REASONS[supported_language(self.pool.question.language)]
+        words = phrases("companions", self.pool.question.language)
         anchor = user.anchor
         kind_of_place = "line" if anchor.line_start == anchor.line_end else "place"
         place = words[kind_of_place].format(

@@ -149,16 +149,12 @@ def detect(
         settings=settings,
         embedding_space=embedder.space if embedder is not None else None,
         cross_encoder=cross_encoder.name
-        if any(_is_cross_scored(c) for c in candidates) and cross_encoder
+        if cross_encoder and any(c.signals.cross_encoder is not None for c in candidates)
         else None,
         precedence=_precedence(candidates, documents, context),
         notes=(*notes, *context.notes),
         latency_ms=1000 * (clock.monotonic() - started),
     )
-
-
-def _is_cross_scored(candidate: PoolCandidate) -> bool:
-    return candidate.signals.cross_encoder is not None
 
 
 def _precedence(
@@ -304,18 +300,7 @@ def _documents(profile: ScopeProfile, candidates: Sequence[PoolCandidate]) -> tu
     """The documents that candidates stand in; of a single-document question that document always."""
     named = {candidate.document_id for candidate in candidates}
     return tuple(
-        PoolDocument(
-            document_id=document.document_id,
-            name=document.name,
-            page_count=document.page_count,
-            language=document.language,
-            document_type=document.document_type,
-            effective_date=document.effective_date,
-            issuer=document.issuer,
-            title=document.title,
-            version_number=document.version_number,
-            is_superseded=document.is_superseded,
-        )
+        PoolDocument(**{name: getattr(document, name) for name in PoolDocument.model_fields})
         for document in (profile.documents if len(profile.documents) == 1 else profile.chosen(named))
     )
 

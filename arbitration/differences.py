@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from arbitration.expected_values import values_in
+from arbitration.phrases import phrases
 from arbitration.pool import CandidatePool, PoolCandidate, Precedence
 from arbitration.precedence.texts import subject_stems
 from arbitration.text import quoted, shortened, supported_language
@@ -16,37 +17,6 @@ from arbitration.text import quoted, shortened, supported_language
 _SAME, _FEWEST = 0.5, 3
 _QUOTED_WORDS = 40
 _VALUED = frozenset({"money", "percent", "duration"})
-
-_WORDS: dict[str, dict[str, str]] = {
-    "en": {
-        "later": "Two texts differ; the later one is in force",
-        "replaced": "Two texts differ; one replaces the other",
-        "overridden": "Two texts differ; one of them prevails",
-        "ended": "This text is no longer in force",
-        "said": "{over}{since}, says {new}; {under} says {old}.",
-        "said_undated": "{over} says {new}; {under} says {old}.",
-        "quoted": "{over}{since}, says: {new} {under} says: {old}",
-        "quoted_undated": "{over} says: {new} {under} says: {old}",
-        "since": ", in force from {day}",
-        "place": "{number} of {name}",
-        "this": "The text in force",
-        "that": "The text it replaces",
-    },
-    "es": {
-        "later": "Dos textos difieren; rige el posterior",
-        "replaced": "Dos textos difieren; uno sustituye al otro",
-        "overridden": "Dos textos difieren; uno prevalece",
-        "ended": "Este texto ya no está en vigor",
-        "said": "{over}{since}, dice {new}; {under} dice {old}.",
-        "said_undated": "{over} dice {new}; {under} dice {old}.",
-        "quoted": "{over}{since}, dice: {new} {under} dice: {old}",
-        "quoted_undated": "{over} dice: {new} {under} dice: {old}",
-        "since": ", en vigor desde {day}",
-        "place": "{number} de {name}",
-        "this": "El texto vigente",
-        "that": "El texto al que sustituye",
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +42,7 @@ def _plain(text: str) -> str:
 
 def headline(one: Precedence, pool: CandidatePool, language: str) -> str:
     """How the two texts stand to each other."""
-    words = _WORDS[supported_language(language)]
+    words = phrases("differences", language)
     if one.in_force_id is None:
         return words["ended"]
     if one.kind == "overridden":
@@ -86,7 +56,7 @@ def difference_in_words(one: Precedence, new: SaidBy, old: SaidBy, language: str
     """What the text in force says and what the other one says: the two figures where that is the difference, else the
     two sentences."""
     language = supported_language(language)
-    words = _WORDS[language]
+    words = phrases("differences", language)
     figures = _figures(new.text, old.text)
     since = words["since"].format(day=one.since) if one.since else ""
     form = ("said" if figures else "quoted") + ("" if since else "_undated")
@@ -121,7 +91,7 @@ def _name(title: str, said: SaidBy, language: str, *, numbered: bool) -> str:
     number = _number(said) if numbered else ""
     if not number or title.startswith(number):
         return name or number
-    return _WORDS[language]["place"].format(number=number, name=name) if name else number
+    return phrases("differences", language)["place"].format(number=number, name=name) if name else number
 
 
 def _number(said: SaidBy) -> str:

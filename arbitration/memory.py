@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -67,7 +67,10 @@ class InMemoryStore:
         self._embedder = embedder
         self._sentence_vectors = sentence_vectors
         self._doc_id = doc_id or (documents[0].document_id if len(documents) == 1 else "collection")
-        self._lines = {d.document_id: [line for line in d.parsed.lines if _searched(line)] for d in documents}
+        self._lines = {
+            d.document_id: [line for line in d.parsed.lines if not (line.is_furniture or line.is_hidden)]
+            for d in documents
+        }
         self._line_keys = {
             document_id: [(line.page_num, line.line_num) for line in lines]
             for document_id, lines in self._lines.items()
@@ -309,7 +312,7 @@ class InMemoryStore:
 
     def _top(self, scores: npt.NDArray[np.float64], limit: int, *, floor: float = 0.0) -> list[PassageRow]:
         order = np.argsort(-scores, kind="stable")[:limit]
-        return [_scored(self._passages[i], float(scores[i])) for i in order if scores[i] > floor]
+        return [replace(self._passages[i], score=float(scores[i])) for i in order if scores[i] > floor]
 
 
 class _Bm25:
@@ -388,27 +391,9 @@ def _descendants(section: Section, children: dict[str | None, list[Section]]) ->
     return [s.section_id for s in direct] + [d for s in direct for d in _descendants(s, children)]
 
 
-def _searched(line: Line) -> bool:
-    return not line.is_furniture and not line.is_hidden
-
-
 def _line_row(document_id: str, line: Line) -> LineRow:
     return LineRow(document_id, line.page_num, line.line_num, line.text, line.section_id)
 
 
 def _passage_terms(text: str, language: str) -> list[str]:
     return content_stems(text, language) + [f"={fold(code)}" for code in exact_codes(text)]
-
-
-def _scored(row: PassageRow, score: float) -> PassageRow:
-    return PassageRow(
-        document_id=row.document_id,
-        passage_id=row.passage_id,
-        page_start=row.page_start,
-        line_start=row.line_start,
-        page_end=row.page_end,
-        line_end=row.line_end,
-        section_id=row.section_id,
-        text=row.text,
-        score=score,
-    )

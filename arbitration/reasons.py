@@ -19,6 +19,7 @@ from arbitration.expected_values import (
     values_in,
 )
 from arbitration.leading import Weighed, giving_the_value
+from arbitration.phrases import phrases
 from arbitration.pool import CandidatePool, PoolCandidate, WordMatch
 from arbitration.questions.same_words import Term, new_terms, share_a_word
 from arbitration.sentences import (
@@ -51,58 +52,6 @@ _MOST_TERMS, _MOST_MISSING = 4, 2
 _NEAR_WORDS = 0.6
 #: A sentence of fewer words is a heading's number or what a table left over.
 _FEWEST_WORDS = 4
-
-_PARTS: dict[str, dict[str, str]] = {
-    "en": {
-        "states": "States “{quote}”.",
-        "says": "Says “{quote}”.",
-        "and": "and",
-        "or": "or",
-        "named": "The question names this place: {place}.",
-        "heading": "Its heading names the subject of the question: {place}.",
-        "heading_only": "It is a heading and no more.",
-        "together": "Names {terms} together",
-        "mentions": "Mentions {terms}",
-        "but_not": ", but not {missing}.",
-        "meaning": "Close to the question in meaning, but shares no word with it.",
-        "other_words": "Says it in other words: {met} for {asked}.",
-        "nothing": "Shares no word with the question.",
-        "gives": "Gives {value}.",
-        "gives_none": "Gives no {value}.",
-    },
-    "es": {
-        "states": "Establece «{quote}».",
-        "says": "Dice «{quote}».",
-        "and": "y",
-        "or": "ni",
-        "named": "La pregunta nombra este lugar: {place}.",
-        "heading": "Su título nombra el asunto de la pregunta: {place}.",
-        "heading_only": "Es solo un título.",
-        "together": "Nombra juntos {terms}",
-        "mentions": "Menciona {terms}",
-        "but_not": ", pero no {missing}.",
-        "meaning": "Próximo a la pregunta por su sentido, pero sin palabras en común.",
-        "other_words": "Lo dice con otras palabras: {met} por {asked}.",
-        "nothing": "No tiene palabras en común con la pregunta.",
-        "gives": "Da {value}.",
-        "gives_none": "No da {value}.",
-    },
-}
-_VALUES: dict[str, dict[frozenset[ValueKind], tuple[str, str]]] = {
-    # What a value of these kinds is called where it is given, and where it is missing.
-    "en": {
-        frozenset({"duration", "date"}): ("a period or date", "period or date"),
-        frozenset({"percent"}): ("a percentage", "percentage"),
-        frozenset({"money", "percent"}): ("an amount", "amount"),
-        frozenset({"number"}): ("a number", "number"),
-    },
-    "es": {
-        frozenset({"duration", "date"}): ("un plazo o una fecha", "plazo ni fecha"),
-        frozenset({"percent"}): ("un porcentaje", "ningún porcentaje"),
-        frozenset({"money", "percent"}): ("un importe", "ningún importe"),
-        frozenset({"number"}): ("una cifra", "ninguna cifra"),
-    },
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +88,7 @@ class ReasonWriter:
 
     @property
     def _parts(self) -> Mapping[str, str]:
-        return _PARTS[self._language]
+        return phrases("reasons", self._language)
 
     @cached_property
     def _kinds(self) -> frozenset[ValueKind]:
@@ -310,11 +259,12 @@ class ReasonWriter:
 
     def _value(self, candidate: PoolCandidate) -> str:
         """Whether the passage gives a value of the kind that is asked for; empty where none is."""
-        name = _VALUES[self._language].get(self._kinds)
-        if name is None:
+        kinds = " ".join(sorted(self._kinds))
+        if kinds not in phrases("values", self._language):
             return ""
         gives = gives_value(candidate.anchor_text, self._kinds)
-        return self._parts["gives" if gives else "gives_none"].format(value=name[0 if gives else 1])
+        value = phrases("values" if gives else "missing_values", self._language)[kinds]
+        return self._parts["gives" if gives else "gives_none"].format(value=value)
 
     def _language_of(self, candidate: PoolCandidate) -> str:
         document = self.pool.document(candidate.document_id)

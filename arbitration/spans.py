@@ -1,9 +1,25 @@
-"""Marked stretches of a text, found in one pass: a pattern such as ``<!--.*?-->`` looks through the whole rest of the
-text again for each mark that is never closed."""
+"""Stretches of a sequence, and of a text between marks, found in one pass: a pattern such as ``<!--.*?-->`` looks
+through the whole rest of the text again for each mark that is never closed."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def runs(items: Iterable[T], begins: Callable[[list[T], T], bool]) -> Iterator[list[T]]:
+    """Neighbours in lists, in order; ``begins`` says of the run so far and the next item whether a new run begins."""
+    run: list[T] = []
+    for item in items:
+        if run and begins(run, item):
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run
 
 
 def without_spans(text: str, opening: str, closing: str) -> str:

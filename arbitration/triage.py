@@ -6,7 +6,7 @@ needs a judge, and what the reranker accepts is never removed by a later thresho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
@@ -323,11 +323,6 @@ def _rounded_down(value: float) -> float:
 
 def _rounded_up(value: float) -> float:
     return float(np.clip(np.ceil(value * 1000) / 1000, 0.0, 1.0))
-
-
-def profile_for(space: str | None, profiles: Mapping[str, GateProfile]) -> GateProfile:
-    """The profile of an embedding space; without one, gates that reject and accept nothing by themselves."""
-    return profiles.get(space or "", OPEN_GATES)
 
 
 #: No calibration, no opinion: everything is verified.

@@ -75,7 +75,9 @@ class _Reader:
     def __init__(self, asked: _Asked, language: str) -> None:
         self._matcher = term_matcher((*asked.words, *asked.pairs), language)
         self._beginnings = {
-            word: fold(word)[: _prefix_length(word)] for word in asked.words if len(word) >= RELATIVE_LETTERS
+            word: fold(word)[: math.ceil(RELATIVE_PREFIX * len(word))]
+            for word in asked.words
+            if len(word) >= RELATIVE_LETTERS
         }
 
     def held(self, texts: Sequence[str]) -> list[dict[str, float]]:
@@ -87,7 +89,3 @@ class _Reader:
                 if word not in shares and begins_a_word(beginning, plain):
                     shares[word] = RELATIVE_SHARE
         return found
-
-
-def _prefix_length(word: str) -> int:
-    return math.ceil(RELATIVE_PREFIX * len(word))

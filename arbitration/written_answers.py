@@ -17,6 +17,7 @@ from arbitration.contracts import QuoteCheck, Role
 from arbitration.decision import Decision
 from arbitration.errors import LLMFailure
 from arbitration.grounding import check_quotes
+from arbitration.phrases import phrases
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.prompting import RenderedPrompt, fence, load_prompt
 from arbitration.protocols import ChatRequest
@@ -26,10 +27,6 @@ from arbitration.strategies.shortlist import read_options
 
 PROMPT = "answer"
 MOST_PASSAGES = 12
-STATEMENTS = {
-    "en": "Written by a language model from the evidence below; each quotation was found in its source.",
-    "es": "Redactado por un modelo de lenguaje a partir de la evidencia; cada cita se encontró en su fuente.",
-}
 
 
 class DraftSentence(BaseModel):
@@ -75,7 +72,7 @@ def answer_with_model(*, pool: CandidatePool, decision: Decision, services: Stra
     return extractive.model_copy(
         update={
             "kind": "generated",
-            "statement": STATEMENTS[extractive.language],
+            "statement": phrases("answers", extractive.language)["written"],
             "sentences": kept,
             "calls": calls.records,
             "notes": notes,

@@ -26,6 +26,7 @@ NOT_READERS = {
     "arbitration.candidates": "titles, which a parser cuts",
     "arbitration.detectors.patterns": "lines, in the engine's reader",
     "arbitration.evaluation.families.obliqa": "a data set that is chosen by hand",
+    "arbitration.pattern_files": "our own files",
     "arbitration.injection_signs": "its patterns are those of the reader of arbitration.injection",
     "arbitration.interaction": "words of a question, and a line only around one of its characters",
     "arbitration.questions.cognates": "single words of a question",

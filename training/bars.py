@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -162,7 +162,8 @@ def replayed(
     the question was once asked with do not count."""
     ladder = LADDERS[decides, measure]
     pool = question.pool.model_copy(update={"settings": EngineSettings().model_copy(update=dict(base or {}))})
-    services, strategy = _reading_once(services, pool), get_strategy("offline")
+    # The features of a pool do not depend on bars.
+    services, strategy = services.measured_once(pool), get_strategy("offline")
     losses, cards = np.zeros(len(ladder)), np.zeros(len(ladder))
     for way, bar in enumerate(ladder):
         settings = pool.settings.model_copy(update=bar_settings(decides, measure, bar))
@@ -195,14 +196,6 @@ def wrongly_accepted(decision: Decision, *, evidence: frozenset[str], others: fr
 def cards_of(decision: Decision) -> int:
     """How many cards people are asked about."""
     return sum(verdict.needs_person or verdict.role is None for verdict in decision.verdicts)
-
-
-def _reading_once(services: StrategyServices, pool: CandidatePool) -> StrategyServices:
-    """The features of a pool do not depend on bars: they are computed once for all of them."""
-    if services.feature_rows is None or not pool.candidates:
-        return services
-    rows = services.feature_rows(pool)
-    return replace(services, feature_rows=lambda _pool: rows)
 
 
 # --- all of them ------------------------------------------------------------------------------------

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from arbitration.features import FEATURE_NAMES, FEATURE_VERSION, MEASURED_FEATURES
-from training.artifacts import Artifact, ArtifactRefused, Manifest, read_artifact, require_readable, unpack
+from training.artifacts import Artifact, ArtifactRefused, Manifest, require_readable, unpack
 from training.reranker import Floats, Reranker
 
 
@@ -63,8 +62,3 @@ def _require_features(manifest: Manifest) -> None:
         raise ArtifactRefused(
             f"the model reads feature version {manifest.feature_version}, this code computes {FEATURE_VERSION}"
         )
-
-
-def load_scorer(folder: Path) -> RerankerScorer:
-    """The scorer of an artifact folder. Raises :class:`ArtifactRefused`."""
-    return open_scorer(read_artifact(folder))

@@ -6,14 +6,16 @@ total deadline. Every failure leaves as an ``LLMFailure`` (:mod:`arbitration.ada
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 
 import httpx2
 
@@ -68,6 +70,53 @@ class Completed(Generic[Value]):
     cost: float
     latency_ms: float
     attempt: int
+
+
+class CallerOptions(TypedDict, total=False):
+    """How :class:`EndpointCaller` makes its calls; each model adapter takes these and hands them on."""
+
+    ledger: Ledger | None
+    guard: Guard | None
+    breaker: CircuitBreaker | None
+    address_rule: AddressRule | None
+    deadline_s: float
+    sleep: Callable[[float], None]
+    jitter: Callable[[], float]
+    monotonic: Callable[[], float]
+
+
+def call_of_texts(
+    endpoint: Endpoint,
+    path: str,
+    body: Mapping[str, Any],
+    *,
+    prompt_name: str,
+    stage: str,
+    texts: Sequence[str],
+    timeout_s: float,
+    retries: int,
+    parameters: Mapping[str, Any],
+) -> WireCall:
+    """A call that sends texts and no prompt."""
+    request = ChatRequest(
+        prompt_name=prompt_name,
+        prompt_version="",
+        prompt_hash="",
+        system="",
+        user="\n".join(texts),
+        max_output_tokens=0,
+        timeout_s=timeout_s,
+        retries=retries,
+        stage=stage,
+    )
+    parts = json.dumps([endpoint.base_url, path, body], sort_keys=True)
+    key = hashlib.sha256(parts.encode()).hexdigest()
+    return WireCall(path, body, request, key, {"path": path, **parameters})
+
+
+def sendable(text: str, most: int) -> str:
+    """The text's first ``most`` characters. Servers refuse an empty string, and lone surrogates cannot be sent."""
+    return text[:most].encode("utf-8", errors="replace").decode("utf-8") or " "
 
 
 class EndpointCaller:

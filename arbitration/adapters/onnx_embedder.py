@@ -33,6 +33,7 @@ from tokenizers import Encoding, Tokenizer
 
 from arbitration.errors import ArbitrationError
 from arbitration.protocols import TokenVectors
+from arbitration.spans import runs
 
 #: SHA-256 of the shipped encoder's ``model.onnx``; a file with another sum is refused.
 MINILM_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -140,10 +141,6 @@ class OnnxEmbedder:
         """Whether the model has a vector for each token, not only one for the text."""
         return self._gives_tokens
 
-    def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """Tokens each text takes, special tokens included, at most ``max_tokens``."""
-        return [len(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts))]
-
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors, shape (len(texts), width), in the order of ``texts``."""
         vectors = np.zeros((len(texts), self._width), dtype=np.float32)
@@ -226,14 +223,8 @@ def _unit(vectors: npt.NDArray[Any]) -> Vectors:
 
 def batches(lengths: Sequence[int], *, budget: int) -> Iterator[list[int]]:
     """Row numbers grouped by similar length, each group at most ``budget`` tokens once padded."""
-    batch: list[int] = []
-    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
-        if batch and (len(batch) + 1) * lengths[row] > budget:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
+    by_length = sorted(range(len(lengths)), key=lambda row: lengths[row])
+    return runs(by_length, lambda batch, row: (len(batch) + 1) * lengths[row] > budget)
 
 
 def checked_sum(model: Path, *, expected: str | None) -> str:

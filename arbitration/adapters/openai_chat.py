@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
-from arbitration.adapters.breaker import CircuitBreaker
-from arbitration.adapters.endpoint_calls import (
-    DEFAULT_DEADLINE_S,
-    EndpointCaller,
-    Reading,
-    WireCall,
-)
-from arbitration.adapters.endpoints import Endpoint, Guard, Ledger, ReplyCache, Usage
-from arbitration.adapters.http_client import AddressRule
+from arbitration.adapters.endpoint_calls import CallerOptions, EndpointCaller, Reading, WireCall
+from arbitration.adapters.endpoints import Endpoint, ReplyCache, Usage
 from arbitration.adapters.openai_sdk import CallFailure
 from arbitration.adapters.openai_wire import (
     NotAnEnvelope,
@@ -46,29 +36,12 @@ class OpenAIChat:
         self,
         endpoint: Endpoint,
         *,
-        ledger: Ledger | None = None,
-        guard: Guard | None = None,
         cache: ReplyCache | None = None,
-        breaker: CircuitBreaker | None = None,
-        address_rule: AddressRule | None = None,
-        deadline_s: float = DEFAULT_DEADLINE_S,
-        sleep: Callable[[float], None] = time.sleep,
-        jitter: Callable[[], float] = random.random,
-        monotonic: Callable[[], float] = time.monotonic,
+        **options: Unpack[CallerOptions],
     ) -> None:
         self.endpoint = endpoint
         self._cache = cache
-        self._caller = EndpointCaller(
-            endpoint,
-            ledger=ledger,
-            guard=guard,
-            breaker=breaker,
-            address_rule=address_rule,
-            deadline_s=deadline_s,
-            sleep=sleep,
-            jitter=jitter,
-            monotonic=monotonic,
-        )
+        self._caller = EndpointCaller(endpoint, **options)
 
     @property
     def name(self) -> str:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import random
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Unpack
 from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
 
 from arbitration import bounded_json
-from arbitration.adapters.endpoint_calls import DEFAULT_DEADLINE_S, EndpointCaller, Reading, WireCall
-from arbitration.adapters.endpoints import Endpoint, Guard, Ledger, Usage
-from arbitration.adapters.http_client import AddressRule
+from arbitration.adapters.endpoint_calls import (
+    CallerOptions,
+    EndpointCaller,
+    Reading,
+    call_of_texts,
+    sendable,
+)
+from arbitration.adapters.endpoints import Endpoint, Usage
 from arbitration.errors import LLMFailure
-from arbitration.protocols import ChatRequest
 
 Vectors = npt.NDArray[np.float32]
 
@@ -45,12 +45,7 @@ class OpenAIEmbedder:
         dimensions: int | None = None,
         timeout_s: float = 30.0,
         retries: int = 2,
-        ledger: Ledger | None = None,
-        guard: Guard | None = None,
-        address_rule: AddressRule | None = None,
-        deadline_s: float = DEFAULT_DEADLINE_S,
-        sleep: Callable[[float], None] = time.sleep,
-        jitter: Callable[[], float] = random.random,
+        **options: Unpack[CallerOptions],
     ) -> None:
         self.endpoint = endpoint
         self._dimensions = dimensions
@@ -58,15 +53,7 @@ class OpenAIEmbedder:
         self._retries = retries
         self._width = dimensions
         self._width_lock = threading.Lock()
-        self._caller = EndpointCaller(
-            endpoint,
-            ledger=ledger,
-            guard=guard,
-            address_rule=address_rule,
-            deadline_s=deadline_s,
-            sleep=sleep,
-            jitter=jitter,
-        )
+        self._caller = EndpointCaller(endpoint, **options)
 
     @property
     def space(self) -> str:
@@ -96,21 +83,17 @@ class OpenAIEmbedder:
         body: dict[str, Any] = {"model": self.endpoint.model, "input": texts, "encoding_format": "float"}
         if self._dimensions is not None:
             body["dimensions"] = self._dimensions
-        request = ChatRequest(
+        call = call_of_texts(
+            self.endpoint,
+            "/embeddings",
+            body,
             prompt_name="embedding",
-            prompt_version="",
-            prompt_hash="",
-            system="",
-            user="\n".join(texts),
-            max_output_tokens=0,
+            stage="embed",
+            texts=texts,
             timeout_s=self._timeout_s,
             retries=self._retries,
-            stage="embed",
+            parameters={"texts": len(texts), "dimensions": self._dimensions},
         )
-        parts = [self.endpoint.base_url, "/embeddings", body]
-        key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-        parameters = {"path": "/embeddings", "texts": len(texts), "dimensions": self._dimensions}
-        call = WireCall("/embeddings", body, request, key, parameters)
         done = self._caller.call(
             call, read=lambda text: _read(text, count=len(texts), endpoint=self.endpoint)
         )
@@ -134,8 +117,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
     batch: list[str] = []
     size = 0
     for text in texts:
-        # Servers refuse an empty string, and lone surrogates cannot be sent.
-        sent = text[:TEXT_CHARACTERS].encode("utf-8", errors="replace").decode("utf-8") or " "
+        sent = sendable(text, TEXT_CHARACTERS)
         if batch and (len(batch) == BATCH_TEXTS or size + len(sent) > BATCH_CHARACTERS):
             yield batch
             batch, size = [], 0

@@ -6,19 +6,20 @@ Embeddings Inference (TEI). A call passes guard, ledger and breaker like a chat 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from arbitration import bounded_json
-from arbitration.adapters.breaker import CircuitBreaker
-from arbitration.adapters.endpoint_calls import DEFAULT_DEADLINE_S, EndpointCaller, Reading, WireCall
-from arbitration.adapters.endpoints import Endpoint, Guard, Ledger, Usage
-from arbitration.adapters.http_client import AddressRule
+from arbitration.adapters.endpoint_calls import (
+    CallerOptions,
+    EndpointCaller,
+    Reading,
+    call_of_texts,
+    sendable,
+)
+from arbitration.adapters.endpoints import Endpoint, Usage
 from arbitration.errors import LLMFailure
-from arbitration.protocols import ChatRequest
 
 Dialect = Literal["cohere", "tei"]
 
@@ -42,24 +43,13 @@ class EndpointReranker:
         dialect: Dialect = "cohere",
         timeout_s: float = 20.0,
         retries: int = 1,
-        ledger: Ledger | None = None,
-        guard: Guard | None = None,
-        breaker: CircuitBreaker | None = None,
-        address_rule: AddressRule | None = None,
-        deadline_s: float = DEFAULT_DEADLINE_S,
+        **options: Unpack[CallerOptions],
     ) -> None:
         self.endpoint = endpoint
         self._dialect = dialect
         self._timeout_s = timeout_s
         self._retries = retries
-        self._caller = EndpointCaller(
-            endpoint,
-            ledger=ledger,
-            guard=guard,
-            breaker=breaker,
-            address_rule=address_rule,
-            deadline_s=deadline_s,
-        )
+        self._caller = EndpointCaller(endpoint, **options)
 
     @property
     def name(self) -> str:
@@ -73,33 +63,28 @@ class EndpointReranker:
     def scores(self, question: str, passages: Sequence[str]) -> list[float]:
         """A score for each passage, in their order."""
         size = BATCH_TEXTS[self._dialect]
+        sent = [sendable(text, TEXT_CHARACTERS) for text in passages]
         raw = [
             score
-            for start in range(0, len(passages), size)
-            for score in self._batch(question, [_sendable(text) for text in passages[start : start + size]])
+            for start in range(0, len(sent), size)
+            for score in self._batch(question, sent[start : start + size])
         ]
         if all(0.0 <= score <= 1.0 for score in raw):
             return raw
         return [_logistic(score) for score in raw]
 
     def _batch(self, question: str, passages: list[str]) -> list[float]:
-        body = self._body(_sendable(question), passages)
-        request = ChatRequest(
+        call = call_of_texts(
+            self.endpoint,
+            "/rerank",
+            self._body(sendable(question, TEXT_CHARACTERS), passages),
             prompt_name="rerank",
-            prompt_version="",
-            prompt_hash="",
-            system="",
-            user="\n".join([question, *passages]),
-            max_output_tokens=0,
+            stage="rerank",
+            texts=[question, *passages],
             timeout_s=self._timeout_s,
             retries=self._retries,
-            stage="rerank",
+            parameters={"texts": len(passages), "dialect": self._dialect},
         )
-        key = hashlib.sha256(
-            json.dumps([self.endpoint.base_url, "/rerank", body], sort_keys=True).encode()
-        ).hexdigest()
-        parameters = {"path": "/rerank", "texts": len(passages), "dialect": self._dialect}
-        call = WireCall("/rerank", body, request, key, parameters)
         done = self._caller.call(
             call, read=lambda text: _read(text, count=len(passages), endpoint=self.endpoint)
         )
@@ -115,11 +100,6 @@ class EndpointReranker:
             "top_n": len(passages),
             "return_documents": False,
         }
-
-
-def _sendable(text: str) -> str:
-    """Servers refuse an empty string, and lone surrogates cannot be sent."""
-    return text[:TEXT_CHARACTERS].encode("utf-8", errors="replace").decode("utf-8") or " "
 
 
 def _logistic(score: float) -> float:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from arbitration.detectors.base import Anchor, DetectorContext, Span
+from arbitration.detectors.base import Anchor, DetectorContext, Span, span_of
 from arbitration.detectors.titles import matching_sections
 from arbitration.protocols import LineRow
 from arbitration.questions.model import Keyword
 from arbitration.settings import MethodName
+from arbitration.spans import runs
 
 _SENTENCE_END = (".", "?", "!", ":", ";")
 _PARAGRAPH_GAP = 2
@@ -143,24 +144,14 @@ def _line_units(context: DetectorContext) -> Iterator[_Unit]:
     rows = context.session.lines_with(context.question.terms(), limit=context.settings.line_limit)
     rows = sorted(rows, key=lambda row: (row.document_id, row.page_num, row.line_num))
     for group in _grouped(rows, context.settings.cooccurrence_unit):
-        first, last = group[0], group[-1]
-        span = Span(first.document_id, first.page_num, first.line_num, last.page_num, last.line_num)
+        first, span = group[0], span_of(group)
         name = "line" if len(group) == 1 else context.settings.cooccurrence_unit
         yield _Unit(span, first.section_id, " ".join(row.text for row in group), name)
 
 
 def _grouped(rows: Sequence[LineRow], unit: str) -> Iterator[list[LineRow]]:
     """Neighbouring hit lines joined to sentences or paragraphs; single lines stay units of their own."""
-    group: list[LineRow] = []
-    for row in rows:
-        if group and _continues(group, row, unit):
-            group.append(row)
-            continue
-        if group:
-            yield group
-        group = [row]
-    if group:
-        yield group
+    return runs(rows, lambda group, row: not _continues(group, row, unit))
 
 
 def _continues(group: Sequence[LineRow], row: LineRow, unit: str) -> bool:

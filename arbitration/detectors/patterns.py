@@ -15,6 +15,7 @@ from arbitration.protocols import LineRow, SectionRow
 from arbitration.questions.model import DocumentFact, SectionReference
 from arbitration.questions.references import match_address, section_address
 from arbitration.settings import MethodName
+from arbitration.spans import runs
 
 _REFERENCE_LIMIT = 50
 #: A contract and its amendments share their numbers; a number that more documents carry names none of them.
@@ -192,14 +193,7 @@ def _member_pattern(family: str) -> re.Pattern[str]:
 def _family_spans(members: Sequence[LineRow]) -> Iterator[Span]:
     """Runs of member lines that stand close together, each stretched over its last item's continuation."""
     ordered = sorted(members, key=lambda row: (row.document_id, row.page_num, row.line_num))
-    run: list[LineRow] = []
-    for row in ordered:
-        if run and not _near(run[-1], row):
-            yield _stretched(run)
-            run = []
-        run.append(row)
-    if run:
-        yield _stretched(run)
+    return map(_stretched, runs(ordered, lambda run, row: not _near(run[-1], row)))
 
 
 def _near(left: LineRow, right: LineRow) -> bool:

@@ -36,7 +36,9 @@ class TitleMatcher:
         self._context = context
         self._terms = context.matcher(document_id)
         self._language = self._terms.language
-        self._question = frozenset(_question_stems(context.question, self._language))
+        self._question = frozenset(
+            part for term in context.question.terms() for part in content_stems(term, self._language)
+        )
         self._phrases = [frozenset(s) for s in _noun_phrases(context.question, self._language)]
         self._weights = {
             keyword.term: keyword.weight for keyword in context.question.keywords if not keyword.is_phrase
@@ -143,10 +145,6 @@ def _scope_stems(language: str) -> frozenset[str]:
 def _meaningful_stems(text: str, language: str) -> list[str]:
     scope = _scope_stems(language)
     return [part for part in content_stems(text, language) if part not in scope and not part.isdigit()]
-
-
-def _question_stems(question: ParsedQuestion, language: str) -> list[str]:
-    return [part for term in question.terms() for part in content_stems(term, language)]
 
 
 def _noun_phrases(question: ParsedQuestion, language: str) -> Sequence[Sequence[str]]:

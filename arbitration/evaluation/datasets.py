@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from arbitration.evaluation.families import constitution, contracts, filings, natural, obliqa, policyqa, xquad
+from arbitration.evaluation.families import constitution, files, obliqa, policyqa, xquad
 from arbitration.evaluation.labelfile import LabelRow, label_files, read_labels
 from arbitration.evaluation.records import DatasetDocument, DatasetError, EvalQuestion, LabelledSet
 
@@ -15,13 +15,13 @@ POLICYQA = "policyqa"
 FAMILIES: dict[str, Family] = {
     "obliqa": obliqa.load,
     "arf_us_constitution": constitution.load,
-    "cuad": contracts.load,
-    "contractnli": contracts.load,
-    "financebench": filings.load,
-    "mmlongbench_admin": filings.load,
-    "h2o_evals": filings.load,
+    "cuad": files.load_contracts,
+    "contractnli": files.load_contracts,
+    "financebench": files.load_filings,
+    "mmlongbench_admin": files.load_filings,
+    "h2o_evals": files.load_filings,
     POLICYQA: policyqa.load,
-    "natural": natural.load,
+    "natural": files.load_natural,
     "xquad_en_es": xquad.load,
 }
 
@@ -36,14 +36,14 @@ def load_dataset(folder: Path) -> LabelledSet:
     """
     if not folder.is_dir():
         raise DatasetError(f"{folder} is not a folder; name a folder with labels and documents")
-    files = label_files(folder)
-    if not files and policyqa.is_squad(folder):
+    labels = label_files(folder)
+    if not labels and policyqa.is_squad(folder):
         return _labelled_set(POLICYQA, *policyqa.load(folder, ()))
-    rows = [row for path in files for row in read_labels(path)]
+    rows = [row for path in labels for row in read_labels(path)]
     if not rows:
         raise DatasetError(f"{folder} holds no labels; expected labels.jsonl in it or in its sub-folders")
     name = _set_name(rows)
-    return _labelled_set(name, *FAMILIES[name](_documents_folder(folder, files), rows))
+    return _labelled_set(name, *FAMILIES[name](_documents_folder(folder, labels), rows))
 
 
 def _set_name(rows: Sequence[LabelRow]) -> str:

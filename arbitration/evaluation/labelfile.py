@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from arbitration import bounded_json
-from arbitration.evaluation.records import DatasetError
+from arbitration.evaluation.records import DatasetError, EvalQuestion, EvidenceUnit
+
+Record = TypeVar("Record", bound=BaseModel)
 
 LABEL_FILES = ("labels.jsonl", "xquad_labels.jsonl")
 
@@ -121,6 +123,36 @@ def _label_row(path: Path, number: int, record: dict[str, Any]) -> LabelRow:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "row"
         raise DatasetError(f"{path}, line {number}: {where}: {first['msg']}; correct the label") from error
+
+
+def validated(kind: type[Record], records: Iterable[Any], *, path: Path, what: str) -> list[Record]:
+    """The records of a file as objects, or a :class:`DatasetError` that says ``what`` the file is not."""
+    try:
+        return [kind.model_validate(record) for record in records]
+    except (ValidationError, TypeError) as error:
+        raise DatasetError(f"{path} is not {what}; replace the file") from error
+
+
+def question_of(
+    row: LabelRow,
+    evidence: Iterable[EvidenceUnit],
+    *,
+    document_id: str | None = None,
+    category: str = "",
+    kind: str = "",
+) -> EvalQuestion:
+    """The question of a label with its evidence."""
+    return EvalQuestion(
+        qid=row.qid,
+        text=row.question,
+        answerable=row.answerable,
+        evidence=tuple(evidence),
+        lang=row.lang,
+        document_id=document_id,
+        answer=row.answer,
+        category=category,
+        kind=kind,
+    )
 
 
 def read_json(path: Path) -> Any:

@@ -17,10 +17,10 @@ from arbitration.parsing.docx_styles import Numbering, Styles, cell_fills
 from arbitration.parsing.docx_text import Paragraph, ParagraphReader
 from arbitration.parsing.drafts import Draft, DraftLine
 from arbitration.parsing.flow import Flow
-from arbitration.parsing.flow_headings import Candidate, usable_headings
+from arbitration.parsing.flow_headings import Candidate, kind_of, usable_headings
 from arbitration.parsing.levels import Look as HeadingLook
 from arbitration.parsing.limits import ParseLimits
-from arbitration.parsing.numbering import heading_number, is_upper_case
+from arbitration.parsing.numbering import is_upper_case
 from arbitration.parsing.package import opened_package
 from arbitration.parsing.safe_xml import Element, parse_xml
 
@@ -212,12 +212,8 @@ class _Reader:
         words = f"{label} {' '.join(paragraph.text.split())}".strip()
         run_in = paragraph.run_in_title
         title = f"{label} {run_in}".strip() if run_in else words
-        number = heading_number(title)
-        kind = ("none", 0)
-        if label and label != "•":
-            kind = ("decimal", (paragraph.look.num_level or 0) + 1)
-        elif number is not None:
-            kind = ("named", number.rank) if number.is_named else ("decimal", number.depth)
+        is_numbered = bool(label) and label != "•"
+        kind = ("decimal", (paragraph.look.num_level or 0) + 1) if is_numbered else kind_of(title)
         look = HeadingLook(
             paragraph.size, paragraph.is_bold or paragraph.is_underlined, is_upper_case(title), kind
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
+from arbitration.numerals import roman
 from arbitration.parsing.safe_xml import Element
 
 _MAX_BASES = 20
@@ -13,10 +14,6 @@ _TITLE_NAME = re.compile(r"^(?:title|título|titulo|puesto)$", re.IGNORECASE)
 _BODY_LEVEL = 9  # ECMA-376: outline level 9 is body text
 _OFF = frozenset({"0", "false", "off", "none"})
 _MAX_LETTERS = 26 * 8
-_ROMAN = (
-    (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"),
-    (50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,16 +292,7 @@ def written(value: int, form: str) -> str:
         letters = chr(ord("a") + (value - 1) % 26) * ((value - 1) // 26 + 1)
         return letters.upper() if form == "upperLetter" else letters
     if form in ("lowerRoman", "upperRoman") and 0 < value < 4000:
-        roman = _roman(value)
-        return roman.upper() if form == "upperRoman" else roman
+        return roman(value).upper() if form == "upperRoman" else roman(value)
     if form == "none":
         return ""
     return f"{value:02d}" if form == "decimalZero" else str(value)
-
-
-def _roman(value: int) -> str:
-    letters = ""
-    for size, letter in _ROMAN:
-        letters += letter * (value // size)
-        value %= size
-    return letters

@@ -7,7 +7,8 @@ Mutable and plain, so that the isolated child needs no pydantic. :func:`to_wire`
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 Kind = Literal[
@@ -138,82 +139,40 @@ class FinishedDraft:
     passages: list[DraftPassage]
 
 
-def _rounded(value: float | None) -> float | None:
-    """Hundredths of a point are enough to box a line, and keep the JSON short."""
-    return None if value is None else round(value, 2)
+#: What only the parsers look at.
+_STYLE = frozenset({"size", "bold", "italic", "is_upright", "cells", "starts_block"})
+#: Hundredths of a point are enough to box a line, and keep the JSON short.
+_POINTS = frozenset({"x0", "y0", "x1", "y1", "width", "height", "start_y"})
 
 
-def _line_row(line: DraftLine) -> dict[str, object]:
-    return {
-        "page_num": line.page_num,
-        "line_num": line.line_num,
-        "text": line.text,
-        "x0": _rounded(line.x0),
-        "y0": _rounded(line.y0),
-        "x1": _rounded(line.x1),
-        "y1": _rounded(line.y1),
-        "character_count": len(line.text),
-        "column_position": line.column_position,
-        "section_id": line.section_id,
-        "parsing_method": line.parsing_method,
-        "is_furniture": line.is_furniture,
-        "is_hidden": line.is_hidden,
-        "confidence": line.confidence,
-        "mark": line.mark,
-        "author": line.author,
-    }
+def _rows(items: Sequence[DraftLine | DraftPage | DraftSection | DraftPassage]) -> list[dict[str, object]]:
+    names = [item.name for item in fields(items[0]) if item.name not in _STYLE] if items else []
+    return [{name: _written(name, getattr(item, name)) for name in names} for item in items]
 
 
-def _page_row(page: DraftPage, texts: list[str]) -> dict[str, object]:
-    return {
-        "page_num": page.page_num,
-        "text": "\n".join(texts),
-        "n_columns": page.n_columns,
-        "width": _rounded(page.width),
-        "height": _rounded(page.height),
-    }
-
-
-def _section_row(section: DraftSection) -> dict[str, object]:
-    return {
-        "section_id": section.section_id,
-        "level": section.level,
-        "parent_id": section.parent_id,
-        "title": section.title,
-        "breadcrumb": section.breadcrumb,
-        "start_page": section.start_page,
-        "end_page": section.end_page,
-        "start_y": _rounded(section.start_y),
-        "start_line": section.start_line,
-    }
-
-
-def _passage_row(passage: DraftPassage) -> dict[str, object]:
-    return {
-        "ordinal": passage.ordinal,
-        "page_start": passage.page_start,
-        "line_start": passage.line_start,
-        "page_end": passage.page_end,
-        "line_end": passage.line_end,
-        "section_id": passage.section_id,
-        "text": passage.text,
-    }
+def _written(name: str, value: object) -> object:
+    return round(value, 2) if name in _POINTS and isinstance(value, float) else value
 
 
 def to_wire(finished: FinishedDraft) -> bytes:
     """The finished draft as UTF-8 JSON that ``ParsedDocument.model_validate_json`` accepts."""
     texts: dict[int, list[str]] = {}
-    for line in finished.draft.lines:
+    lines = _rows(finished.draft.lines)
+    for line, row in zip(finished.draft.lines, lines, strict=True):
         texts.setdefault(line.page_num, []).append(line.text)
+        row["character_count"] = len(line.text)
+    pages = _rows(finished.draft.pages)
+    for page, row in zip(finished.draft.pages, pages, strict=True):
+        row["text"] = "\n".join(texts.get(page.page_num, []))
     document = {
         "kind": finished.draft.kind,
         "title": finished.title,
         "language": finished.language,
         "toc_source": finished.draft.toc_source if finished.sections else "none",
-        "pages": [_page_row(page, texts.get(page.page_num, [])) for page in finished.draft.pages],
-        "lines": [_line_row(line) for line in finished.draft.lines],
-        "sections": [_section_row(section) for section in finished.sections],
-        "passages": [_passage_row(passage) for passage in finished.passages],
+        "pages": pages,
+        "lines": lines,
+        "sections": _rows(finished.sections),
+        "passages": _rows(finished.passages),
         "warnings": finished.draft.warnings,
     }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

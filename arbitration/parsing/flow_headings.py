@@ -15,6 +15,7 @@ from arbitration.parsing.clauses import find_clauses
 from arbitration.parsing.drafts import DraftLine, TocEntry, TocSource
 from arbitration.parsing.flow import Flow
 from arbitration.parsing.levels import Look, levels_of
+from arbitration.parsing.numbering import heading_number, is_upper_case
 
 _MAX_CHARACTERS = 110
 _MAX_WORDS = 14
@@ -44,6 +45,23 @@ class Candidate:
     look: Look
     is_whole: bool
     is_bullet: bool = False
+
+
+def candidate_of(
+    line: DraftLine, text: str, *, run_in: str = "", bold: bool = False, is_bullet: bool = False
+) -> Candidate:
+    """A paragraph in a type of unknown size; ``run_in`` are the words at its beginning that would be the title."""
+    title = run_in or " ".join(text.split())
+    look = Look(0.0, bold, is_upper_case(title), kind_of(title))
+    return Candidate(line, title, look, is_whole=not run_in, is_bullet=is_bullet)
+
+
+def kind_of(title: str) -> tuple[str, int]:
+    """The kind of a :class:`~arbitration.parsing.levels.Look`, by the number that the title begins with."""
+    number = heading_number(title)
+    if number is None:
+        return "none", 0
+    return ("named", number.rank) if number.is_named else ("decimal", number.depth)
 
 
 def usable_headings(flow: Flow, candidates: Sequence[Candidate]) -> tuple[list[TocEntry], TocSource]:

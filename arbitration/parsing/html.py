@@ -15,11 +15,9 @@ from arbitration.errors import ParseFailure
 from arbitration.parsing.docx_styles import written
 from arbitration.parsing.drafts import Draft
 from arbitration.parsing.flow import Flow
-from arbitration.parsing.flow_headings import Candidate, usable_headings
+from arbitration.parsing.flow_headings import Candidate, candidate_of, usable_headings
 from arbitration.parsing.html_hidden import HiddenRules, declarations, hides
-from arbitration.parsing.levels import Look
 from arbitration.parsing.limits import ParseLimits
-from arbitration.parsing.numbering import heading_number, is_upper_case
 
 MAX_DEPTH = 2_000
 _VOID = frozenset(
@@ -63,11 +61,7 @@ _LONG_CELL = 300  # characters
 
 def decode_html(data: bytes, *, charset: str = "") -> str:
     """The text by byte order mark, ``charset`` (from a header), the page's own word, UTF-8, else Windows-1252."""
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
+    for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data.decode(encoding, "replace").lstrip("\ufeff")
     stated = _CHARSET.search(data[:4096]) or _XML_CHARSET.match(data[:200])
@@ -177,7 +171,7 @@ class HtmlReader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """An element begins."""
-        if tag == "title" and self.title is None and not self._in_svg():
+        if tag == "title" and self.title is None and "svg" not in self._dropped:
             self._title_words = []
         if tag == "script":
             self._scripts += 1
@@ -227,8 +221,9 @@ class HtmlReader(HTMLParser):
         """Text."""
         if self._title_words is not None:
             self._title_words.append(data)
-        elif not self._dropped and not self._in_head():
-            kept = data if self._is_pre() else data.replace("\n", " ").replace("\r", " ")
+        elif not self._dropped and not any(item.tag == "head" for item in self._open[:3]):
+            is_pre = any(item.tag in ("pre", "textarea") for item in self._open[-6:])
+            kept = data if is_pre else data.replace("\n", " ").replace("\r", " ")
             self._words.append((kept, self._is_hidden, any(item.bold for item in self._open[-12:])))
 
     def parse_html_declaration(self, i: int) -> int:
@@ -240,15 +235,6 @@ class HtmlReader(HTMLParser):
     @property
     def _is_hidden(self) -> bool:
         return bool(self._open) and self._open[-1].hidden
-
-    def _is_pre(self) -> bool:
-        return any(item.tag in ("pre", "textarea") for item in self._open[-6:])
-
-    def _in_head(self) -> bool:
-        return any(item.tag == "head" for item in self._open[:3])
-
-    def _in_svg(self) -> bool:
-        return "svg" in self._dropped
 
     def _element(self, tag: str, attributes: dict[str, str]) -> _Open:
         outer = self._open[-1] if self._open else _Open("")
@@ -379,16 +365,14 @@ class HtmlReader(HTMLParser):
             furniture=block.furniture,
         )
         if line is not None and not block.furniture:
-            words = " ".join(block.text.split())
-            title = block.run_in or words
-            number = heading_number(title)
-            kind = ("none", 0)
-            if number is not None:
-                kind = ("named", number.rank) if number.is_named else ("decimal", number.depth)
-            look = Look(0.0, block.bold or bool(block.run_in), is_upper_case(title), kind)
-            is_bullet = words.startswith("•")
             self.candidates.append(
-                Candidate(line, title, look, is_whole=not block.run_in, is_bullet=is_bullet)
+                candidate_of(
+                    line,
+                    block.text,
+                    run_in=block.run_in,
+                    bold=block.bold or bool(block.run_in),
+                    is_bullet=block.text.lstrip().startswith("•"),
+                )
             )
         if block.hidden:
             self._emit_hidden(block)

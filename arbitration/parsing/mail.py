@@ -320,7 +320,7 @@ def _parts(message: Message) -> _Parts:
             text = decode_html(payload_of(part), charset=charset)
             (parts.html if kind == "text/html" else parts.plain).append(text)
         elif is_attached and len(parts.attachments) < MAX_ATTACHMENTS:
-            name = name or _name_for(kind, len(parts.attachments) + 1)
+            name = name or f"part-{len(parts.attachments) + 1}{_EXTENSION_OF.get(kind, '')}"
             is_inline = part.get_content_disposition() != "attachment"
             parts.attachments.append(Attachment(name, payload_of(part), is_inline))
         elif is_attached:
@@ -369,10 +369,6 @@ def file_name_of(part: Message) -> str:
         return ""
     name = PurePosixPath(stated.replace("\\", "/")).name
     return "".join(c for c in name if c.isprintable())[:120].strip()
-
-
-def _name_for(kind: str, number: int) -> str:
-    return f"part-{number}{_EXTENSION_OF.get(kind, '')}"
 
 
 def _body(parts: _Parts, flow: Flow) -> tuple[list[TocEntry], list[str]]:

@@ -16,10 +16,8 @@ from arbitration.errors import ParseFailure
 from arbitration.parsing.archive import Archive
 from arbitration.parsing.drafts import Draft, Mark
 from arbitration.parsing.flow import Flow
-from arbitration.parsing.flow_headings import Candidate, usable_headings
-from arbitration.parsing.levels import Look
+from arbitration.parsing.flow_headings import Candidate, candidate_of, usable_headings
 from arbitration.parsing.limits import ParseLimits
-from arbitration.parsing.numbering import heading_number, is_upper_case
 from arbitration.parsing.package import checked_package
 
 _SPACES = {
@@ -131,7 +129,8 @@ class _Reader:
     def _styles(self, root: Any) -> None:
         for style in root.iter():
             if _name(style) == "style:style" and any(
-                _name(child) == "style:text-properties" and _hides(child) for child in style
+                _name(child) == "style:text-properties" and _get(child, "text:display") == "none"
+                for child in style
             ):
                 self._hidden_styles.add(_get(style, "style:name"))
 
@@ -187,20 +186,10 @@ class _Reader:
             text, level=None if hidden or furniture else level, hidden=hidden, furniture=furniture
         )
         if line is not None and level is None and not (hidden or furniture):
-            self._consider(text, line)
+            self._candidates.append(candidate_of(line, text))
         self._set_aside(paragraph, before)
         for box in paragraph.boxes:
             self._blocks(box, hidden=hidden)
-
-    def _consider(self, text: str, line: Any) -> None:
-        title = " ".join(text.split())
-        number = heading_number(title)
-        kind = ("none", 0)
-        if number is not None:
-            kind = ("named", number.rank) if number.is_named else ("decimal", number.depth)
-        self._candidates.append(
-            Candidate(line, title, Look(0.0, False, is_upper_case(title), kind), is_whole=True)
-        )
 
     def _set_aside(self, paragraph: _Paragraph, before: int) -> None:
         """What was changed, hidden or noted, as flagged lines below its paragraph."""
@@ -320,11 +309,6 @@ class _Reader:
             yield f"{self._flow.invisible_characters} invisible characters were left out"
         if any(name.startswith(("pictures/", "object ")) for name in self._archive.names):
             yield "pictures and embedded objects were not read"
-
-
-def _hides(properties: Any) -> bool:
-    """Whether text properties keep their text out of sight."""
-    return _get(properties, "text:display") == "none"
 
 
 def _words_below(element: Any) -> str:

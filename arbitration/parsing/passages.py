@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from arbitration.parsing.drafts import DraftLine, DraftPassage
+from arbitration.spans import runs
 
 TARGET_WORDS = 60
 MAX_WORDS = 120
@@ -51,14 +52,7 @@ def build_passages(lines: Sequence[DraftLine]) -> list[DraftPassage]:
 
 def _stretches(body: Iterable[DraftLine]) -> Iterator[list[DraftLine]]:
     """Runs of lines of one section."""
-    stretch: list[DraftLine] = []
-    for line in body:
-        if stretch and line.section_id != stretch[-1].section_id:
-            yield stretch
-            stretch = []
-        stretch.append(line)
-    if stretch:
-        yield stretch
+    return runs(body, lambda stretch, line: line.section_id != stretch[-1].section_id)
 
 
 def _words(lines: Iterable[DraftLine]) -> int:
@@ -109,14 +103,7 @@ def _is_crumb_of(before: Sequence[DraftLine], part: Sequence[DraftLine]) -> bool
 
 def _blocks(stretch: Iterable[DraftLine]) -> Iterator[list[DraftLine]]:
     """Paragraphs and list items; each page starts a new block."""
-    block: list[DraftLine] = []
-    for line in stretch:
-        if block and (line.starts_block or line.page_num != block[-1].page_num):
-            yield block
-            block = []
-        block.append(line)
-    if block:
-        yield block
+    return runs(stretch, lambda block, line: line.starts_block or line.page_num != block[-1].page_num)
 
 
 def _cut(block: Sequence[DraftLine]) -> Iterator[list[DraftLine]]:

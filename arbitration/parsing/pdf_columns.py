@@ -14,6 +14,7 @@ from itertools import pairwise
 from statistics import median
 
 from arbitration.parsing.pdf_rows import Row, Segment, rows_of
+from arbitration.spans import runs
 
 _EDGE_TOLERANCE = 4.0  # points; left edges this close form one column
 _MIN_ROWS = 6
@@ -92,12 +93,7 @@ def _least_crossed(choices: Sequence[Columns], segments: Sequence[Segment]) -> C
 def _left_edges(segments: Sequence[Segment]) -> list[float]:
     """Left edges shared by many segments, strongest first, the page's leftmost text excluded."""
     starts = sorted(segments, key=lambda segment: segment.x0)
-    clusters: list[list[Segment]] = []
-    for segment in starts:
-        if clusters and segment.x0 - clusters[-1][0].x0 <= _EDGE_TOLERANCE:
-            clusters[-1].append(segment)
-        else:
-            clusters.append([segment])
+    clusters = runs(starts, lambda cluster, segment: segment.x0 - cluster[0].x0 > _EDGE_TOLERANCE)
     left, right = starts[0].x0, max(segment.x1 for segment in segments)
     width = max(right - left, 1.0)
     strong = [

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from arbitration.parsing.pdf_rows import Row, Segment, rows_of, segments_of, text_of
 from arbitration.parsing.pdf_text import Run
+from arbitration.spans import runs
 
 Box = tuple[float, float, float, float]
 _Band = tuple[float, float, list[float]]  # top, bottom, x of the lines between cells, both sides included
@@ -121,14 +122,8 @@ def _lines(rules: Iterable[Box], page_size: tuple[float, float]) -> tuple[list[_
 def _merged(rules: list[_Rule]) -> list[_Rule]:
     """Pieces of one line put together."""
     rules.sort(key=lambda rule: (rule.at, rule.start))
-    groups: list[list[_Rule]] = []
-    for rule in rules:
-        if groups and rule.at - groups[-1][0].at <= _SAME:
-            groups[-1].append(rule)
-        else:
-            groups.append([rule])
     merged: list[_Rule] = []
-    for group in groups:
+    for group in runs(rules, lambda group, rule: rule.at - group[0].at > _SAME):
         group.sort(key=lambda rule: rule.start)
         for rule in group:
             if merged and merged[-1].at == group[0].at and rule.start - merged[-1].end <= _JOINT:

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 
 from arbitration.parsing.drafts import Draft, Mark
 from arbitration.parsing.flow import Flow
-from arbitration.parsing.flow_headings import Candidate, usable_headings
-from arbitration.parsing.levels import Look
+from arbitration.parsing.flow_headings import Candidate, candidate_of, usable_headings
 from arbitration.parsing.limits import ParseLimits
-from arbitration.parsing.numbering import heading_number, is_upper_case
 from arbitration.parsing.package import damage_reported
 
 # Groups, control words and escapes; what a picture or a font holds is between them.
@@ -129,15 +127,8 @@ class _Writer:
 
     def _paragraph(self, words: str) -> None:
         line = self._flow.add(words)
-        if line is None:
-            return
-        title = " ".join(words.split())
-        number = heading_number(title)
-        kind = ("none", 0)
-        if number is not None:
-            kind = ("named", number.rank) if number.is_named else ("decimal", number.depth)
-        look = Look(0.0, False, is_upper_case(title), kind)
-        self.candidates.append(Candidate(line, title, look, is_whole=True))
+        if line is not None:
+            self.candidates.append(candidate_of(line, words))
 
 
 def _closed(row: str, state: str) -> tuple[str, str]:

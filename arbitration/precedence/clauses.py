@@ -112,7 +112,11 @@ def _by_own_end(under: Reading, others: Sequence[Reading], scene: Scene) -> Iter
 
 def _by_heading(scene: Scene) -> Iterator[Pair]:
     """Passages under a heading that says that they are over, each beside the nearest one that is not."""
-    over = {reading.candidate.candidate_id for reading in scene.readings if _is_over(reading)}
+    over = {
+        reading.candidate.candidate_id
+        for reading in scene.readings
+        if _OVER.search(reading.candidate.section_title or "")
+    }
     for under in scene.readings:
         if under.candidate.candidate_id not in over:
             continue
@@ -120,10 +124,6 @@ def _by_heading(scene: Scene) -> Iterator[Pair]:
         nearest = _nearest(under, [r for r in others if r.candidate.candidate_id not in over], scene)
         if nearest is not None:
             yield Pair(nearest, under, "replaced", "")
-
-
-def _is_over(reading: Reading) -> bool:
-    return _OVER.search(reading.candidate.section_title or "") is not None
 
 
 def changed_place(over: Reading, under: Reading) -> bool:

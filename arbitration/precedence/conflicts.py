@@ -7,6 +7,7 @@ from itertools import combinations
 
 from arbitration.contracts import ConflictPair, Role
 from arbitration.expected_values import Value, ValueKind, values_in
+from arbitration.phrases import phrases
 from arbitration.pool import CandidatePool
 from arbitration.precedence.texts import Reading
 from arbitration.strategies.base import Verdict
@@ -16,10 +17,6 @@ from arbitration.text import content_stems, supported_language
 _PRIMARIES, _MOST = 6, 3
 _SAME, _FEWEST, _DIFFERENT = 0.6, 3, 3
 _KINDS: frozenset[ValueKind] = frozenset({"money", "percent", "duration"})
-_SAID = {
-    "en": "Both give a value for the same matter and nothing says which one prevails: “{one}” and “{other}”.",
-    "es": "Ambos dan un valor para lo mismo y nada dice cuál prevalece: «{one}» y «{other}».",
-}
 
 
 def conflicts_of(
@@ -47,7 +44,7 @@ def _conflict(one: Reading, other: Reading, pool: CandidatePool) -> ConflictPair
     for here, own in _valued(one):
         for there, others in _valued(other):
             if here.kind == there.kind and _plain(here) != _plain(there) and _is_same(own, others):
-                said = _SAID[language].format(one=here.text, other=there.text)
+                said = phrases("precedence", language)["conflict"].format(one=here.text, other=there.text)
                 return ConflictPair(
                     first_id=first.candidate_id, second_id=second.candidate_id, explanation=said
                 )
@@ -67,12 +64,8 @@ def _plain(value: Value) -> str:
     return " ".join(value.text.casefold().split())
 
 
-def _has_figure(stem: str) -> bool:
-    return any(char.isdigit() for char in stem)
-
-
 def _is_same(one: frozenset[str], other: frozenset[str]) -> bool:
-    if any(map(_has_figure, one ^ other)):
+    if any(char.isdigit() for stem in one ^ other for char in stem):
         return False  # of rule 3 and rule 4, or of 2019 and 2020
     shared = len(one & other)
     return shared >= _FEWEST and shared / len(one | other) >= _SAME and len(one ^ other) <= _DIFFERENT

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from arbitration.questions.lexicon import ORDINALS
 from arbitration.text import fold
 
 #: Year, month, day; 0 where a part is not said.
@@ -57,26 +58,6 @@ _EDITION = re.compile(
     r"\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|primera|segunda|tercera|cuarta|quinta"
     r"|\d{1,2}(?:st|nd|rd|th))\s{1,3}(?:edition|version|revision|edición|versión|issue)\b"
 )
-#: "First" to "tenth", in both languages.
-ORDINAL_WORDS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "first primera",
-            "second segunda",
-            "third tercera",
-            "fourth cuarta",
-            "fifth quinta",
-            "sixth",
-            "seventh",
-            "eighth",
-            "ninth",
-            "tenth",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
 #: Characters of a text that are read.
 MOST_CHARACTERS = 4000
 _NEAR = 40  # characters between "effective" and its date
@@ -170,5 +151,5 @@ def version_in(text: str) -> tuple[int, ...] | None:
     edition = _EDITION.search(lowered)
     if edition:
         word = fold(edition[1])
-        return (ORDINAL_WORDS.get(word) or int(re.sub(r"\D", "", word) or 0),)
+        return (ORDINALS.get(word) or int(re.sub(r"\D", "", word) or 0),)
     return None

@@ -11,7 +11,6 @@ from typing import Literal
 
 from arbitration.pool import PoolDocument
 from arbitration.precedence.dates import (
-    ORDINAL_WORDS,
     Day,
     effective_day,
     first_day,
@@ -21,6 +20,7 @@ from arbitration.precedence.dates import (
 )
 from arbitration.precedence.statements import Replacement, edits, replacement_in, says_it_is_over
 from arbitration.precedence.texts import sentences_of, subject_stems
+from arbitration.questions.lexicon import ORDINALS
 from arbitration.text import fold, normalise
 
 DocumentRelationKind = Literal["replaces", "restates", "version", "amends", "excepts"]
@@ -160,7 +160,7 @@ class DocumentFacts:
         match = _COUNT.search(self.title)
         if match is None:
             return 0
-        return int(match["digits"]) if match["digits"] else ORDINAL_WORDS[fold(match["word"])]
+        return int(match["digits"]) if match["digits"] else ORDINALS[fold(match["word"])]
 
     @cached_property
     def changes_others(self) -> bool:
@@ -230,17 +230,13 @@ def document_relations(facts: Sequence[DocumentFacts]) -> list[DocumentRelation]
     return [
         relation
         for (over, under), relation in found.items()
-        if (under, over) not in found or _beats(relation, found[under, over])
+        if (under, over) not in found or _STRENGTH[relation.kind] > _STRENGTH[found[under, over].kind]
     ]
 
 
 _STRENGTH: Mapping[DocumentRelationKind, int] = {
     "replaces": 4, "restates": 3, "amends": 2, "excepts": 2, "version": 1
 }  # fmt: skip
-
-
-def _beats(relation: DocumentRelation, other: DocumentRelation) -> bool:
-    return _STRENGTH[relation.kind] > _STRENGTH[other.kind]
 
 
 def _relation(

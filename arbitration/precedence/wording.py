@@ -6,49 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from arbitration.contracts import CandidateScope
+from arbitration.phrases import phrases
 from arbitration.pool import PoolCandidate, Precedence
 from arbitration.precedence.dates import applies_from
 from arbitration.precedence.documents import DocumentFacts
 from arbitration.precedence.scene import Pair
 from arbitration.precedence.texts import Reading
-from arbitration.text import shortened, supported_language
+from arbitration.text import shortened
 
 _QUOTED_WORDS = 24
-
-_REASONS: dict[str, dict[str, str]] = {
-    "en": {
-        "replaced": "Replaced by {place}{since}.",
-        "version": "Replaced by a later version, {place}{since}.",
-        "amended": "Replaced by {place}{since}.",
-        "exception": "General rule. An exception applies to this question: {place}.",
-        "overridden": "Overridden by {place}: “{said}”.",
-        "ended": "No longer in force, as “{title}” itself says; no text that follows it was found.",
-        "since": ", with effect from {day}",
-        "of": ", of {day}",
-        "in_force": "In force: replaces {place}.",
-        "in_force_exception": "Exception to {place}.",
-        "in_force_overridden": "Prevails over {place}: “{said}”.",
-        "lines": "p. {page}, lines {first}-{last}",
-        "line": "p. {page}, line {first}",
-        "pages": "p. {page}-{page_end}",
-    },
-    "es": {
-        "replaced": "Sustituido por {place}{since}.",
-        "version": "Sustituido por una versión posterior, {place}{since}.",
-        "amended": "Sustituido por {place}{since}.",
-        "exception": "Regla general. A esta pregunta se aplica una excepción: {place}.",
-        "overridden": "Prevalece {place}: «{said}».",
-        "ended": "Ya no está en vigor, según dice el propio «{title}»; no se encontró un texto posterior.",
-        "since": ", con efecto desde {day}",
-        "of": ", de {day}",
-        "in_force": "En vigor: sustituye a {place}.",
-        "in_force_exception": "Excepción a {place}.",
-        "in_force_overridden": "Prevalece sobre {place}: «{said}».",
-        "lines": "pág. {page}, líneas {first}-{last}",
-        "line": "pág. {page}, línea {first}",
-        "pages": "pág. {page}-{page_end}",
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +27,7 @@ class Said:
 
     @property
     def _words(self) -> Mapping[str, str]:
-        return _REASONS[supported_language(self.language)]
+        return phrases("precedence", self.language)
 
     def precedence(self, pair: Pair) -> Precedence:
         """The pair with its reasons."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from arbitration.numerals import roman_to_int
 from arbitration.questions.lexicon import ORDINALS
 from arbitration.questions.model import SectionReference
 
@@ -60,36 +61,7 @@ _PAGES = re.compile(
     r"\b(?:pages?|pp?\.|páginas?|paginas?|pág\.?)\s*(?P<first>\d{1,5})(?:\s*(?:-|–|to|and|a|y)\s*(?P<last>\d{1,5}))?",
     re.IGNORECASE,
 )
-_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _MAX_PAGE_SPAN = 50
-
-
-def roman_to_int(numeral: str) -> int | None:
-    """The value of a Roman numeral up to the hundreds; None when it is not one in canonical form."""
-    values = [_ROMAN.get(char, 0) for char in numeral.lower()]
-    if not values or 0 in values:
-        return None
-    total = sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
-    return total if _int_to_roman(total) == numeral.upper() else None
-
-
-def _int_to_roman(value: int) -> str:
-    table = (
-        (100, "C"),
-        (90, "XC"),
-        (50, "L"),
-        (40, "XL"),
-        (10, "X"),
-        (9, "IX"),
-        (5, "V"),
-        (4, "IV"),
-        (1, "I"),
-    )
-    written = ""
-    for size, letters in table:
-        count, value = divmod(value, size)
-        written += letters * count
-    return written
 
 
 def parse_references(text: str) -> tuple[tuple[SectionReference, ...], list[tuple[int, int]]]:
@@ -203,8 +175,12 @@ def _runs(text: str) -> list[tuple[int, int, list[re.Match[str]]]]:
     for match in _STEP.finditer(text):
         if not _plausible(match):
             continue
-        if runs and _STEP_GAP.match(text[runs[-1][1] : match.start()]) and not _same_kind(runs[-1][2], match):
-            start, _, steps = runs[-1]
+        start, end, steps = runs[-1] if runs else (0, 0, [])
+        if (
+            steps
+            and _STEP_GAP.match(text[end : match.start()])
+            and _kind_of(match) not in map(_kind_of, steps)
+        ):
             runs[-1] = (start, match.end(), [*steps, match])
         else:
             runs.append((match.start(), match.end(), [match]))
@@ -213,10 +189,6 @@ def _runs(text: str) -> list[tuple[int, int, list[re.Match[str]]]]:
 
 def _kind_of(match: re.Match[str]) -> str:
     return _KINDS[(match["named"] or match["kind"]).lower()]
-
-
-def _same_kind(steps: Sequence[re.Match[str]], match: re.Match[str]) -> bool:
-    return _kind_of(match) in {_kind_of(step) for step in steps}
 
 
 def _plausible(match: re.Match[str]) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -147,6 +148,14 @@ class StrategyServices:
             )
         return self.chat
 
+    def measured_once(self, pool: CandidatePool) -> StrategyServices:
+        """The same services, which compute this pool's feature rows once, when they are first asked for."""
+        measure = self.feature_rows
+        if measure is None:
+            return self
+        rows = cache(lambda: measure(pool))
+        return replace(self, feature_rows=lambda _pool: rows())
+
     def probabilities(self, pool: CandidatePool) -> dict[str, float] | None:
         """Calibrated probability of each candidate, when a model is deployed."""
         if self.scorer is None or self.feature_rows is None or not pool.candidates:
@@ -206,6 +215,10 @@ def reads_gates(strategy: Strategy) -> bool:
     return getattr(strategy, "reads_gates", False)
 
 
+_OF_THE_REQUEST = ("prompt_name", "prompt_version", "prompt_hash", "stage")
+_OF_THE_REPLY = ("model", "input_tokens", "cached_tokens", "output_tokens", "cost", "latency_ms")
+
+
 class Calls:
     """Collects what model calls cost, from any thread, and turns failures into records."""
 
@@ -243,22 +256,10 @@ class Calls:
         reply: ChatReply | None = None,
         message: str | None = None,
     ) -> None:
-        record = CallRecord(
-            prompt_name=request.prompt_name,
-            prompt_version=request.prompt_version,
-            prompt_hash=request.prompt_hash,
-            stage=request.stage,
-            outcome=outcome,
-            model=reply.model if reply else self._chat.name,
-            input_tokens=reply.input_tokens if reply else 0,
-            cached_tokens=reply.cached_tokens if reply else 0,
-            output_tokens=reply.output_tokens if reply else 0,
-            cost=reply.cost if reply else 0.0,
-            latency_ms=reply.latency_ms if reply else 0.0,
-            message=message,
-        )
+        asked = {name: getattr(request, name) for name in _OF_THE_REQUEST}
+        given = {name: getattr(reply, name) for name in _OF_THE_REPLY} if reply else {"model": self.model}
         with self._lock:
-            self._records.append(record)
+            self._records.append(CallRecord(outcome=outcome, message=message, **asked, **given))
 
 
 Parsed = TypeVar("Parsed", bound=BaseModel)
@@ -273,13 +274,20 @@ class Structured(Generic[Parsed]):
 
 
 def ask_structured(
-    calls: Calls, prompt: RenderedPrompt, schema: type[Parsed], *, settings: EngineSettings, stage: str
+    calls: Calls,
+    prompt: RenderedPrompt,
+    schema: type[Parsed],
+    *,
+    settings: EngineSettings,
+    stage: str,
+    tokens: int | None = None,
 ) -> Structured[Parsed] | LLMFailure:
-    """One structured call; a failure, another shape included, is returned and not raised."""
+    """One structured call, whose answer needs ``tokens`` at most; a failure, another shape included, is returned and
+    not raised."""
     request = prompt.request(
         schema=schema,
         temperature=settings.temperature,
-        max_output_tokens=settings.max_output_tokens,
+        max_output_tokens=settings.max_output_tokens if tokens is None else settings.output_tokens(tokens),
         timeout_s=settings.timeout_s,
         stage=stage,
     )

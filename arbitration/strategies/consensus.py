@@ -183,12 +183,6 @@ class Bar:
         return Role.SUPPORTING if score >= self.tau - self.n * self.sigma - slack else Role.DISCARDED
 
 
-def kept_in_order(scores: Mapping[str, float], bar: Bar) -> list[str]:
-    """What the bar keeps, by descending score."""
-    kept = [key for key, score in scores.items() if bar.role(score) is not Role.DISCARDED]
-    return sorted(kept, key=lambda key: -scores[key])
-
-
 @dataclass(frozen=True)
 class ConsensusStrategy:
     """Predictor, judge by log-odds, adaptive bar, final predictor."""

@@ -6,7 +6,6 @@ scored by the fallback reranker and marked so, and what the fallback keeps is fo
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -308,8 +307,3 @@ class _Grading:
         said = f"its batch was lost ({why})"
         verdicts = [self.fallback.verdict(c, self.rules) for c in shard.candidates.values()]
         return [v if v.role is Role.DISCARDED else v.for_person(said) for v in verdicts]
-
-
-def share_with_a_lost_shard(p: float, n: int) -> float:
-    """Expected share of runs with at least one lost shard when each of ``n`` is lost with probability ``p``."""
-    return 1.0 - math.pow(1.0 - p, n)

@@ -9,12 +9,13 @@ stands in for the probability; without a language model the uncertain go to peop
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from arbitration.contracts import DecidedBy, Role
+from arbitration.errors import LLMFailure
 from arbitration.evidence import evidence_scores
 from arbitration.features import pool_features
 from arbitration.pool import CandidatePool, PoolCandidate
@@ -76,9 +77,10 @@ class RFlowStrategy:
             return StrategyOutcome(verdicts=flow.ranked_verdicts())
         calls = Calls(services.chat) if services.chat is not None else None
         verdicts = {c.candidate_id: flow.verdict(c) for c in pool.candidates}
-        verifications = verify(pool, flow.uncertain, calls) if calls is not None else []
-        for verification in verifications:
-            verdicts[verification.candidate.candidate_id] = flow.judged(verification)
+        judged = flow.uncertain if calls is not None else []
+        verifications = verify(pool, judged, calls) if calls is not None else []
+        for candidate, verification in zip(judged, verifications, strict=True):
+            verdicts[candidate.candidate_id] = flow.judged(candidate, verification)
         ordered = sorted(verdicts.values(), key=lambda verdict: -(verdict.raw_score or 0.0))
         return StrategyOutcome(
             verdicts=tuple(ordered),
@@ -94,7 +96,7 @@ class _Flow:
     def __init__(self, pool: CandidatePool, services: StrategyServices) -> None:
         self._pool = pool
         self._services = services
-        services = _measured_once(pool, services)
+        services = services.measured_once(pool)  # reranker and blend read the same rows
         learned = services.probabilities(pool)
         self._probabilities: Mapping[str, float] = learned or evidence_scores(pool)
         self._is_learned = learned is not None
@@ -165,14 +167,13 @@ class _Flow:
             return Role.PRIMARY
         return Role.TANGENTIAL if score > self._bars.reject else Role.DISCARDED
 
-    def judged(self, verification: Verification) -> Verdict:
+    def judged(self, candidate: PoolCandidate, verification: Verification) -> Verdict:
         """The verdict of the judge; a failure keeps the base score and goes to a person."""
-        candidate, reply = verification.candidate, verification.reply
         base = self._base(candidate)
-        if reply is None or verification.decided_by is None:
-            failure = verification.failure
-            why = f"no verdict: {failure.message}" if failure else "no verdict"
-            return undecided(candidate, why).model_copy(update=self._scores(candidate, base))
+        if isinstance(verification, LLMFailure):
+            waiting = undecided(candidate, f"no verdict: {verification.message}")
+            return waiting.model_copy(update=self._scores(candidate, base))
+        reply = verification.value
         accepted = Role.PRIMARY if self._readings[candidate.candidate_id].accepts else Role.SUPPORTING
         verdict = Verdict(
             candidate_id=candidate.candidate_id,
@@ -192,7 +193,7 @@ class _Flow:
             notes.append("no reranker is deployed: the rules' own estimate stands in for its probability")
         if self.uncertain and not has_judge:
             notes.append(f"no language model is configured: {len(self.uncertain)} uncertain go to people")
-        failed = [v.failure for v in verifications if v.failure is not None]
+        failed = [failure for failure in verifications if isinstance(failure, LLMFailure)]
         notes += sorted({f"verifier call failed: {f.outcome}: {f.message}" for f in failed})
         return tuple(notes)
 
@@ -229,14 +230,6 @@ def _blend_weight(services: StrategyServices) -> float:
     if not isinstance(given, int | float) or not 0.0 <= given <= 1.0:
         raise ValueError(f"blend_weight is {given!r}; it must lie between 0 and 1")
     return float(given)
-
-
-def _measured_once(pool: CandidatePool, services: StrategyServices) -> StrategyServices:
-    """The services with this pool's feature rows as measured: reranker and blend read the same ones."""
-    if services.feature_rows is None or services.scorer is None or not pool.candidates:
-        return services
-    rows = services.feature_rows(pool)
-    return replace(services, feature_rows=lambda _pool: rows)
 
 
 def _bases(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from arbitration.errors import StrategyUnavailable
 from arbitration.strategies.judgements import everything_is_asked_for
 
 PROPERTIES = ("depth", "diversity", "clarity", "authoritativeness", "recency")
@@ -157,11 +156,3 @@ class RelevanceAssessments(BaseModel):
 
 
 Assessment = FixedAssessment | InferredAssessment | RelevanceAssessment
-
-
-def rubric_from_json(text: str) -> Rubric:
-    """An edited rubric. Raises :class:`StrategyUnavailable` saying what is wrong with it."""
-    try:
-        return Rubric.model_validate_json(text)
-    except ValidationError as error:
-        raise StrategyUnavailable(f"The edited rubric is not valid: {error.errors()[0]['msg']}") from error

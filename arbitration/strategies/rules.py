@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arbitration.contracts import Role
@@ -88,15 +87,6 @@ class Rules:
             return False
         mention_only = signals.two_term_rule and self._exact_titles and not _named(candidate)
         return not mention_only
-
-
-_NO_SUPPORT = frozenset({"embedding", "toc_reasoning", "references"})
-
-
-def supports(candidate: PoolCandidate) -> Sequence[str]:
-    """The detectors that support a candidate by what its own words say: neither embeddings, nor a model's reading of
-    the table of contents, nor another passage's reference."""
-    return [method for method in candidate.ranks if method not in _NO_SUPPORT]
 
 
 def _named(candidate: PoolCandidate) -> bool:

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import ValidationError
-
 from arbitration.errors import StrategyUnavailable
 from arbitration.strategies.arbiter import ArbiterOptions
 from arbitration.strategies.consensus import ConsensusOptions, planned_calls
 from arbitration.strategies.multi_criteria import MultiCriteriaOptions
 from arbitration.strategies.pointwise import PointwiseOptions
-from arbitration.strategies.shortlist import StrategyOptions
+from arbitration.strategies.shortlist import StrategyOptions, valid_options
 
 _CONSENSUS = (ConsensusOptions, ("k", "n", "floor", "order", "score"))
 _MULTI_CRITERIA = (MultiCriteriaOptions, ("relevance_only",))
@@ -38,12 +36,7 @@ def checked_options(strategy: str, given: Mapping[str, object]) -> dict[str, Any
     if unknown:
         known = f"it has {', '.join(names)}" if names else "it has none"
         raise StrategyUnavailable(f"Strategy '{strategy}' has no setting {', '.join(unknown)}; {known}.")
-    try:
-        valid = kind.model_validate(dict(given))
-    except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise StrategyUnavailable(f"The strategy's settings are not valid: {problems}") from error
-    return valid.model_dump(mode="json", include=set(given))
+    return valid_options(kind, given).model_dump(mode="json", include=set(given))
 
 
 #: Tokens of a passage with its fence, of a prompt without passages, and of what is written about a passage. Round

@@ -36,8 +36,13 @@ Options = TypeVar("Options", bound=StrategyOptions)
 
 def read_options(kind: type[Options], services: StrategyServices) -> Options:
     """The strategy's settings, validated. Raises :class:`StrategyUnavailable` saying which value is wrong."""
+    return valid_options(kind, services.options)
+
+
+def valid_options(kind: type[Options], given: Mapping[str, object]) -> Options:
+    """Settings as they were given, validated. Raises as :func:`read_options`."""
     try:
-        return kind.model_validate(dict(services.options))
+        return kind.model_validate(dict(given))
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise StrategyUnavailable(f"The strategy's settings are not valid: {problems}") from error

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from arbitration.contracts import DecidedBy
 from arbitration.errors import LLMFailure
 from arbitration.pool import CandidatePool, PoolCandidate
 from arbitration.prompting import fence, load_prompt
 from arbitration.shown import language_name, passage_values
-from arbitration.strategies.base import Calls, by_model
+from arbitration.strategies.base import Calls, Structured, ask_structured
 from arbitration.strategies.judgements import everything_is_asked_for
 
 PROMPT = "r-flow-verifier"
 PARALLEL_CALLS = 8
+_MOST_TOKENS = 400
 
 
 class VerifierReply(BaseModel):
@@ -31,14 +30,8 @@ class VerifierReply(BaseModel):
     counter_argument: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """The verifier's word on one candidate; ``failure`` is set instead of ``reply`` when there is none."""
-
-    candidate: PoolCandidate
-    reply: VerifierReply | None
-    decided_by: DecidedBy | None
-    failure: LLMFailure | None = None
+#: The verifier's word on one candidate, or why there is none.
+Verification = Structured[VerifierReply] | LLMFailure
 
 
 def verify(pool: CandidatePool, candidates: Sequence[PoolCandidate], calls: Calls) -> list[Verification]:
@@ -56,18 +49,6 @@ def _verify_one(pool: CandidatePool, candidate: PoolCandidate, calls: Calls) -> 
         passage=passage_values(pool, candidate, label="passage"),
         context=fence(candidate.context_text, label="surroundings"),
     )
-    request = prompt.request(
-        schema=VerifierReply,
-        temperature=pool.settings.temperature,
-        max_output_tokens=pool.settings.output_tokens(400),
-        timeout_s=pool.settings.timeout_s,
-        stage="verify",
+    return ask_structured(
+        calls, prompt, VerifierReply, settings=pool.settings, stage="verify", tokens=_MOST_TOKENS
     )
-    try:
-        reply = calls.complete(request)
-    except LLMFailure as failure:
-        return Verification(candidate, None, None, failure)
-    if not isinstance(reply.parsed, VerifierReply):
-        other_shape = LLMFailure("wrong_schema", "the model's answer has another shape than asked for")
-        return Verification(candidate, None, None, other_shape)
-    return Verification(candidate, reply.parsed, by_model(prompt.version, prompt.name, reply.model))

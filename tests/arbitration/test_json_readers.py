@@ -10,11 +10,11 @@ from pydantic import BaseModel
 
 from arbitration.adapters import openai_embedder, openai_wire, structured
 from arbitration.adapters.endpoints import Endpoint
-from arbitration.errors import LLMFailure, ParseFailure, StrategyUnavailable
+from arbitration.errors import LLMFailure, ParseFailure
 from arbitration.evaluation import labelfile
 from arbitration.evaluation.records import DatasetError
 from arbitration.parsing import isolation
-from arbitration.strategies import pointwise, rubrics
+from arbitration.strategies import pointwise
 
 DEEP = "[" * 200_000
 VALID = "[" * 50_000 + "]" * 50_000
@@ -51,11 +51,6 @@ def test_an_envelope_of_embeddings(text: str) -> None:
 
 def test_grades_of_a_model() -> None:
     assert _outcome_of(lambda: pointwise._only_object('{"c1": ' + VALID + "}")) == "unparseable"
-
-
-def test_an_edited_rubric() -> None:
-    with pytest.raises(StrategyUnavailable):
-        rubrics.rubric_from_json(VALID)
 
 
 def test_labels_and_files_of_a_data_set(tmp_path: Path) -> None:

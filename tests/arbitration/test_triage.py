@@ -16,7 +16,6 @@ from arbitration.triage import (
     blended,
     calibrate_gates,
     gate_zones,
-    profile_for,
     total_score,
     triage,
     verified_score,
@@ -222,11 +221,3 @@ def test_no_evidence_no_calibration() -> None:
 
     with pytest.raises(ValueError, match="no labelled evidence"):
         calibrate_gates(nothing, base=GateProfile(), name="t", embedding_space="s")
-
-
-def test_profiles_belong_to_their_embedding_space() -> None:
-    profiles = {"voyage-3-large": VOYAGE_3_LARGE}
-
-    assert profile_for("voyage-3-large", profiles) is VOYAGE_3_LARGE
-    assert profile_for("another", profiles) is OPEN_GATES
-    assert profile_for(None, profiles) is OPEN_GATES

@@ -14,7 +14,7 @@ from tests.training.makers import QUICK, dataset, examples, question
 from training import artifacts
 from training.artifacts import Artifact, ArtifactRefused, read_artifact, unpack, write_artifact
 from training.run import LabelledPool, TrainedModel, train_model, train_on_pools
-from training.scorer import load_scorer, open_scorer
+from training.scorer import open_scorer
 from training.snapshot import QuestionSides, build_snapshot
 
 
@@ -38,7 +38,7 @@ def with_model(artifact: Artifact, parts: object) -> Artifact:
 def test_a_model_comes_back_from_disk_as_it_was(trained: TrainedModel, tmp_path: Path) -> None:
     write_artifact(tmp_path / "m", trained.artifact)
 
-    scorer = load_scorer(tmp_path / "m")
+    scorer = open_scorer(read_artifact(tmp_path / "m"))
 
     rows = dataset(5, seed=4).features
     np.testing.assert_array_equal(scorer.probabilities(rows), trained.scorer.probabilities(rows))

@@ -21,7 +21,7 @@ from workbench.errors import WorkbenchError
 
 from .describing import LONGEST_TAG, MOST_PARTIES, MOST_TAGS, document_describe
 from .erasure_api import CollectionKeepingActions, DocumentErasureActions
-from .field_api import FIELD_FILTERS, CollectionFieldActions, own_fields
+from .field_api import FIELD_FILTERS, CollectionFieldActions, own_fields, texts
 from .field_page import filter_in
 from .fields import LONGEST_VALUE
 from .models import Collection, Document, DocumentStatus, OfferState, VersionOffer
@@ -71,18 +71,8 @@ class DescriptionSerializer(serializers.Serializer[Any]):
     issuer = serializers.CharField(max_length=160, required=False, default="", allow_blank=True)
     jurisdiction = serializers.CharField(max_length=80, required=False, default="", allow_blank=True)
     effective_date = serializers.DateField(required=False, default=None, allow_null=True)
-    tags = serializers.ListField(
-        child=serializers.CharField(max_length=LONGEST_TAG),
-        required=False,
-        default=list,
-        max_length=MOST_TAGS,
-    )
-    parties = serializers.ListField(
-        child=serializers.CharField(max_length=LONGEST_VALUE),
-        required=False,
-        default=list,
-        max_length=MOST_PARTIES,
-    )
+    tags = texts(LONGEST_TAG, MOST_TAGS)
+    parties = texts(LONGEST_VALUE, MOST_PARTIES)
     fields = own_fields()  # type: ignore[assignment]
 
 

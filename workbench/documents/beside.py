@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Q
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -18,8 +17,9 @@ from workbench.infra.addresses import number_in
 from workbench.infra.crumbs import crumbs
 
 from .citing import position_in
+from .finding import pieces
 from .models import Document, Line
-from .selectors import Position, page_view, readable_document_for
+from .selectors import Position, lines_between, page_view, readable_document_for
 from .viewer import viewer
 
 #: Words of both texts together beyond which no difference is worked out.
@@ -90,15 +90,9 @@ def _place(raw: str) -> Place | None:
 def _side(document: Document, place: Place | None, page: str) -> Side:
     number = place[0][0] if place else number_in(page) or 1
     number = max(1, min(number, document.page_count or 1))
-    lines = Line.objects.filter(document=document, is_furniture=False, is_hidden=False)
-    if place:
-        (first_page, first), (last_page, last) = place
-        lines = lines.filter(page_num__range=(first_page, last_page)).exclude(
-            Q(page_num=first_page, line_num__lt=first) | Q(page_num=last_page, line_num__gt=last)
-        )
-    else:
-        lines = lines.filter(page_num=number)
-    return Side(document, number, tuple(lines.order_by("page_num", "line_num")[:_MOST_LINES]), {})
+    first, last = place or ((number, 1), (number, 2**31 - 1))
+    lines = lines_between(document=document, first=first, last=last).filter(is_hidden=False)
+    return Side(document, number, tuple(lines[:_MOST_LINES]), {})
 
 
 def _compared(left: Side, right: Side, *, has_places: bool) -> Pair:
@@ -177,7 +171,7 @@ def _shown(
         marks = side.marks.get(place, ())
         line["differs"] = bool(marks)
         if marks:
-            line["parts"] = _tagged(line["text"], marks, tag)
+            line["parts"] = pieces(line["text"], marks, kind=tag)
         elif place in compared and line["mark"] == "":
             line["mark"] = "context"
     return {
@@ -186,12 +180,3 @@ def _shown(
         "part": part,
         "viewer": shown,
     }
-
-
-def _tagged(text: str, marks: Sequence[Span], tag: str) -> list[dict[str, Any]]:
-    parts: list[dict[str, Any]] = []
-    at = 0
-    for start, end in marks:
-        parts += [{"text": text[at:start], "matched": False}, {"text": text[start:end], "kind": tag}]
-        at = end
-    return [part for part in [*parts, {"text": text[at:], "matched": False}] if part["text"]]

@@ -11,7 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.infra.addresses import number_in
 
 from .models import Document, Line, Section
-from .selectors import Position
+from .selectors import Position, lines_between
 
 #: Lines that one citation quotes; no page or line has a higher number.
 LONGEST, _HIGHEST = 60, 2**31 - 1
@@ -48,7 +48,7 @@ def citation(*, document: Document, first: Position | None, last: Position | Non
     if first is None:
         raise WorkbenchError(_("Name the lines as page:line."), code="bad_lines")
     start, end = sorted((first, last or first))
-    rows = _lines(document, start, end)
+    rows = list(lines_between(document=document, first=start, last=end)[: LONGEST + 1])
     if not rows:
         raise WorkbenchError(_("This document has no such lines."), code="bad_lines")
     if len(rows) > LONGEST:
@@ -61,21 +61,6 @@ def citation(*, document: Document, first: Position | None, last: Position | Non
     return Citation(
         *start, *end, clause, ", ".join(part for part in parts if part), " ".join(row.text for row in rows)
     )
-
-
-def _lines(document: Document, start: Position, end: Position) -> list[Line]:
-    lines = Line.objects.filter(
-        document=document,
-        page_num__range=(start[0], end[0]),
-        is_furniture=False,
-    )
-    if start[0] == end[0]:
-        lines = lines.filter(line_num__range=(start[1], end[1]))
-    else:
-        lines = lines.exclude(page_num=start[0], line_num__lt=start[1]).exclude(
-            page_num=end[0], line_num__gt=end[1]
-        )
-    return list(lines.order_by("page_num", "line_num")[: LONGEST + 1])
 
 
 def clause_of(*, document: Document, line: Line) -> str:

@@ -2,7 +2,7 @@
 
 A deletion has two steps. Somebody deletes the document with a reason: it is no longer asked, searched or rendered, and
 its text waits. After the collection's delay, a worker erases the text (:mod:`workbench.erasure`). A legal hold on the
-collection refuses both, here and by database triggers (``protection.py``).
+collection refuses both, here and by database triggers (``migrations/*.sql``).
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _change(
         locked = Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
         before = {name: getattr(locked, name) for name in values}
         if before != values:
-            # The event comes first: a hold is changed only in a transaction that has it (``protection.py``).
+            # The event comes first: a hold is changed only in a transaction that has it (a trigger sees to it).
             audit_record(
                 actor=actor,
                 action=action,

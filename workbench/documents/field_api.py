@@ -36,7 +36,8 @@ FIELD_FILTERS = [
 ]
 
 
-def _texts(longest: int, most: int) -> serializers.ListField:
+def texts(longest: int, most: int) -> serializers.ListField:
+    """A list of short texts, which may be left out."""
     child = serializers.CharField(max_length=longest)
     return serializers.ListField(child=child, required=False, default=list, max_length=most)
 
@@ -79,9 +80,9 @@ class BulkDescriptionSerializer(serializers.Serializer[Any]):
     documents = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), max_length=MOST_AT_ONCE
     )
-    add_tags = _texts(LONGEST_TAG, MOST_TAGS)
-    remove_tags = _texts(LONGEST_TAG, MOST_TAGS)
-    add_parties = _texts(LONGEST_VALUE, MOST_PARTIES)
+    add_tags = texts(LONGEST_TAG, MOST_TAGS)
+    remove_tags = texts(LONGEST_TAG, MOST_TAGS)
+    add_parties = texts(LONGEST_VALUE, MOST_PARTIES)
     document_type = serializers.CharField(max_length=80, required=False, default="", allow_blank=True)
     issuer = serializers.CharField(max_length=160, required=False, default="", allow_blank=True)
     jurisdiction = serializers.CharField(max_length=80, required=False, default="", allow_blank=True)

@@ -114,14 +114,12 @@ def _beside(document: Document, rows: Sequence[Line]) -> dict[tuple[int, int], s
     return {(page, line): text for page, line, text in near.values_list("page_num", "line_num", "text")}
 
 
-def pieces(text: str, spans: Sequence[Span]) -> list[dict[str, Any]]:
-    """The text in parts, marked and not, in order."""
+def pieces(text: str, spans: Sequence[Span], **mark: Any) -> list[dict[str, Any]]:
+    """The text in parts, marked and not, in order; ``mark`` is what a marked part bears beside its text."""
     parts: list[dict[str, Any]] = []
     at = 0
     for start, end in spans:
-        parts += [
-            {"text": text[at:start], "matched": False},
-            {"text": text[start:end], "matched": True},
-        ]
+        marked = mark or {"matched": True}
+        parts += [{"text": text[at:start], "matched": False}, {"text": text[start:end]} | marked]
         at = end
     return [part for part in [*parts, {"text": text[at:], "matched": False}] if part["text"]]

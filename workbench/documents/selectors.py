@@ -16,6 +16,7 @@ from django.db.models import (
     Func,
     OuterRef,
     Q,
+    QuerySet,
 )
 from django.db.models.functions import Now
 from django.shortcuts import get_object_or_404
@@ -168,6 +169,16 @@ def document_page(
     return Slice(items[:size], str(items[size - 1].pk) if more else "")
 
 
+Position = tuple[int, int]
+
+
+def lines_between(*, document: Document, first: Position, last: Position) -> QuerySet[Line]:
+    """The lines of a document from one (page, line) to another in reading order, without running heads."""
+    lines = Line.objects.filter(document=document, page_num__range=(first[0], last[0]), is_furniture=False)
+    outside = Q(page_num=first[0], line_num__lt=first[1]) | Q(page_num=last[0], line_num__gt=last[1])
+    return lines.exclude(outside).order_by("page_num", "line_num")
+
+
 @dataclass(frozen=True, slots=True)
 class PlacedLine:
     """A line of text with its box in points; ``box`` is None if unknown."""
@@ -217,9 +228,6 @@ def page_size(*, document: Document, page_num: int) -> PageView:
     width = page.width if page and page.width else 0.0
     height = page.height if page and page.height else 0.0
     return PageView(document, page_num, document.page_count, width > 0, width, height, [])
-
-
-Position = tuple[int, int]
 
 
 def page_view(

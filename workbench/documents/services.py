@@ -113,6 +113,7 @@ def document_upload(
                 sha256=sha256,
                 source_id=source_id,
             )
+            dispatch_on_commit("documents.ingest", document_id=document.pk)
     except IntegrityError:
         # Two identical uploads at the same time: the other one created the row.
         existing = Document.objects.get(collection=collection, sha256=sha256, erased_at__isnull=True)
@@ -131,19 +132,9 @@ def document_row_for(*, actor: User, collection: Collection, name: str, content:
         return existing
     stored = _store(ContentFile(content), path=_path_of(collection, sha256), size=len(content))
     with transaction.atomic():
-        document = Document(
-            collection=collection, sha256=sha256, name=name, size=len(content), uploaded_by=actor
+        return _document_create(
+            actor=actor, collection=collection, stored=stored, name=name, size=len(content), sha256=sha256
         )
-        document.file.name = stored
-        document.save(force_insert=True)
-        audit_record(
-            actor=actor,
-            action=Action.DOCUMENT_UPLOADED,
-            obj=document,
-            collection_id=collection.pk,
-            after={"name": name, "sha256": sha256, "size": len(content)},
-        )
-    return document
 
 
 def _require_open(existing: Document, actor: User) -> None:
@@ -185,9 +176,7 @@ def _document_create(
     sha256: str,
     source_id: int | None = None,
 ) -> Document:
-    document = Document(
-        collection=collection, sha256=sha256, name=name, title="", size=size, uploaded_by=actor
-    )
+    document = Document(collection=collection, sha256=sha256, name=name, size=size, uploaded_by=actor)
     document.file.name = stored
     document.save(force_insert=True)
     audit_record(
@@ -199,7 +188,6 @@ def _document_create(
         | ({} if source_id is None else {"source": source_id}),
         actor_kind=None if source_id is None else "worker",
     )
-    dispatch_on_commit("documents.ingest", document_id=document.pk)
     return document
 
 

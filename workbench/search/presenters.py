@@ -12,12 +12,13 @@ from django.utils.translation import gettext as _
 
 from workbench.accounts.models import User
 from workbench.accounts.permissions import Permission, collections_with
+from workbench.documents.finding import pieces
 from workbench.documents.models import Collection
 from workbench.documents.narrowing import Facts, facts_of
 from workbench.documents.presenters import line_url
 
 from .forms import ANY_WORD, SearchForm
-from .selectors import FARTHEST, PAGE_SIZE, Found, pieces, search, searchable
+from .selectors import FARTHEST, PAGE_SIZE, Found, search, searchable
 from .words import LONGEST_QUERY
 
 #: Documents that the field offers; of more, those of one collection.
@@ -67,7 +68,7 @@ def _hit(found: Found, *, text: str, asks_in: list[int] | None) -> dict[str, Any
         "version": document.version_number,
         "place": place,
         "url": place_url(found),
-        "parts": pieces(found),
+        "parts": pieces(found.text, found.marks),
         "ask_url": f"{reverse('questions:ask')}?{urlencode(about)}" if may_ask else "",
     }
 

@@ -12,7 +12,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
-from typing import Any
 
 from arbitration.text import supported_language
 from workbench.accounts.models import User
@@ -244,15 +243,3 @@ def _cut(text: str, wanted: Words, language: str) -> tuple[str, tuple[tuple[int,
         if start < begin + _LONGEST_CONTEXT and end > begin
     ]
     return f"{before}{shown}{after}", tuple(inside)
-
-
-def pieces(found: Found) -> list[dict[str, Any]]:
-    """The text in parts, marked and not, in order."""
-    parts, at = [], 0
-    for start, end in found.marks:
-        parts += [
-            {"text": found.text[at:start], "matched": False},
-            {"text": found.text[start:end], "matched": True},
-        ]
-        at = end
-    return [part for part in [*parts, {"text": found.text[at:], "matched": False}] if part["text"]]

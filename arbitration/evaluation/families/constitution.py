@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from arbitration.evaluation.labelfile import LabelRow, jsonl_records
+from arbitration.evaluation.labelfile import LabelRow, jsonl_records, question_of, validated
 from arbitration.evaluation.records import (
     DatasetDocument,
     DatasetError,
@@ -32,10 +32,8 @@ class _Section(BaseModel):
 def load(folder: Path, rows: Sequence[LabelRow]) -> tuple[list[DatasetDocument], list[EvalQuestion]]:
     """One document of all sections, and one question per label."""
     path = folder / SECTIONS_FILE
-    try:
-        sections = [_Section.model_validate(record) for _, record in jsonl_records(path)]
-    except ValidationError as error:
-        raise DatasetError(f"{path} is not a list of sections; replace the file") from error
+    records = (record for _, record in jsonl_records(path))
+    sections = validated(_Section, records, path=path, what="a list of sections")
     document = DatasetDocument(
         document_id=next((row.doc_id for row in rows if row.doc_id), DOCUMENT_ID),
         name="Constitution of the United States",
@@ -63,12 +61,4 @@ def _question(row: LabelRow, document_id: str, known: set[str]) -> EvalQuestion:
     unknown = [unit.unit_id for unit in evidence if unit.unit_id not in known]
     if unknown:
         raise DatasetError(f"label {row.qid} names section {unknown[0]}, which {SECTIONS_FILE} does not hold")
-    return EvalQuestion(
-        qid=row.qid,
-        text=row.question,
-        answerable=row.answerable,
-        evidence=evidence,
-        lang=row.lang,
-        answer=row.answer,
-        category=row.qid.rsplit("-", 1)[0],
-    )
+    return question_of(row, evidence, category=row.qid.rsplit("-", 1)[0])

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from arbitration.evaluation.labelfile import LabelRow, read_json
+from arbitration.evaluation.labelfile import LabelRow, question_of, read_json, validated
 from arbitration.evaluation.records import (
     DatasetDocument,
     DatasetError,
@@ -48,10 +48,7 @@ def _natural(path: Path) -> tuple[int, str]:
 
 
 def _document(path: Path) -> DatasetDocument:
-    try:
-        passages = [_Passage.model_validate(record) for record in read_json(path)]
-    except (ValidationError, TypeError) as error:
-        raise DatasetError(f"{path} is not a list of numbered passages; replace the file") from error
+    passages = validated(_Passage, read_json(path), path=path, what="a list of numbered passages")
     document_id = passages[0].DocumentID if passages else path.stem
     return DatasetDocument(
         document_id=document_id,
@@ -100,11 +97,4 @@ def _question(row: LabelRow, known: set[tuple[str, str]]) -> EvalQuestion:
                 f"label {row.qid} names passage {unit.unit_id} of document {unit.document_id}, "
                 "which is not in docs/; add the document or drop the label"
             )
-    return EvalQuestion(
-        qid=row.qid,
-        text=row.question,
-        answerable=row.answerable,
-        evidence=evidence,
-        lang=row.lang,
-        answer=row.answer,
-    )
+    return question_of(row, evidence)

@@ -11,9 +11,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from arbitration.evaluation.labelfile import LabelRow, jsonl_records
+from arbitration.evaluation.labelfile import LabelRow, jsonl_records, validated
 from arbitration.evaluation.records import (
     DatasetDocument,
     DatasetError,
@@ -42,10 +42,8 @@ class _Passage(BaseModel):
 def load(folder: Path, rows: Sequence[LabelRow]) -> tuple[list[DatasetDocument], list[EvalQuestion]]:
     """One document per article and language, and each question in its four variants."""
     path = folder / PASSAGES_FILE
-    try:
-        passages = [_Passage.model_validate(record) for _, record in jsonl_records(path)]
-    except ValidationError as error:
-        raise DatasetError(f"{path} is not a list of bilingual passages; replace the file") from error
+    records = (record for _, record in jsonl_records(path))
+    passages = validated(_Passage, records, path=path, what="a list of bilingual passages")
     documents = _documents(passages, "en") + _documents(passages, "es")
     owners = {unit.unit_id: document.document_id for document in documents for unit in document.units}
     questions = [_question(row, ask, read, owners) for row in rows for ask, read in VARIANTS]

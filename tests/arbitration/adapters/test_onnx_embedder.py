@@ -68,7 +68,6 @@ def test_what_lies_beyond_256_tokens_is_cut(embedder: OnnxEmbedder) -> None:
     head = "retention " * 300
     same = embedder.embed([head, head + "and something else entirely"])
 
-    assert embedder.token_counts([head]) == [256]
     np.testing.assert_allclose(same[0], same[1], atol=1e-6)
 
 

@@ -14,7 +14,7 @@ from arbitration.decision import Decision, arbitrate
 from arbitration.errors import LLMFailure, StrategyUnavailable
 from arbitration.protocols import ChatRequest
 from arbitration.strategies.base import StrategyServices
-from arbitration.strategies.consensus import Bar, kept_in_order, log_odds, planned_calls, reply_log_odds
+from arbitration.strategies.consensus import Bar, log_odds, planned_calls, reply_log_odds
 from arbitration.strategies.registry import get_strategy
 from arbitration.written_answers import answer_with_model
 from tests.arbitration.engine.makers import FakeChat
@@ -72,8 +72,8 @@ def test_words_after_the_verdict_say_nothing() -> None:
 
 
 def test_the_worked_check_of_the_paper() -> None:
-    scores = {"first": 3.8, "second": 2.5, "third": 4.2}
-    assert kept_in_order(scores, Bar(tau=3.0, sigma=0.0, n=0.0)) == ["third", "first"]
+    bar = Bar(tau=3.0, sigma=0.0, n=0.0)
+    assert [bar.role(score) for score in (3.8, 2.5, 4.2)] == [Role.PRIMARY, Role.DISCARDED, Role.PRIMARY]
 
 
 def test_tau_is_the_mean_and_sigma_the_population_deviation() -> None:
@@ -95,11 +95,11 @@ def test_equal_scores_all_stay_above_the_floor_and_none_at_or_below_it(score: fl
 def test_more_tolerance_never_keeps_less_and_nothing_below_the_floor(
     scores: list[float], floor: float
 ) -> None:
-    by_name = {str(i): score for i, score in enumerate(scores)}
-    kept = [kept_in_order(by_name, Bar.of(scores, n, floor=floor)) for n in (0.0, 0.5, 1.0, 1.5)]
+    bars = [Bar.of(scores, n, floor=floor) for n in (0.0, 0.5, 1.0, 1.5)]
+    kept = [[score for score in scores if bar.role(score) is not Role.DISCARDED] for bar in bars]
     assert bool(kept[0]) is (max(scores) > floor)
     assert [len(names) for names in kept] == sorted(len(names) for names in kept)
-    assert all(by_name[name] > floor for name in kept[-1])
+    assert all(score > floor for score in kept[-1])
 
 
 def test_twenty_candidates_are_forty_one_calls() -> None:

@@ -19,7 +19,6 @@ from arbitration.strategies.pointwise import (
     PointwiseOptions,
     batches,
     parse_grades,
-    share_with_a_lost_shard,
 )
 from arbitration.strategies.registry import get_strategy
 from arbitration.strategies.shortlist import Fallback
@@ -100,10 +99,6 @@ def test_what_is_no_object_is_a_failure(text: str) -> None:
     with pytest.raises(LLMFailure) as failure:
         parse_grades(text, ["id0"])
     assert failure.value.outcome == "unparseable"
-
-
-def test_runs_with_a_lost_shard() -> None:
-    assert share_with_a_lost_shard(0.01, 4) == pytest.approx(1 - 0.99**4)
 
 
 # --- behaviour -----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arbitration.numerals import roman_to_int
 from arbitration.questions import MappingDictionary, ParsedQuestion, parse_question
 from arbitration.questions.references import (
     heading_text,
@@ -14,7 +15,6 @@ from arbitration.questions.references import (
     parse_pages,
     parse_references,
     reference_score,
-    roman_to_int,
     section_address,
 )
 

@@ -1,7 +1,9 @@
+from pathlib import Path
+
 from django.conf import settings
 from django.db import migrations, models
 
-from workbench.documents.protection import CREATE_HOLD, DROP_HOLD
+HERE = Path(__file__).parent
 
 STATUSES = [
     ("queued", "queued"),
@@ -96,5 +98,7 @@ class Migration(migrations.Migration):
                 name="document_status_is_known",
             ),
         ),
-        migrations.RunSQL(CREATE_HOLD, DROP_HOLD),
+        migrations.RunSQL(
+            (HERE / "0005_hold.sql").read_text(), (HERE / "0005_hold_reversed.sql").read_text()
+        ),
     ]

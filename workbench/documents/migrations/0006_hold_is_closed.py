@@ -1,6 +1,8 @@
+from pathlib import Path
+
 from django.db import migrations
 
-from workbench.documents.protection import CLOSE_HOLD, OPEN_HOLD
+HERE = Path(__file__).parent
 
 
 class Migration(migrations.Migration):
@@ -12,4 +14,8 @@ class Migration(migrations.Migration):
         ("review", "0007_answers_can_be_erased"),
     ]
 
-    operations = [migrations.RunSQL(CLOSE_HOLD, OPEN_HOLD)]
+    operations = [
+        migrations.RunSQL(
+            (HERE / "0006_hold_closed.sql").read_text(), (HERE / "0006_hold_closed_reversed.sql").read_text()
+        )
+    ]
