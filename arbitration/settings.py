@@ -72,8 +72,8 @@ class EngineSettings(BaseModel):
     rules_named: float = Field(default=0.40, ge=0.0, le=1.0)
 
     #: What late interaction puts near the question is discarded by no bar: so many of the first, and up to the limit
-    #: those whose estimate is this share of the best. At most one question in twenty of the natural and contract sets
-    #: loses its evidence with these (docs/evaluation.md).
+    #: those whose estimate is this share of the best. As a mean over the sets at most one question in ten loses its
+    #: evidence unseen with these (docs/evaluation.md).
     nearest_kept: int = Field(default=3, ge=0)
     near_share: float = Field(default=0.2, ge=0.0, le=1.0)
     near_limit: int = Field(default=12, ge=0)
