@@ -15,7 +15,7 @@ from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.test import override_settings
 
-from workbench.devtools.styleguide import AT, example_context
+from workbench.devtools.styleguide import example_context
 from workbench.review.models import ReasonCode
 
 pytest.importorskip("playwright.sync_api")
@@ -85,7 +85,7 @@ def render_site() -> Site:
     for number, card in enumerate(context["cards"]):
         card.update({f"{name}_url": f"/{name}/{number}" for name in ("approve", "override", "unsure")})
     context["upload"]["url"] = "/upload"
-    decision = {"action": "approve", "role": "primary", "by": "Ruth Okafor", "at": AT}
+    decision = {"action": "approve", "role": "primary", "by": "Ruth Okafor", "at": context["events"][0]["at"]}
     card = context["cards"][0] | {"decision": decision}
     with override_settings(ROOT_URLCONF="tests.workbench.test_templates"):
         html = render_to_string("styleguide.html", context)

@@ -66,8 +66,8 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @property
     def is_waiting(self) -> bool:
-        """Invited: may sign in, and has neither set a password nor signed in by another way."""
-        return self.is_active and self.last_login is None and not self.has_usable_password()
+        """Invited: no password set yet."""
+        return not self.has_usable_password()
 
     def get_full_name(self) -> str:
         return str(self)

@@ -33,7 +33,7 @@ _ONE = f"people/(?P<person>{KEY})"
 
 
 class PersonSerializer(serializers.ModelSerializer[User]):
-    """A member and their roles in the collection. ``is_waiting`` until they set a password or sign in.
+    """A member and their roles in the collection. ``is_waiting`` until a password is set.
     ``is_active`` is false for a deactivated account."""
 
     roles = serializers.SerializerMethodField()
@@ -50,7 +50,7 @@ class PersonSerializer(serializers.ModelSerializer[User]):
         return roles_here(user)
 
     def get_is_waiting(self, user: User) -> bool:
-        """Invited, not signed in yet."""
+        """Invited, no password set yet."""
         return user.is_waiting
 
 

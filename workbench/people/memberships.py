@@ -55,7 +55,7 @@ def memberships_revoke(*, roles: Iterable[HeldRole], reason: str) -> set[HeldRol
         return set()
     with transaction.atomic():
         # In this order, as :func:`~workbench.people.services.membership_revoke` locks one: whoever takes roles waits.
-        locked = Collection.objects.select_for_update().filter(pk__in={one[1] for one in wanted})
+        locked = Collection.objects.select_for_update(no_key=True).filter(pk__in={one[1] for one in wanted})
         list(locked.order_by("pk").values_list("pk"))
         kept = _last_admins(wanted)
         found = Membership.objects.filter(

@@ -96,14 +96,14 @@ def user_invite(
 def invitation_send(*, actor: User, user: User, collection: Collection, build_url: BuildUrl) -> None:
     """Sends, after commit, the message with which a new person sets a password; it can be sent again.
 
-    Raises :class:`Conflict` when the person can sign in already or may not, :class:`TooManyInvitations` beyond the
+    Raises :class:`Conflict` when the person has a password or is switched off, :class:`TooManyInvitations` beyond the
     limits: anybody can make a collection and invite to it.
     """
     require_manage(actor, collection)
     if not user.is_active:
         raise Conflict(_("The account of %(person)s is switched off.") % {"person": user})
     if not user.is_waiting:
-        raise Conflict(_("%(person)s can sign in already.") % {"person": user})
+        raise Conflict(_("%(person)s has a password already.") % {"person": user})
     _invitation_count(actor=actor, user=user)
     key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
     path = reverse("account_reset_password_from_key", kwargs={"uidb36": "UID", "key": "KEY"})
@@ -186,7 +186,8 @@ def membership_revoke(
     require_manage(actor, collection)
     with transaction.atomic():
         # Two admins who remove each other at once would both find the other one there.
-        Collection.objects.select_for_update().get(pk=collection.pk)
+        # The key stays free: rows that are added elsewhere at the same time look at it.
+        Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
         admins = Membership.objects.filter(collection=collection, role=MemberRole.ADMIN, user__is_active=True)
         if role == MemberRole.ADMIN and not admins.exclude(user=user).exists():
             raise Conflict(_("A collection keeps at least one admin. Make somebody else admin first."))

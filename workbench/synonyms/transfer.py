@@ -119,7 +119,7 @@ def _store(
                     "added": report.added,
                     "known": report.known,
                     "refused": len(report.refused),
-                    "entries": [entry.pk for entry in stored],
+                    "entries": sorted(entry.pk for entry in stored),
                 },
             )
     except IntegrityError as error:

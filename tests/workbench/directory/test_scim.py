@@ -221,7 +221,7 @@ class TestUsers:
         assert (user.is_active, user.has_usable_password(), user.check_password(PASSWORD)) == (
             True, False, False,
         )  # fmt: skip
-        assert roles(str(user.pk)) == set()
+        assert (user.is_waiting, roles(str(user.pk))) == (True, set()), "invited like somebody new"
         assert not Authenticator.objects.filter(user=user).exists()
         assert [browser.get("/").status_code, program.get("/api/v1/runs/").status_code] == [302, 401]
 
