@@ -66,7 +66,7 @@ def _naive(pool: CandidatePool, endpoint: Simulated) -> None:
     prompt = load_prompt(PROMPT).render(
         question=QUESTION,
         passages=[
-            {"id": f"id{n}", "text": fence(c.anchor_text, label=f"id{n}")}
+            {"id": f"id{n}", "facts": "", "text": fence(c.anchor_text, label=f"id{n}")}
             for n, c in enumerate(pool.candidates)
         ],
     )
